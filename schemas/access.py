@@ -1,0 +1,81 @@
+"""Who may see, hear and download a track. Pure: the only place where access is decided."""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from schemas.ids import Did
+
+Listening = Literal["public", "signed_in", "supporters", "owner", "space"]
+Downloads = Literal["open", "ask", "supporters", "off"]
+Visibility = Literal["public", "unlisted", "private"]
+Place = Literal["discovery", "profile", "search", "direct"]
+
+LISTENING: tuple[str, ...] = get_args(Listening)
+DOWNLOADS: tuple[str, ...] = get_args(Downloads)
+VISIBILITY: tuple[str, ...] = get_args(Visibility)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What an artist decided about one track, and whose track it is."""
+
+    artist: Did
+    listening: Listening = "public"
+    downloads: Downloads = "open"
+    visibility: Visibility = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Somebody whose account was verified, and the artists that they support."""
+
+    did: Did
+    supported: frozenset[Did] = field(default_factory=frozenset)
+
+
+def may_see(track: Access, viewer: Viewer | None, place: Place) -> bool:
+    """May this viewer meet the track's metadata in this place?
+
+    `discovery` is every list that nobody asked of one artist: newest, top, tags, other people's lists.
+    """
+    if viewer is not None and viewer.did == track.artist:
+        return True
+    match track.visibility:
+        case "public":
+            return True
+        case "unlisted":
+            return place != "discovery"
+        case "private":
+            return False
+
+
+def may_listen(track: Access, viewer: Viewer | None) -> bool:
+    """May this viewer hear the track? A Space is asked itself; we never answer for it."""
+    if viewer is not None and viewer.did == track.artist:
+        return True
+    if not may_see(track, viewer, "direct"):
+        return False
+    match track.listening:
+        case "public":
+            return True
+        case "signed_in":
+            return viewer is not None
+        case "supporters":
+            return viewer is not None and track.artist in viewer.supported
+        case "owner" | "space":
+            return False
+
+
+def may_download(track: Access, viewer: Viewer | None) -> bool:
+    """May this viewer fetch the original? Whoever may not listen may not download either."""
+    if viewer is not None and viewer.did == track.artist:
+        return True
+    if not may_listen(track, viewer):
+        return False
+    match track.downloads:
+        case "open" | "ask":
+            return True
+        case "supporters":
+            return viewer is not None and track.artist in viewer.supported
+        case "off":
+            return False

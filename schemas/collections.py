@@ -1,0 +1,39 @@
+"""The record collections, each NSID written once, under a configurable namespace."""
+
+from dataclasses import dataclass
+
+from schemas.ids import Nsid
+
+SCROBBLE = Nsid("fm.scrobbler.feed.play")
+
+
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """The five collections of one namespace: `Collections("fm.svc").track == "fm.svc.track"`."""
+
+    namespace: str = "fm.svc"
+
+    @property
+    def track(self) -> Nsid:
+        return Nsid(f"{self.namespace}.track")
+
+    @property
+    def like(self) -> Nsid:
+        return Nsid(f"{self.namespace}.like")
+
+    @property
+    def comment(self) -> Nsid:
+        return Nsid(f"{self.namespace}.comment")
+
+    @property
+    def list(self) -> Nsid:
+        return Nsid(f"{self.namespace}.list")
+
+    @property
+    def profile(self) -> Nsid:
+        return Nsid(f"{self.namespace}.actor.profile")
+
+    @property
+    def all(self) -> frozenset[Nsid]:
+        """Exact names: `fm.svc.dev.track` is somebody else's."""
+        return frozenset((self.track, self.like, self.comment, self.list, self.profile))

@@ -1,0 +1,47 @@
+"""The one error body, and the closed list of codes that `detail` may hold."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+
+class Code(StrEnum):
+    """Every value of `detail`. Clients switch on these; the sentences beside them may change."""
+
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    INVALID_REQUEST = "invalid_request"
+    INVALID_CURSOR = "invalid_cursor"
+    NOT_AUTHENTICATED = "not_authenticated"
+    SESSION_EXPIRED = "session_expired"
+    SCOPE_UPGRADE_REQUIRED = "scope_upgrade_required"
+    ARTIST_PROFILE_REQUIRED = "artist_profile_required"
+    NOT_OWNER = "not_owner"
+    AUDIENCE_UNAVAILABLE = "audience_unavailable"
+    PRIVATE_ALBUM = "private_album"
+    SPACE_REFUSED = "space_refused"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    TOO_LARGE = "too_large"
+    CONFLICT = "conflict"
+    SUPPORT_REQUIRED = "support_required"
+    PDS_UNAVAILABLE = "pds_unavailable"
+    PDS_REFUSED = "pds_refused"
+    FORMAT_NOT_SUPPORTED = "format_not_supported"
+    RATE_LIMITED = "rate_limited"
+    INDEX_NOT_READY = "index_not_ready"
+    INTERNAL = "internal"
+
+
+class FieldError(BaseModel):
+    """One field of a request, and what is wrong with it."""
+
+    field: str
+    message: str
+
+
+class ErrorBody(BaseModel):
+    """What every refusal says: a code for programs and one sentence for a person."""
+
+    detail: Code
+    message: str
+    errors: list[FieldError] | None = None

@@ -1,0 +1,133 @@
+"""The protocol's identifiers, and the ids we derive from them.
+
+Syntax rules: https://atproto.com/specs/did, /handle, /nsid, /at-uri-scheme, /tid, /record-key, /cid.
+Ids are derived, never counted, so every node that has seen the same records answers with the same ids.
+"""
+
+import hashlib
+import re
+import unicodedata
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NewType
+
+Did = NewType("Did", str)
+Handle = NewType("Handle", str)
+Nsid = NewType("Nsid", str)
+Cid = NewType("Cid", str)
+Tid = NewType("Tid", str)
+Rkey = NewType("Rkey", str)
+
+INVALID_HANDLE = Handle("handle.invalid")
+ID_BITS = 53  # the largest integers that JSON readers keep exact
+
+_DID = re.compile(r"did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]")
+_HANDLE = re.compile(
+    r"([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+)
+_NSID = re.compile(
+    r"[a-zA-Z]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)+"
+    r"\.[a-zA-Z][a-zA-Z0-9]{0,62}"
+)
+_TID = re.compile(r"[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}")
+_RKEY = re.compile(r"[a-zA-Z0-9_~.:-]{1,512}")
+_CID = re.compile(r"b[a-z2-7]{58}")
+_TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
+_TID_VALUES = {letter: value for value, letter in enumerate(_TID_ALPHABET)}
+
+
+def is_did(text: str) -> bool:
+    """True for a syntactically valid DID of at most 2 KB."""
+    return len(text) <= 2048 and _DID.fullmatch(text) is not None
+
+
+def is_handle(text: str) -> bool:
+    """True for a syntactically valid handle of at most 253 characters."""
+    return len(text) <= 253 and _HANDLE.fullmatch(text) is not None
+
+
+def is_nsid(text: str) -> bool:
+    """True for a syntactically valid NSID of at most 317 characters."""
+    if len(text) > 317 or _NSID.fullmatch(text) is None:
+        return False
+    return len(text) - len(text.rsplit(".", 1)[1]) - 1 <= 253
+
+
+def is_tid(text: str) -> bool:
+    """True for a 13-character base32-sortable timestamp id."""
+    return _TID.fullmatch(text) is not None
+
+
+def is_rkey(text: str) -> bool:
+    """True for a valid record key: 1 to 512 of the allowed characters, neither `.` nor `..`."""
+    return _RKEY.fullmatch(text) is not None and text not in (".", "..")
+
+
+def is_cid(text: str) -> bool:
+    """True for a CIDv1 with a SHA-256 hash in base32, the only form that atproto writes."""
+    return _CID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AtUri:
+    """The address of one record: `at://{did}/{collection}/{rkey}`."""
+
+    did: Did
+    collection: Nsid
+    rkey: Rkey
+
+    def __str__(self) -> str:
+        return f"at://{self.did}/{self.collection}/{self.rkey}"
+
+    @classmethod
+    def parse(cls, text: str) -> "AtUri":
+        """Read a record's at-uri. Raises ValueError when any part is missing or malformed."""
+        scheme, _, path = text.partition("://")
+        parts = path.split("/")
+        if scheme != "at" or len(parts) != 3:
+            raise ValueError("not the at-uri of a record")
+        did, collection, rkey = parts
+        if not (is_did(did) and is_nsid(collection) and is_rkey(rkey)):
+            raise ValueError("the at-uri has a malformed part")
+        return cls(Did(did), Nsid(collection), Rkey(rkey))
+
+
+def record_key(uri: str) -> int:
+    """The signed 64-bit number that tables join on: the first 64 bits of SHA-256 of the at-uri."""
+    return int.from_bytes(hashlib.sha256(uri.encode()).digest()[:8], "big", signed=True)
+
+
+def record_id(name: str, attempt: int = 0) -> int:
+    """The public 53-bit id of a track, comment or tag.
+
+    `attempt` counts the collisions met so far: each tries the name with `#1`, `#2` … added.
+    """
+    text = name if attempt == 0 else f"{name}#{attempt}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> (64 - ID_BITS)
+
+
+def list_id(uri: str) -> uuid.UUID:
+    """The public id of an album or playlist: UUIDv5 of the list record's at-uri."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, uri)
+
+
+def normalise_tag(name: str) -> str:
+    """One spelling for a tag: NFKC, case folded, inner space collapsed, no leading `#`. May be empty."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().replace("\0", "").lstrip("# ").split())
+
+
+def tid_time(tid: str) -> datetime:
+    """The UTC instant that a TID (a record key or a rev) claims. Raises ValueError when it is not a TID."""
+    if not is_tid(tid):
+        raise ValueError("not a TID")
+    value = 0
+    for letter in tid:
+        value = value << 5 | _TID_VALUES[letter]
+    return datetime.fromtimestamp((value >> 10) / 1_000_000, UTC)
+
+
+def tid_at(instant: datetime, clock_id: int = 0) -> Tid:
+    """The TID of an instant: the largest rev that a commit made before it can carry."""
+    value = int(instant.timestamp() * 1_000_000) << 10 | clock_id & 0x3FF
+    return Tid("".join(_TID_ALPHABET[value >> shift & 31] for shift in range(60, -1, -5)))

@@ -1,0 +1,129 @@
+"""Every environment variable, in one frozen model. Read once, in a `__main__`, and handed on."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from schemas.collections import Collections
+from schemas.ids import is_nsid
+
+PREFIX = "FMSVC_"
+
+
+class SettingsError(Exception):
+    """A variable is misspelt or its value does not fit; the message is one sentence for a person."""
+
+
+class Settings(BaseModel):
+    """One field per variable: `data_dir` is `FMSVC_DATA_DIR`. Durations in seconds, sizes in bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # where things are
+    data_dir: Path = Field(Path("data"), description="Folder of the catalogue, search index and snapshots.")
+    namespace: str = Field("fm.svc", description="Prefix of the five record collections.")
+    public_url: str | None = Field(
+        None, description="Address the public reaches this service at; default: http://HOST:PORT."
+    )
+    web_url: str | None = Field(None, description="Origin of the web application, the only one sent credentials.")
+
+    # the network
+    relay: str = Field("wss://relay1.us-east.bsky.network", description="Firehose to follow (ws:// or wss://).")
+    start: Literal["oldest", "live"] = Field(
+        "oldest", description="Where a new install begins: the oldest event that the relay still has, or now."
+    )
+    plc_url: str = Field("https://plc.directory", description="Directory of did:plc identities.")
+    handle_resolver: str | None = Field(
+        None, description="Service whose resolveHandle replaces DNS and HTTPS look-ups of handles."
+    )
+    allow_loopback: bool = Field(False, description="Let identities point at 127.0.0.1, for tests and demos.")
+
+    # the indexer
+    batch_rows: int = Field(500, ge=1, le=50_000, description="Rows after which a batch is committed.")
+    batch_seconds: float = Field(0.25, gt=0, le=60, description="Age at which a batch is committed.")
+    buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held in memory before the socket waits.")
+    duckdb_memory: str = Field("768MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit.")
+    snapshot_seconds: float = Field(1.0, gt=0, description="Least time between two snapshots.")
+    parquet_seconds: float = Field(3600.0, ge=0, description="Least time between Parquet exports; 0: none.")
+    dead_letter_bytes: int = Field(256 << 20, ge=0, description="Dead letters kept, oldest dropped first.")
+
+    # the API
+    host: str = Field("127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
+    workers: int = Field(1, ge=1, le=64, description="API worker processes; each counts rate limits for itself.")
+    trusted_proxies: Annotated[tuple[str, ...], Field(description="Networks whose forwarded headers count.")] = ()
+    rate_limit: str = Field("100/minute", description="Requests allowed for one client address.")
+    response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
+    ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level logged.")
+    log_format: Literal["auto", "json", "console"] = Field("auto", description="auto: console on a terminal.")
+
+    @property
+    def collections(self) -> Collections:
+        return Collections(self.namespace)
+
+    @property
+    def base_url(self) -> str:
+        """The service's own origin, without a trailing slash."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+    @field_validator("namespace")
+    @classmethod
+    def _namespace_is_nsid_prefix(cls, value: str) -> str:
+        if not is_nsid(f"{value}.track"):
+            raise ValueError("must be a domain in reverse order, such as fm.svc")
+        return value
+
+    @field_validator("relay")
+    @classmethod
+    def _relay_is_websocket(cls, value: str) -> str:
+        if not value.startswith(("ws://", "wss://")):
+            raise ValueError("must begin with ws:// or wss://")
+        return value.rstrip("/")
+
+    @field_validator("public_url", "web_url", "plc_url", "handle_resolver")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/") if value else None
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _rate_parses(cls, value: str) -> str:
+        count, _, period = value.partition("/")
+        if not count.isdigit() or int(count) < 1 or period not in ("second", "minute", "hour"):
+            raise ValueError("must look like 100/minute")
+        return value
+
+    @model_validator(mode="after")
+    def _public_url_is_known(self) -> Self:
+        if self.port == 0 and self.public_url is None:
+            raise ValueError("port 0 needs FMSVC_PUBLIC_URL, because cards carry absolute addresses")
+        return self
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Self:
+        """Read every `FMSVC_*` variable. Raises SettingsError naming the first that is wrong."""
+        given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+        known = {PREFIX + field.upper(): field for field in cls.model_fields}
+        for name in given:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean {close[0]}?" if close else "."
+                raise SettingsError(f"{name} is not a setting{hint}")
+        try:
+            return cls.model_validate({known[name]: value for name, value in given.items()})
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            field = str(problem["loc"][0]) if problem["loc"] else ""
+            said = problem["msg"].removeprefix("Value error, ")
+            raise SettingsError(f"{PREFIX}{field.upper()}: {said}." if field else f"{said}.") from error

@@ -1,0 +1,111 @@
+-- The catalogue. Everything here can be rebuilt from the network, except first-seen dead letters.
+--
+-- `key` is the first 64 bits of SHA-256 of a record's at-uri: what tables join on.
+-- `state` of a record: live, invalid (hidden; see invalid_records) or deleted (a tombstone, so that nothing
+-- is resurrected by an older rev).  Columns after `state` are null unless it is live.
+-- `indexed_at` is the instant that the winning commit's rev claims: the same on every node.
+-- Times are UTC.
+
+create table if not exists meta (
+    name varchar primary key,
+    value varchar not null
+);
+
+-- The low-water mark of finished work, per sequence space.
+create table if not exists cursors (
+    source varchar primary key,
+    seq bigint not null,
+    event_time timestamp
+);
+
+-- Every account that ever wrote a record of ours.
+create table if not exists accounts (
+    did varchar primary key,
+    handle varchar,            -- null: not resolved so far; handle.invalid: does not hold both ways
+    pds varchar,               -- origin of the account's server
+    status varchar not null,   -- active, deactivated, takendown, suspended, deleted, …
+    status_time timestamp,     -- time of the #account event that said so
+    removed_rev varchar,       -- commits up to this rev were removed with the account
+    stale boolean not null     -- the identity wants resolving
+);
+
+create table if not exists tracks (
+    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    id bigint not null,
+    title varchar, artist varchar, file_type varchar, created_at timestamp,
+    audio_cid varchar, audio_mime varchar, audio_bytes bigint, audio_url varchar,
+    duration integer, album varchar, description varchar,
+    image_cid varchar, image_url varchar,
+    listening varchar, downloads varchar, visibility varchar, policy_origin varchar,
+    labels varchar[], rights varchar  -- rights: JSON as in the record
+);
+
+create table if not exists track_tags (track_key bigint not null, position integer not null, tag varchar not null);
+create table if not exists track_features (track_key bigint not null, position integer not null, did varchar not null);
+
+create table if not exists likes (
+    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    pair bigint,               -- record_key of `did subject_uri`: one person's liking of one track
+    subject_key bigint, subject_uri varchar, created_at timestamp
+);
+
+create table if not exists comments (
+    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    id bigint not null,
+    subject_key bigint, subject_uri varchar, body varchar, timestamp_ms bigint,
+    created_at timestamp, updated_at timestamp
+);
+
+create table if not exists lists (
+    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    name varchar, list_type varchar, description varchar, image_cid varchar,
+    created_at timestamp, updated_at timestamp
+);
+
+create table if not exists list_items (
+    list_key bigint not null, position integer not null,
+    subject_key bigint not null, subject_uri varchar not null, subject_cid varchar
+);
+
+create table if not exists profiles (
+    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    display_name varchar, bio varchar, avatar_cid varchar, support_url varchar,
+    created_at timestamp, updated_at timestamp
+);
+
+-- Records that do not validate: hidden, kept as they came, with why. Reasons: one sentence per line.
+create table if not exists invalid_records (
+    key bigint primary key, collection varchar not null, uri varchar not null, rev varchar not null,
+    cid varchar, reasons varchar not null, record blob not null
+);
+
+-- Counters per subject, moved by delta in the transaction that changes what they count.
+-- People of hidden accounts do not count; the subject need not exist (yet).
+create table if not exists track_counts (
+    subject_key bigint primary key,
+    likes bigint not null, comments bigint not null, plays bigint not null
+);
+
+-- True sizes of images, measured once: the thumbnail fields of oEmbed.
+create table if not exists images (
+    cid varchar primary key, width integer not null, height integer not null  -- 0 × 0: not an image
+);
+
+-- Search documents that a transaction made stale; Tantivy follows with its own watermark.
+create table if not exists outbox (
+    op bigint not null,
+    kind varchar not null,     -- track, like, comment, list: key · artist, tag: name
+    key bigint,
+    name varchar
+);
+
+-- Input that could not be used, as it came. Bounded; the oldest go first.
+create table if not exists dead_letters (
+    received_at timestamp not null, source varchar not null, seq bigint, did varchar,
+    reason varchar not null, raw blob not null
+);
