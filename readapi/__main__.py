@@ -1,0 +1,137 @@
+"""The server's command line: `fmsvc-server serve`, and the parts that `serve` is made of.
+
+The composition root: the only module that knows both the indexer and the API.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import cyclopts
+import uvloop
+
+from indexer import check as checking
+from indexer import service
+from indexer.store import StoreError
+from readapi import logs, worker
+from readapi.progress import Progress
+from readapi.supervisor import DAMAGED, Program, follow_parent, supervise
+from schemas.settings import Settings, SettingsError
+
+Answer = TypeVar("Answer")
+
+app = cyclopts.App(
+    name="fmsvc-server",
+    help="An index of every audio record on the AT Protocol network, and the API on top of it. "
+    "Configured by FMSVC_* environment variables.",
+    version_flags=[],
+)
+
+
+@app.command
+def serve() -> None:
+    """Run the indexer and the API, and restart what dies."""
+    settings = _begin("serve")
+    api = [Program(f"api-{number}", ("api",)) for number in range(1, settings.workers + 1)]
+    sys.exit(asyncio.run(supervise([Program("index", ("index",)), *api])))
+
+
+@app.command
+def index(*, supervised: bool = False) -> None:
+    """Follow the network and keep the index; the API runs elsewhere."""
+    settings = _begin("index", supervised)
+    _or_explain(lambda: asyncio.run(service.run(settings)))
+
+
+@app.command
+def api(*, supervised: bool = False) -> None:
+    """Serve the API from an index that another process keeps."""
+    settings = _begin("api", supervised)
+    uvloop.run(worker.run(settings))
+
+
+@app.command
+def replay(file: Path) -> None:
+    """Apply a recorded firehose file to the index.
+
+    Parameters
+    ----------
+    file
+        What `fmsvc-server record` wrote.
+    """
+    settings = _begin("replay")
+    with Progress("replaying", "frames") as progress:
+        _or_explain(lambda: asyncio.run(service.replay(settings, file, progress)))
+
+
+@app.command
+def record(file: Path, *, seconds: float | None = None, frames: int | None = None) -> None:
+    """Write the firehose to a file, to be replayed later.
+
+    Parameters
+    ----------
+    file
+        Where to write; frames are added at its end.
+    seconds
+        Stop after so long; default: when interrupted.
+    frames
+        Stop after so many messages.
+    """
+    settings = _begin("record")
+    with Progress("recording", "frames", total=frames) as progress:
+        _or_explain(lambda: asyncio.run(service.record(settings, file, seconds, frames, progress)))
+
+
+@app.command
+def rebuild() -> None:
+    """Drop the search index and make it again from the catalogue. The indexer must not be running."""
+    settings = _begin("rebuild")
+    with Progress("rebuilding", "documents") as progress:
+        _or_explain(lambda: service.rebuild(settings, progress))
+
+
+@app.command
+def check() -> None:
+    """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged."""
+    settings = _begin("check")
+    report = _or_explain(lambda: checking.report(settings))
+    print("\n".join(report.lines()))
+    if report.problems:
+        sys.exit(DAMAGED)
+
+
+def main() -> None:
+    """Entry point of `fmsvc-server`."""
+    app()
+
+
+def _begin(program: str, supervised: bool = False) -> Settings:
+    try:
+        settings = Settings.from_environment(os.environ)
+    except SettingsError as error:
+        print(f"fmsvc-server: {error}", file=sys.stderr)
+        sys.exit(2)
+    logs.configure(settings, program)
+    if supervised:
+        follow_parent()
+    return settings
+
+
+def _or_explain(work: Callable[[], Answer]) -> Answer:
+    """Do the work; damage to our own store ends the program with its sentence."""
+    try:
+        return work()
+    except StoreError as error:
+        _stop(str(error))
+
+
+def _stop(sentence: str) -> NoReturn:
+    print(f"fmsvc-server: {sentence}", file=sys.stderr)
+    sys.exit(DAMAGED)
+
+
+if __name__ == "__main__":
+    main()
