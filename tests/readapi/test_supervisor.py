@@ -34,7 +34,6 @@ def child(tmp_path: Path) -> Path:
 def start(child: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(child=str(child))],
-        stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
     )
 
