@@ -60,9 +60,7 @@ class Settings(BaseModel):
     host: str = Field("127.0.0.1", description="Address that the API listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
     workers: int = Field(1, ge=1, le=64, description="API processes; each counts rate limits for itself.")
-    trusted_proxies: Annotated[
-        tuple[str, ...], Field(description="Networks whose forwarded headers count.")
-    ] = ()
+    trusted_proxies: tuple[str, ...] = Field((), description="Networks whose forwarded headers count.")
     rate_limit: str = Field("100/minute", description="Requests allowed for one client address.")
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
