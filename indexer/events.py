@@ -87,10 +87,11 @@ class StreamError:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A well-formed message that does not concern us."""
+    """A well-formed message that does not concern us. `unknown` names its type when we do not know it."""
 
     seq: int | None
     time: datetime | None
+    unknown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
