@@ -69,6 +69,18 @@ def is_cid(text: str) -> bool:
     return _CID.fullmatch(text) is not None
 
 
+def is_at_uri(text: str) -> bool:
+    """True for any at-uri, of an account, a collection or a record, by DID or by handle."""
+    authority, *path = text.removeprefix("at://").split("/")
+    return (
+        text.startswith("at://")
+        and len(path) <= 2
+        and (is_did(authority) or is_handle(authority))
+        and (not path or is_nsid(path[0]))
+        and (len(path) < 2 or is_rkey(path[1]))
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class AtUri:
     """The address of one record: `at://{did}/{collection}/{rkey}`."""

@@ -1,0 +1,167 @@
+"""The field types that records are made of. Limits mean what lexicons mean by them."""
+
+import base64
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal, TypeVar
+
+import regex
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    ValidationInfo,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
+
+from schemas.datetimes import parse_datetime
+from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
+
+_T = TypeVar("_T")
+_GRAPHEME = regex.compile(r"\X")
+_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
+_LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
+_RAW_SHA256 = b"\x01\x55\x12\x20"
+
+
+class Shape(BaseModel):
+    """Part of a record: nothing is coerced, fields of later versions are ignored, names are camelCase."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="ignore", alias_generator=to_camel, serialize_by_alias=True
+    )
+
+
+class _NotNull:
+    """Lets an optional field be absent without letting it be null, which lexicons tell apart."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        return schema["schema"] if schema["type"] == "nullable" else schema
+
+
+Maybe = Annotated[_T | None, _NotNull()]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Limits of a string: graphemes are what people count, bytes (of UTF-8) what machines store."""
+
+    max_bytes: int
+    max_graphemes: int | None = None
+    min_bytes: int = 0
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def check(self, text: str) -> str:
+        """Return the text, or raise ValueError with the limit that it breaks."""
+        size = len(text)
+        if size < self.min_bytes:
+            raise ValueError("must not be empty")
+        # A character takes 1 to 4 bytes and a grapheme at least 1 character: most texts need no counting.
+        if size * 4 > self.max_bytes and len(text.encode()) > self.max_bytes:
+            raise ValueError(f"must not exceed {self.max_bytes} bytes")
+        most = self.max_graphemes
+        if most is not None and size > most and len(_GRAPHEME.findall(text)) > most:
+            raise ValueError(f"must not exceed {most} graphemes")
+        return text
+
+
+def is_uri(text: str) -> bool:
+    """True for any scheme followed by visible characters, at most 8 KB."""
+    return len(text) <= 8192 and _URI.fullmatch(text) is not None
+
+
+def _check_uri(text: str) -> str:
+    if not is_uri(text):
+        raise ValueError("must be a URI")
+    return text
+
+
+def _check_did(text: str) -> Did:
+    if not is_did(text):
+        raise ValueError("must be a DID")
+    return Did(text)
+
+
+def _check_at_uri(text: str) -> str:
+    if not is_at_uri(text):
+        raise ValueError("must be an at-uri")
+    return text
+
+
+def _check_cid(text: str) -> Cid:
+    if not is_cid(text):
+        raise ValueError("must be a CID (version 1, SHA-256, base32)")
+    return Cid(text)
+
+
+def _read_datetime(value: object) -> datetime:
+    if not isinstance(value, str):
+        raise ValueError("must be a string")
+    return parse_datetime(value)
+
+
+def _read_link(value: object, info: ValidationInfo) -> Cid:
+    """The CID of a link. The decoder hands links and plain bytes over alike; the block tells them apart."""
+    if not isinstance(value, bytes) or len(value) != 36 or not value.startswith(_RAW_SHA256):
+        raise ValueError("must link to raw content by a CID (version 1, SHA-256)")
+    if isinstance(info.context, bytes) and _LINK_TAG + value not in info.context:
+        raise ValueError("must be a link, not bytes")
+    return Cid("b" + base64.b32encode(value).decode().rstrip("=").lower())
+
+
+def _read_list(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Datetime = Annotated[datetime, PlainValidator(_read_datetime)]
+DidString = Annotated[Did, AfterValidator(_check_did)]
+Uri = Annotated[str, Text(max_bytes=2048), AfterValidator(_check_uri)]
+Sequence = Annotated[tuple[_T, ...], BeforeValidator(_read_list)]
+
+
+class StrongRef(Shape):
+    """Another record, and the version of it that was meant."""
+
+    uri: Annotated[str, AfterValidator(_check_at_uri)]
+    cid: Annotated[Cid, AfterValidator(_check_cid)]
+
+
+class Blob(Shape):
+    """A file on the author's server."""
+
+    type: Literal["blob"] = Field(alias="$type")
+    ref: Annotated[Cid, PlainValidator(_read_link)]
+    mime_type: Annotated[str, Text(max_bytes=255)]
+    size: Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """What a blob field takes: one family of media types, up to a size."""
+
+    family: str
+    max_bytes: int
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def check(self, blob: Blob) -> Blob:
+        """Return the blob, or raise ValueError with the limit that it breaks."""
+        if not blob.mime_type.startswith(f"{self.family}/"):
+            raise ValueError(f"must be {self.family}/*")
+        if blob.size > self.max_bytes:
+            raise ValueError(f"must not exceed {self.max_bytes} bytes")
+        return blob
+
+
+AudioBlob = Annotated[Blob, Accepts("audio", 100 << 20)]
+ImageBlob = Annotated[Blob, Accepts("image", 10 << 20)]

@@ -1,0 +1,199 @@
+"""One model per record type, and `parse`: bytes from the network in, a record or its faults out."""
+
+import functools
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import libipld
+from pydantic import Field, ValidationError
+
+from schemas.access import Downloads, Listening, Visibility
+from schemas.collections import Collections
+from schemas.fields import (
+    AudioBlob,
+    Datetime,
+    DidString,
+    ImageBlob,
+    Maybe,
+    Sequence,
+    Shape,
+    StrongRef,
+    Text,
+    Uri,
+)
+from schemas.ids import Nsid, Rkey, is_tid
+from schemas.rights import Rights
+
+MAX_REASONS = 10
+MAX_REASON_LENGTH = 200
+MAX_SECONDS = 7 * 24 * 3600  # of a recording
+
+PolicyOrigin = Literal["portal", "album", "track"]
+Title = Annotated[str, Text(min_bytes=1, max_bytes=2560, max_graphemes=256)]
+Name = Annotated[str, Text(max_bytes=2560, max_graphemes=256)]
+Prose = Annotated[str, Text(max_bytes=50_000, max_graphemes=5000)]
+Tag = Annotated[str, Text(min_bytes=1, max_bytes=500, max_graphemes=50)]
+
+
+class Feature(Shape):
+    """An artist who takes part in a track."""
+
+    did: DidString
+
+
+class SelfLabel(Shape):
+    """A warning that the author put on the record."""
+
+    val: Annotated[str, Text(max_bytes=128)]
+
+
+class SelfLabels(Shape):
+    """`com.atproto.label.defs#selfLabels`."""
+
+    values: Annotated[Sequence[SelfLabel], Field(max_length=10)]
+
+
+class AccessSnapshot(Shape):
+    """What the artist decided when publishing. Always whole, so that nothing is guessed."""
+
+    listening: Listening
+    downloads: Downloads
+    visibility: Visibility
+
+
+class Track(Shape):
+    """A recording."""
+
+    title: Title
+    artist: Title
+    file_type: Annotated[str, Text(min_bytes=1, max_bytes=16)]
+    created_at: Datetime
+    audio_blob: Maybe[AudioBlob] = None
+    audio_url: Maybe[Uri] = None
+    duration: Maybe[Annotated[int, Field(ge=0, le=MAX_SECONDS)]] = None
+    album: Maybe[Name] = None
+    description: Maybe[Prose] = None
+    tags: Maybe[Annotated[Sequence[Tag], Field(max_length=10)]] = None
+    features: Maybe[Annotated[Sequence[Feature], Field(max_length=10)]] = None
+    image: Maybe[ImageBlob] = None
+    image_url: Maybe[Uri] = None
+    labels: Maybe[SelfLabels] = None
+    access: Maybe[AccessSnapshot] = None
+    policy_origin: Maybe[PolicyOrigin] = None
+    rights: Maybe[Rights] = None
+
+
+class Like(Shape):
+    """One person likes one track."""
+
+    subject: StrongRef
+    created_at: Datetime
+
+
+class Comment(Shape):
+    """A remark at one moment of a track."""
+
+    subject: StrongRef
+    text: Annotated[str, Text(min_bytes=1, max_bytes=10_000, max_graphemes=1000)]
+    timestamp_ms: Annotated[int, Field(ge=0, le=MAX_SECONDS * 1000)]
+    created_at: Datetime
+    updated_at: Maybe[Datetime] = None
+
+
+class ListItem(Shape):
+    """One place in a list."""
+
+    subject: StrongRef
+
+
+class ListRecord(Shape):
+    """An album, a playlist or another ordered list of tracks."""
+
+    items: Annotated[Sequence[ListItem], Field(max_length=500)]
+    created_at: Datetime
+    name: Maybe[Name] = None
+    list_type: Maybe[Annotated[str, Text(max_bytes=64)]] = None
+    description: Maybe[Prose] = None
+    image: Maybe[ImageBlob] = None
+    updated_at: Maybe[Datetime] = None
+
+
+class Profile(Shape):
+    """How an artist presents themselves."""
+
+    created_at: Datetime
+    display_name: Maybe[Annotated[str, Text(max_bytes=640, max_graphemes=64)]] = None
+    bio: Maybe[Prose] = None
+    avatar: Maybe[ImageBlob] = None
+    support_url: Maybe[Uri] = None
+    updated_at: Maybe[Datetime] = None
+
+
+Record = Track | Like | Comment | ListRecord | Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A record that breaks its lexicon: a few short sentences, each naming a field."""
+
+    reasons: tuple[str, ...]
+
+
+@functools.cache
+def _models(collections: Collections) -> dict[Nsid, type[Record]]:
+    return {
+        collections.track: Track,
+        collections.like: Like,
+        collections.comment: Comment,
+        collections.list: ListRecord,
+        collections.profile: Profile,
+    }
+
+
+def parse(
+    collection: Nsid, collections: Collections, block: bytes, rkey: Rkey | None = None
+) -> Record | Invalid:
+    """Read one record's DAG-CBOR. Whatever the bytes, the answer is a record or reasons, never an exception.
+
+    A record key that is given is held to the lexicon too: `self` for a profile, a TID for everything else.
+    """
+    try:
+        document = libipld.decode_dag_cbor(block)
+    except (ValueError, RecursionError) as error:
+        return Invalid((_shorten(f"The record is not DAG-CBOR: {error}"),))
+    if not isinstance(document, dict):
+        return Invalid(("The record is not a map",))
+    if document.get("$type") != collection:
+        return Invalid((f"$type: must be {collection}",))
+    if rkey is not None and not _key_fits(collection, collections, rkey):
+        return Invalid(("The record key must be self for a profile and a TID for any other record",))
+    try:
+        return _models(collections)[collection].model_validate(document, context=block)
+    except ValidationError as error:
+        return Invalid(_reasons(error))
+
+
+def _key_fits(collection: Nsid, collections: Collections, rkey: Rkey) -> bool:
+    return rkey == "self" if collection == collections.profile else is_tid(rkey)
+
+
+def _reasons(error: ValidationError) -> tuple[str, ...]:
+    """The first few faults as `field: what is wrong`."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    reasons = [_shorten(f"{_path(fault['loc'])}: {_said(fault['msg'])}") for fault in faults[:MAX_REASONS]]
+    if len(faults) > MAX_REASONS:
+        reasons[-1] = f"and {len(faults) - MAX_REASONS + 1} more"
+    return tuple(reasons)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """`("items", 3, "subject")` is written `items[3].subject`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).lstrip(".")
+
+
+def _said(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_REASON_LENGTH else text[: MAX_REASON_LENGTH - 1] + "…"
