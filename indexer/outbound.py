@@ -1,0 +1,199 @@
+"""HTTP to addresses that strangers chose: guarded against SSRF, capped, without credentials.
+
+The guard sits where sockets are made: neither odd spellings of an address, nor redirects, nor DNS that
+changes its answer between two look-ups can lead past it.
+"""
+
+import asyncio
+import errno
+import ipaddress
+import socket
+from collections.abc import Collection
+from typing import Self
+
+import aiohttp
+from aiohttp.connector import AddrInfoType
+from yarl import URL
+
+CONNECTIONS = 64
+CONNECTIONS_PER_HOST = 4
+CONNECTIONS_PER_TRUSTED_HOST = 16
+CHUNK_BYTES = 64 << 10
+REDIRECTS = (301, 302, 303, 307, 308)
+REASON_BYTES = 512
+
+
+class OutboundError(Exception):
+    """Nothing usable came back; the message says why. `transient`: trying later may help."""
+
+    transient = False
+
+
+class Forbidden(OutboundError):
+    """The address is one that we do not visit on a stranger's word."""
+
+
+class NoSuchHost(OutboundError):
+    """DNS says that the host does not exist."""
+
+
+class TooLarge(OutboundError):
+    """The answer is longer than it may be."""
+
+
+class Unreachable(OutboundError):
+    """No answer in time, or a broken connection."""
+
+    transient = True
+
+
+class Answered(OutboundError):
+    """The server answered, but not with 200. `body` is the beginning of what it said."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        super().__init__(f"the server answered {status}")
+        self.status = status
+        self.body = body
+        self.transient = status in (408, 425, 429) or status >= 500
+
+
+def is_public(address: str, *, allow_loopback: bool = False) -> bool:
+    """May a stranger's name lead to this address? Only to the public internet."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return is_public(str(ip.ipv4_mapped), allow_loopback=allow_loopback)
+        if ip.sixtofour is not None or ip.teredo is not None or ip.is_site_local:
+            return False
+    if ip.is_loopback:
+        return allow_loopback
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
+
+
+def permitted(url: str, *, allow_loopback: bool = False) -> URL:
+    """The URL, if its spelling is one that we follow: https, a real host, no user, no low port but 443.
+
+    Raises Forbidden. What its host resolves to is checked when the socket is made.
+    """
+    try:
+        parsed = URL(url)
+        host, port = parsed.host or "", parsed.explicit_port
+    except ValueError:
+        raise Forbidden("not a URL") from None
+    if parsed.user is not None or parsed.password is not None:
+        raise Forbidden("a URL with a user name")
+    if allow_loopback and _is_loopback_name(host) and parsed.scheme in ("http", "https"):
+        return parsed
+    if parsed.scheme != "https":
+        raise Forbidden("not an https URL")
+    if not _is_public_name(host):
+        raise Forbidden("not a public host")
+    if port is not None and port != 443 and port < 1024:
+        raise Forbidden("a port where no web server belongs")
+    return parsed
+
+
+def _is_loopback_name(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_public_name(host: str) -> bool:
+    try:
+        return is_public(host)
+    except ValueError:
+        last_label = host.rstrip(".").rpartition(".")[2]
+        # Resolvers read 2130706433 and 0x7f.1 as IPv4 addresses.
+        return "." in host.rstrip(".") and not last_label[:1].isdigit()
+
+
+class Outbound:
+    """Fetches small documents. Origins in `trusted` were chosen by the operator and are not guarded."""
+
+    def __init__(self, *, allow_loopback: bool = False, trusted: Collection[str] = ()) -> None:
+        self._allow_loopback = allow_loopback
+        self._trusted = frozenset(URL(url).origin() for url in trusted)
+        self._guarded = _session(CONNECTIONS_PER_HOST, self._guarded_socket)
+        self._open = _session(CONNECTIONS_PER_TRUSTED_HOST, None)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._guarded.close()
+        await self._open.close()
+
+    async def fetch(
+        self, url: str, max_bytes: int, timeout_seconds: float, *, whole: bool = True, redirects: int = 0
+    ) -> bytes:
+        """The body of a 200 answer; `whole=False`: only its first `max_bytes`. Raises OutboundError."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await self._follow(url, max_bytes, whole, redirects)
+        except TimeoutError:
+            raise Unreachable(f"no answer within {timeout_seconds:g} s") from None
+        except aiohttp.ClientConnectorDNSError as error:
+            missing = getattr(error.os_error, "errno", None) == socket.EAI_NONAME
+            raise (NoSuchHost if missing else Unreachable)("the host's name does not resolve") from error
+        except aiohttp.ClientConnectorError as error:
+            if error.os_error.errno == errno.EACCES:
+                raise Forbidden("not a public address") from error
+            raise Unreachable("no connection") from error
+        except aiohttp.ClientError as error:
+            raise Unreachable(f"the connection broke ({type(error).__name__})") from error
+        except ValueError as error:
+            raise Forbidden("not an address that can be visited") from error
+
+    async def _follow(self, url: str, max_bytes: int, whole: bool, redirects: int) -> bytes:
+        for _ in range(redirects + 1):
+            parsed = self._checked(url)
+            session = self._open if parsed.origin() in self._trusted else self._guarded
+            async with session.get(parsed, allow_redirects=False) as response:
+                if response.status == 200:
+                    return await _body(response, max_bytes, whole)
+                if response.status not in REDIRECTS or "location" not in response.headers:
+                    raise Answered(response.status, await response.content.read(REASON_BYTES))
+                url = str(parsed.join(URL(response.headers["location"])))
+        raise Forbidden("a redirect too many")
+
+    def _checked(self, url: str) -> URL:
+        parsed = URL(url)
+        if parsed.absolute and parsed.origin() in self._trusted:
+            return parsed
+        return permitted(url, allow_loopback=self._allow_loopback)
+
+    def _guarded_socket(self, target: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = target
+        if not is_public(str(address[0]), allow_loopback=self._allow_loopback):
+            raise PermissionError(errno.EACCES, "not a public address")
+        return socket.socket(family, kind, protocol)
+
+
+def _session(per_host: int, socket_factory: aiohttp.SocketFactoryType | None) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(
+            limit=CONNECTIONS, limit_per_host=per_host, socket_factory=socket_factory
+        ),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        # A compressed answer could be larger than it looks.
+        headers={"accept-encoding": "identity", "user-agent": "fmsvc"},
+        auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(total=None),
+        trust_env=False,
+    )
+
+
+async def _body(response: aiohttp.ClientResponse, max_bytes: int, whole: bool) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(CHUNK_BYTES):
+        body += chunk
+        if len(body) >= max_bytes and not whole:
+            break
+        if len(body) > max_bytes:
+            raise TooLarge(f"longer than {max_bytes} bytes")
+    return bytes(body[:max_bytes])

@@ -1,0 +1,273 @@
+"""Strangers' addresses lead to the public internet or nowhere; answers are capped in size and time."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from indexer import outbound
+from indexer.outbound import Answered, Forbidden, NoSuchHost, Outbound, TooLarge, Unreachable
+
+
+async def small(_: web.Request) -> web.Response:
+    return web.Response(body=b"small")
+
+
+async def refused(_: web.Request) -> web.Response:
+    return web.Response(status=400, body=b"because" * 1000)
+
+
+async def broken(_: web.Request) -> web.Response:
+    return web.Response(status=503)
+
+
+async def slow(_: web.Request) -> web.Response:
+    await asyncio.sleep(30)
+    return web.Response()
+
+
+async def endless(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    for _ in range(100):
+        await response.write(b"x" * 10_000)
+    return response
+
+
+async def said(request: web.Request) -> web.Response:
+    return web.json_response(dict(request.headers))
+
+
+async def redirect(request: web.Request) -> web.Response:
+    return web.Response(status=302, headers={"location": request.query["to"]})
+
+
+async def hangs_up(request: web.Request) -> web.Response:
+    assert request.transport is not None
+    request.transport.close()
+    return web.Response()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[TestServer]:
+    app = web.Application()
+    for handler in (small, refused, broken, slow, endless, said, redirect, hangs_up):
+        app.router.add_get(f"/{handler.__name__}", handler)
+    server = TestServer(app, host="127.0.0.1")
+    await server.start_server()
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def loopback() -> AsyncIterator[Outbound]:
+    async with Outbound(allow_loopback=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def strict() -> AsyncIterator[Outbound]:
+    async with Outbound() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.1.2.3",
+        "127.0.0.1",
+        "127.255.255.254",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.168.1.1",
+        "100.64.0.1",
+        "0.0.0.0",
+        "192.0.2.1",
+        "198.18.0.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "fc00::1",
+        "fd12:3456::1",
+        "fe80::1%eth0",
+        "fec0::1",
+        "ff02::1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254",
+        "::127.0.0.1",
+        "64:ff9b::a9fe:a9fe",
+        "2002:7f00:1::",
+        "2001:0:53aa::1",
+        "2001:db8::1",
+    ],
+)
+def test_inner_addresses_are_not_public(address: str) -> None:
+    """Private, loopback, link-local, shared, reserved, and IPv4 dressed as IPv6."""
+    assert not outbound.is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_addresses_of_the_internet_are_public(address: str) -> None:
+    assert outbound.is_public(address)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+def test_loopback_is_reached_only_when_allowed(address: str) -> None:
+    assert outbound.is_public(address, allow_loopback=True)
+    assert not outbound.is_public(address)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://example.com/",
+        "//example.com/",
+        "example.com",
+        "",
+        "https://",
+        "https://user@example.com/",
+        "https://user:password@example.com/",
+        "https://@127.0.0.1/",
+        "https://example.com:22/",
+        "https://example.com:80/",
+        "https://example.com:99999/",
+        "https://10.0.0.1/",
+        "https://[::1]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:7f00:1]/",
+        "https://2130706433/",
+        "https://017700000001/",
+        "https://0x7f.1/",
+        "https://127.1/",
+        "https://127.0.0.1./",
+        "https://localhost/",
+        "https://localhost./",
+        "https://metadata/",
+        "http://localhost/",
+        "http://127.0.0.1:2583/",
+    ],
+)
+async def test_hostile_urls_are_refused_unvisited(strict: Outbound, url: str) -> None:
+    """Schemes, users, ports, inner names, and addresses in every spelling."""
+    with pytest.raises(Forbidden):
+        await strict.fetch(url, 10, 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.com/", "https://pds.example.com:8443/x", "https://8.8.8.8/"]
+)
+def test_public_https_is_permitted(url: str) -> None:
+    assert str(outbound.permitted(url)) == url
+
+
+async def test_the_guard_checks_what_a_name_resolves_to(strict: Outbound) -> None:
+    """A public name with an inner address gets no socket, whatever DNS said before."""
+    for family, address in ((socket.AF_INET, ("10.0.0.1", 443)), (socket.AF_INET6, ("::1", 443, 0, 0))):
+        with pytest.raises(PermissionError):
+            strict._guarded_socket((family, socket.SOCK_STREAM, 6, "", address))
+
+
+async def test_a_name_of_the_inner_network_is_forbidden(server: TestServer, strict: Outbound) -> None:
+    """Even if the spelling passed, the connector refuses: here by way of a session used directly."""
+    with pytest.raises(OSError, match="not a public address"):
+        await strict._guarded.get(server.make_url("/small"))
+
+
+async def test_a_small_answer_arrives(server: TestServer, loopback: Outbound) -> None:
+    assert await loopback.fetch(str(server.make_url("/small")), 5, 5) == b"small"
+
+
+async def test_an_answer_over_the_cap_is_dropped_while_it_streams(
+    server: TestServer, loopback: Outbound
+) -> None:
+    with pytest.raises(TooLarge):
+        await loopback.fetch(str(server.make_url("/endless")), 50_000, 5)
+
+
+async def test_the_beginning_of_a_large_answer_can_be_asked_for(
+    server: TestServer, loopback: Outbound
+) -> None:
+    assert await loopback.fetch(str(server.make_url("/endless")), 50, 5, whole=False) == b"x" * 50
+
+
+async def test_a_slow_server_is_unreachable(server: TestServer, loopback: Outbound) -> None:
+    with pytest.raises(Unreachable, match=r"within 0\.1 s"):
+        await loopback.fetch(str(server.make_url("/slow")), 10, 0.1)
+
+
+async def test_a_refusal_carries_its_status_and_the_start_of_its_reason(
+    server: TestServer, loopback: Outbound
+) -> None:
+    with pytest.raises(Answered) as answer:
+        await loopback.fetch(str(server.make_url("/refused")), 10, 5)
+
+    assert (answer.value.status, answer.value.transient, len(answer.value.body)) == (400, False, 512)
+
+
+async def test_a_broken_server_is_worth_another_try(server: TestServer, loopback: Outbound) -> None:
+    with pytest.raises(Answered) as answer:
+        await loopback.fetch(str(server.make_url("/broken")), 10, 5)
+    with pytest.raises(Unreachable):
+        await loopback.fetch(str(server.make_url("/hangs_up")), 10, 5)
+
+    assert answer.value.transient
+
+
+async def test_redirects_are_not_followed_unless_asked(server: TestServer, loopback: Outbound) -> None:
+    url = str(server.make_url("/redirect").with_query(to="/small"))
+
+    with pytest.raises(Forbidden):
+        await loopback.fetch(url, 10, 5)
+
+    assert await loopback.fetch(url, 10, 5, redirects=1) == b"small"
+
+
+@pytest.mark.parametrize(
+    "to", ["https://10.0.0.1/", "http://169.254.169.254/latest", "file:///etc/passwd", "http://["]
+)
+async def test_a_redirect_is_checked_like_the_first_address(
+    server: TestServer, loopback: Outbound, to: str
+) -> None:
+    url = str(server.make_url("/redirect").with_query(to=to))
+
+    with pytest.raises(Forbidden):
+        await loopback.fetch(url, 10, 5, redirects=3)
+
+
+async def test_a_circle_of_redirects_ends(server: TestServer, loopback: Outbound) -> None:
+    circle = server.make_url("/redirect")
+
+    with pytest.raises(Forbidden, match="too many"):
+        await loopback.fetch(str(circle.with_query(to="/redirect?to=/redirect")), 10, 5, redirects=1)
+
+
+async def test_no_credentials_and_no_compression_are_offered(server: TestServer, loopback: Outbound) -> None:
+    headers = await loopback.fetch(str(server.make_url("/said")), 10_000, 5)
+
+    assert b"uthorization" not in headers
+    assert b"ookie" not in headers
+    assert b'"Accept-Encoding": "identity"' in headers
+
+
+async def test_the_operators_own_origins_are_not_guarded(server: TestServer) -> None:
+    """A private directory that the settings name may live at an inner address."""
+    async with Outbound(trusted=[str(server.make_url("/"))]) as opened:
+        assert await opened.fetch(str(server.make_url("/small")), 10, 5) == b"small"
+
+
+async def test_a_host_that_does_not_exist_is_told_from_one_that_is_down(loopback: Outbound) -> None:
+    with pytest.raises((NoSuchHost, Unreachable)):
+        await loopback.fetch("https://does-not-exist.invalid/", 10, 5)
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(Unreachable):
+        await loopback.fetch(f"http://127.0.0.1:{port}/", 10, 5)
