@@ -10,7 +10,6 @@ import regex
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -23,7 +22,7 @@ from pydantic_core import CoreSchema, core_schema
 from schemas.datetimes import parse_datetime
 from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
 
-_T = TypeVar("_T")
+T = TypeVar("_T")
 _GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
@@ -46,7 +45,7 @@ class _NotNull:
         return schema["schema"] if schema["type"] == "nullable" else schema
 
 
-Maybe = Annotated[_T | None, _NotNull()]
+Maybe = Annotated[T | None, _NotNull()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,24 @@ class Text:
         if most is not None and size > most and len(_GRAPHEME.findall(text)) > most:
             raise ValueError(f"must not exceed {most} graphemes")
         return text
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The most that an array may hold. Counted before any item is looked at: a record may hold a million."""
+
+    max_length: int
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self.check, handler(source))
+
+    def check(self, value: object) -> tuple[object, ...]:
+        """Return a list as a tuple, or raise ValueError when it is none or too long."""
+        if not isinstance(value, list):
+            raise ValueError("must be an array")
+        if len(value) > self.max_length:
+            raise ValueError(f"must not hold more than {self.max_length} items")
+        return tuple(value)
 
 
 def is_uri(text: str) -> bool:
@@ -118,14 +135,9 @@ def _read_link(value: object, info: ValidationInfo) -> Cid:
     return Cid("b" + base64.b32encode(value).decode().rstrip("=").lower())
 
 
-def _read_list(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 Datetime = Annotated[datetime, PlainValidator(_read_datetime)]
 DidString = Annotated[Did, AfterValidator(_check_did)]
 Uri = Annotated[str, Text(max_bytes=2048), AfterValidator(_check_uri)]
-Sequence = Annotated[tuple[_T, ...], BeforeValidator(_read_list)]
 
 
 class StrongRef(Shape):

@@ -14,8 +14,8 @@ from schemas.fields import (
     Datetime,
     DidString,
     ImageBlob,
+    Items,
     Maybe,
-    Sequence,
     Shape,
     StrongRef,
     Text,
@@ -50,7 +50,7 @@ class SelfLabel(Shape):
 class SelfLabels(Shape):
     """`com.atproto.label.defs#selfLabels`."""
 
-    values: Annotated[Sequence[SelfLabel], Field(max_length=10)]
+    values: Annotated[tuple[SelfLabel, ...], Items(10)]
 
 
 class AccessSnapshot(Shape):
@@ -73,8 +73,8 @@ class Track(Shape):
     duration: Maybe[Annotated[int, Field(ge=0, le=MAX_SECONDS)]] = None
     album: Maybe[Name] = None
     description: Maybe[Prose] = None
-    tags: Maybe[Annotated[Sequence[Tag], Field(max_length=10)]] = None
-    features: Maybe[Annotated[Sequence[Feature], Field(max_length=10)]] = None
+    tags: Maybe[Annotated[tuple[Tag, ...], Items(10)]] = None
+    features: Maybe[Annotated[tuple[Feature, ...], Items(10)]] = None
     image: Maybe[ImageBlob] = None
     image_url: Maybe[Uri] = None
     labels: Maybe[SelfLabels] = None
@@ -109,7 +109,7 @@ class ListItem(Shape):
 class ListRecord(Shape):
     """An album, a playlist or another ordered list of tracks."""
 
-    items: Annotated[Sequence[ListItem], Field(max_length=500)]
+    items: Annotated[tuple[ListItem, ...], Items(500)]
     created_at: Datetime
     name: Maybe[Name] = None
     list_type: Maybe[Annotated[str, Text(max_bytes=64)]] = None

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from schemas.fields import DidString, Maybe, Sequence, Shape, Text
+from schemas.fields import DidString, Items, Maybe, Shape, Text
 
 WHOLE = 10_000  # basis points
 
@@ -46,4 +46,4 @@ class Rights(Shape):
     isrc: Maybe[Annotated[str, Text(max_bytes=32)]] = None
     iswc: Maybe[Annotated[str, Text(max_bytes=32)]] = None
     master_owner: Maybe[Owner] = None
-    parties: Maybe[Annotated[Sequence[Party], Field(max_length=100), AfterValidator(_check_shares)]] = None
+    parties: Maybe[Annotated[tuple[Party, ...], Items(100), AfterValidator(_check_shares)]] = None
