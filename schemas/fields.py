@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, core_schema
 from schemas.datetimes import parse_datetime
 from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
 
-T = TypeVar("_T")
+T = TypeVar("T")
 _GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
