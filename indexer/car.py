@@ -7,6 +7,7 @@ decode the blocks and drop the bytes that hashes are taken of, or never compare 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import libipld
 
@@ -69,7 +70,7 @@ def cid_of(block: bytes) -> bytes:
     return _DAG_CBOR + hashlib.sha256(block).digest()
 
 
-def is_cid(value: object) -> bool:
+def is_cid(value: object) -> TypeGuard[bytes]:
     """True for the bytes of a CID in the one form that atproto writes, of a DAG-CBOR block."""
     return type(value) is bytes and len(value) == _CID_BYTES and value.startswith(_DAG_CBOR)
 
