@@ -1,0 +1,100 @@
+"""The two Tantivy indexes: their fields, tokenizers and sort keys. What an index writes, a reader must know.
+
+`catalog` holds a document per visible track, artist, album, playlist and tag; `social` per like and comment.
+Text is normalised by `schemas.search_text` before it gets here, so the tokenizers only split it.
+"""
+
+from typing import Literal
+
+import tantivy
+
+Kind = Literal["track", "artist", "album", "playlist", "tag"]
+
+VERSION = (
+    "1"  # raise it when a field, a card or the text normalisation changes: older indexes ask for a rebuild
+)
+CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
+CATALOG_FOLDER = "catalog"
+SOCIAL_FOLDER = "social"
+
+WORDS = "words"
+STARTS = "starts"
+START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
+
+_MILLISECOND_BITS = 41  # up to the year 2039
+_COUNT_BITS = 31
+_ID_BITS = 53
+
+
+def catalog_schema() -> tantivy.Schema:
+    """Fields of tracks, artists, albums, playlists and tags."""
+    builder = tantivy.SchemaBuilder()
+    for name in ("doc", "did"):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
+    # `place`: "{kind}@{place}" for each place where a stranger may meet it; see schemas.access.
+    for name in ("kind", "place", "uuid", "uri", "handle", "slug", "tag", "visibility"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("id", indexed=True, fast=True)
+    builder.add_integer_field("key", indexed=True, fast=True)
+    # `digest` changes with anything stored, so readers may keep what they have unpacked.
+    for name in ("recent", "popular", "digest"):
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_float_field("weight", fast=True)
+    _add_text(builder)
+    for name in ("card", "hit"):
+        builder.add_bytes_field(name, stored=True)
+    for name in ("access", "items", "thumb"):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+def _add_text(builder: tantivy.SchemaBuilder) -> None:
+    """`exact`: whole names without spaces. `title`: a name's words. `names`: those, people, album, tags.
+
+    `*_starts`: the beginnings of the same, for searching while somebody types.
+    """
+    builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
+    for name in ("exact_starts", "title_starts", "names_starts"):
+        builder.add_text_field(name, tokenizer_name=STARTS, index_option="basic")
+    for name in ("title", "names", "description"):
+        builder.add_text_field(name, tokenizer_name=WORDS, index_option="basic")
+
+
+def social_schema() -> tantivy.Schema:
+    """Fields of likes and comments: whose (`did`), of which track (`subject`, its key), when."""
+    builder = tantivy.SchemaBuilder()
+    for name in ("doc", "did"):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("subject", indexed=True, fast=True)
+    builder.add_unsigned_field("id", indexed=True, fast=True)
+    for name in ("recent", "at"):
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_bytes_field("card", stored=True)
+    return builder.build()
+
+
+def register_tokenizers(index: tantivy.Index) -> None:
+    """Teach an index our tokenizers. Tantivy does not keep them: needed after each opening."""
+    words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+    starts = tantivy.Tokenizer.ngram(min_gram=1, max_gram=START_LETTERS, prefix_only=True)
+    index.register_tokenizer(WORDS, words)
+    index.register_tokenizer(STARTS, tantivy.TextAnalyzerBuilder(starts).build())
+
+
+def recent_key(milliseconds: int, record_id: int) -> int:
+    """Sorts by time, then by id. Times before 1970 and after 2039 are taken for those."""
+    time = min(max(milliseconds, 0), (1 << _MILLISECOND_BITS) - 1)
+    id_bits = 64 - _MILLISECOND_BITS
+    return time << id_bits | record_id >> (_ID_BITS - id_bits)
+
+
+def popular_key(count: int, record_id: int) -> int:
+    """Sorts by a count, then by id."""
+    id_bits = 64 - _COUNT_BITS
+    return min(max(count, 0), (1 << _COUNT_BITS) - 1) << id_bits | record_id >> (_ID_BITS - id_bits)
+
+
+def weight(count: int, record_id: int) -> float:
+    """What multiplies a score, as log2(2 + weight): the count, and a part of the id to tell equals apart."""
+    return max(count, 0) + record_id / (1 << _ID_BITS)

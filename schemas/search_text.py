@@ -1,0 +1,67 @@
+"""How names become words that can be searched: the same for what is indexed and what is asked. Pure."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+WORD_LETTERS = 64  # longer words are cut, the same way in the index and in a query
+
+_IGNORED = re.compile(
+    "['’ʼ`´\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1-\u05c7\u064b-\u065f\u0670\u00ad"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u2064\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff]"
+)
+# Scripts written without spaces, and pictures: searched by single letters and by pairs of neighbours.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2600-\u27bf\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U0001f000-\U0001faff\U00020000-\U0003ffff"
+)
+_INDIC = "\u0900-\u0963\u0966-\u0dff"  # vowel signs there are letters, which \w does not know
+_RUN = re.compile(f"[{_UNSPACED}]+|(?:[^\\W_{_UNSPACED}]|[{_INDIC}])+")
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+
+_LATIN = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
+_LETTERS: dict[int, str | int] = {
+    **{ord(letter): plain for letter, plain in _LATIN.items()},
+    **{katakana: katakana - 0x60 for katakana in range(0x30A1, 0x30F7)},
+}
+
+
+@lru_cache(maxsize=4096)
+def fold(text: str) -> str:
+    """One spelling for what people type alike: case, accents, width, apostrophes and kana folded."""
+    if text.isascii():
+        return text.lower().replace("'", "").replace("`", "")
+    text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    return unicodedata.normalize("NFC", _IGNORED.sub("", text)).translate(_LETTERS)
+
+
+def runs(text: str) -> list[str]:
+    """The folded text cut where words end and where a script without spaces begins or ends."""
+    return [run[:WORD_LETTERS] for run in _RUN.findall(fold(text))]
+
+
+def is_unspaced(run: str) -> bool:
+    """True for a run of letters that is searched by pairs instead of as a word."""
+    return _IS_UNSPACED.match(run) is not None
+
+
+def pairs(run: str) -> list[str]:
+    """Each two neighbours of an unspaced run; the letter itself when it is alone."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def words(text: str) -> list[str]:
+    """The terms that a text is found by: its words, and letters and pairs of unspaced runs."""
+    found: list[str] = []
+    for run in runs(text):
+        if is_unspaced(run):
+            found.extend(run)
+            found.extend(pairs(run) if len(run) > 1 else [])
+        else:
+            found.append(run)
+    return found
+
+
+def squeeze(text: str) -> str:
+    """A whole name as one term, without spaces and signs; a name of nothing but signs keeps them."""
+    return ("".join(runs(text)) or "".join(fold(text).split()))[:256]
