@@ -1,0 +1,56 @@
+"""How the service is: alive, and ready to be asked."""
+
+from typing import Literal
+
+from schemas.api.shape import Count, Shape, Time
+from schemas.errors import Code
+
+
+class Health(Shape):
+    """The process answers; nothing more is claimed."""
+
+    status: Literal["ok"]
+
+
+class IndexState(Shape):
+    """The search index as this worker sees it."""
+
+    open: bool
+    generation: Count
+    documents: Count
+
+
+class SnapshotState(Shape):
+    """The snapshot that aggregates are read from."""
+
+    as_of: Time | None
+    age_seconds: float | None
+
+
+class SourceState(Shape):
+    """The stream of events that the indexer follows."""
+
+    name: str
+    connected: bool
+    error: str | None
+    retry_in: float | None
+
+
+class IndexerState(Shape):
+    """Whether the indexer answers on its control socket."""
+
+    reachable: bool
+
+
+class Readiness(Shape):
+    """Everything that decides whether answers are fresh. `detail` and `message` only when not ready."""
+
+    ready: bool
+    reasons: list[str]
+    index: IndexState
+    lag_seconds: float | None
+    snapshot: SnapshotState
+    source: SourceState | None
+    indexer: IndexerState
+    detail: Code | None = None
+    message: str | None = None

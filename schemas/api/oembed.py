@@ -1,0 +1,24 @@
+"""oEmbed 1.0 (https://oembed.com), of type rich."""
+
+from typing import Literal
+
+from schemas.api.shape import Shape
+
+
+class OEmbed(Shape):
+    """A player to embed. The thumbnail fields are all there or all absent."""
+
+    version: Literal["1.0"]
+    type: Literal["rich"]
+    provider_name: str
+    provider_url: str
+    title: str
+    author_name: str
+    author_url: str
+    width: int
+    height: int
+    html: str
+    thumbnail_url: str | None = None
+    thumbnail_width: int | None = None
+    thumbnail_height: int | None = None
+    cache_age: int

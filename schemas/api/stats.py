@@ -1,0 +1,17 @@
+"""Totals over everything that may be seen."""
+
+from schemas.api.shape import Count, Shape, Time
+
+
+class Stats(Shape):
+    """Totals over visible records, private tracks left out."""
+
+    total_plays: Count
+    total_tracks: Count
+    total_artists: Count
+    total_duration_seconds: Count
+    total_likes: Count
+    total_comments: Count
+    total_albums: Count
+    total_playlists: Count
+    as_of: Time

@@ -1,0 +1,134 @@
+"""Tracks, and who liked them."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.access import Downloads, Visibility
+from schemas.api.artists import Person
+from schemas.api.shape import Count, Page, PublicId, Shape, Time, Uuid
+from schemas.publishing import PolicyOrigin, Template
+
+
+class Feature(Shape):
+    """Somebody featured on a track. `display_name` falls back to the handle."""
+
+    did: str
+    handle: str
+    display_name: str
+    avatar_url: str | None
+
+
+class TrackAlbum(Shape):
+    """The album that a track belongs to."""
+
+    id: Uuid
+    title: str
+    slug: str
+    image_url: str | None
+
+
+class SupportGate(Shape):
+    """Which of the two, listening or downloads, is for supporters."""
+
+    type: Literal["listening", "downloads"]
+
+
+class Share(Shape):
+    """One party's part in a work; shares are basis points."""
+
+    name: str
+    did: str | None = None
+    ipi: str | None = None
+    role: str | None = None
+    society: str | None = None
+    mechanicalShare: int | None = None
+    performanceShare: int | None = None
+
+
+class MasterOwner(Shape):
+    """Who owns the recording."""
+
+    name: str
+    did: str | None = None
+
+
+class Rights(Shape):
+    """Rights metadata as it stands on the record, under the record's own names."""
+
+    isrc: str | None = None
+    iswc: str | None = None
+    masterOwner: MasterOwner | None = None
+    parties: list[Share] | None = None
+
+
+class Track(Shape):
+    """One track, with what the person asking may do with it."""
+
+    id: PublicId
+    uri: str
+    cid: str
+    title: str
+    artist: str = Field(description="The artist's display name, else the handle.")
+    artist_handle: str
+    artist_did: str
+    artist_avatar_url: str | None
+    file_id: str = Field(description="Content hash of the audio.")
+    file_type: str
+    duration: int | None = Field(description="Seconds.")
+    description: str | None
+    features: list[Feature]
+    album: TrackAlbum | None
+    tags: list[str]
+    image_url: str | None
+    thumbnail_url: str | None
+    created_at: Time
+    updated_at: Time | None
+    indexed_at: Time
+    like_count: Count
+    comment_count: Count
+    play_count: Count
+    publishing: Template
+    policy_origin: PolicyOrigin | None
+    visibility: Visibility
+    unlisted: bool
+    download_policy: Downloads
+    support_gate: SupportGate | None
+    stream_url: str
+    audio_storage: Literal["pds", "managed", "both", "none"]
+    pds_blob_cid: str | None
+    atproto_record_uri: str
+    atproto_record_cid: str
+    atproto_record_url: str
+    labels: list[str]
+    rights: Rights | None
+    is_liked: bool
+    gated: bool = Field(description="The person asking may not listen.")
+    downloadable: bool
+
+
+class TrackPage(Page):
+    """Some tracks, and where to go on."""
+
+    tracks: list[Track]
+
+
+class Liker(Person):
+    """Somebody who liked a track, and since when."""
+
+    liked_at: Time
+
+
+class LikerPage(Page):
+    """Who liked a track, newest first; `count` is of all of them."""
+
+    users: list[Liker]
+    count: Count
+
+
+class LikedTrackPage(Page):
+    """What somebody liked, newest like first; `count` is of all that the person asking may see."""
+
+    user: Person
+    tracks: list[Track]
+    count: Count
