@@ -19,7 +19,7 @@ _DAG_CBOR = b"\x01\x71\x12\x20"  # CIDv1, codec, SHA-256, 32 bytes
 _RAW = b"\x01\x55\x12\x20"
 _CID_FORMS = (_DAG_CBOR, _RAW)
 _CID_BYTES = 36
-_VARINT_BYTES = 5  # more would be a length above 32 GB
+_VARINT_BITS = 35  # more would be a length above 32 GB
 
 
 class CarError(ValueError):
@@ -119,14 +119,17 @@ def _sections(car: bytes, at: int, max_blocks: int) -> list[tuple[bytes, bytes]]
 def _varint(car: bytes, at: int) -> tuple[int, int]:
     """An unsigned LEB128 number and the position after it."""
     value = shift = 0
-    for byte in car[at : at + _VARINT_BYTES]:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at + shift // 7
-    raise CarError(
-        "a length in the CAR is absurd" if len(car) >= at + _VARINT_BYTES else "the CAR is truncated"
-    )
+    try:
+        while shift < _VARINT_BITS:
+            byte = car[at]
+            at += 1
+            if byte < 0x80:
+                return value | byte << shift, at
+            value |= (byte & 0x7F) << shift
+            shift += 7
+    except IndexError:
+        raise CarError("the CAR is truncated") from None
+    raise CarError("a length in the CAR is absurd")
 
 
 def _as_varint(value: int) -> bytes:

@@ -46,16 +46,33 @@ def decode(
     A commit with operations that cannot be used gives the good ones as a Commit, the rest as one Malformed.
     `received_at` stands in for the time of a message of ours whose own time cannot be read.
     """
+    if passed := _someone_elses(raw, collections):
+        return (passed,)
     body: _Body | None = None
     try:
         kind, body = _open(raw)
         if kind == "#commit":
-            if not _concerns_us(body, collections, tracked):
-                return (_passed(body),)
-            return _commit(raw, body, collections, received_at)
+            return _commit(raw, body, collections, tracked, received_at)
         return (_other(kind, body, tracked, received_at),)
     except _Refused as refused:
         return (_malformed(raw, body, str(refused)),)
+
+
+def _someone_elses(raw: bytes, collections: frozenset[Nsid]) -> Passed | None:
+    """The fast path: a plain commit on other collections. None says no more than: look with care."""
+    if len(raw) > MAX_FRAME_BYTES:
+        return None
+    try:
+        header, body = libipld.decode_dag_cbor_multi(raw)
+        if header["t"] != "#commit" or header["op"] != 1 or body["tooBig"]:
+            return None
+        for operation in body["ops"]:
+            if operation["path"].partition("/")[0] in collections:
+                return None
+        seq, time = body["seq"], datetime.fromisoformat(body["time"])
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+    return Passed(seq, time) if type(seq) is int and 0 <= seq <= _MAX_SEQ and time.tzinfo is UTC else None
 
 
 def _open(raw: bytes) -> tuple[str | None, _Body]:
@@ -77,21 +94,11 @@ def _open(raw: bytes) -> tuple[str | None, _Body]:
     raise _Refused("the frame's header names neither a message nor an error")
 
 
-def _concerns_us(body: _Body, collections: frozenset[Nsid], tracked: Container[Did]) -> bool:
-    """True when an operation is on a collection of ours, or the operations cannot be told."""
-    try:
-        for operation in body["ops"]:
-            if operation["path"].partition("/")[0] in collections:
-                return True
-    except (KeyError, TypeError, AttributeError):
-        return True
-    # Such a commit lists no operations: of a stranger it says nothing, of an account of ours it hides some.
-    return bool(body.get("tooBig")) and type(body.get("repo")) is str and body["repo"] in tracked
-
-
 def _commit(
-    raw: bytes, body: _Body, collections: frozenset[Nsid], received_at: datetime
+    raw: bytes, body: _Body, collections: frozenset[Nsid], tracked: Container[Did], received_at: datetime
 ) -> tuple[Event, ...]:
+    if not _concerns_us(body, collections, tracked):
+        return (_passed(body),)
     seq, did, rev = _seq(body), _did(body, "repo"), _rev(body)
     time = _time(body) or received_at
     if tid_time(rev) - time > MAX_AHEAD:
@@ -107,6 +114,18 @@ def _commit(
         more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
         events.append(Malformed(seq, did, faults[0] + more, raw))
     return tuple(events)
+
+
+def _concerns_us(body: _Body, collections: frozenset[Nsid], tracked: Container[Did]) -> bool:
+    """True when an operation is on a collection of ours, or what there is cannot be told."""
+    try:
+        if any(operation["path"].partition("/")[0] in collections for operation in body["ops"]):
+            return True
+    except (LookupError, TypeError, AttributeError):
+        return True
+    # Of a stranger such a commit says nothing; of an account of ours it may hide operations.
+    did = body.get("repo")
+    return bool(body.get("tooBig")) and type(did) is str and did in tracked
 
 
 def _blocks(body: _Body) -> tuple[dict[bytes, bytes], list[str]]:
