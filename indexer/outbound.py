@@ -8,10 +8,12 @@ import asyncio
 import errno
 import ipaddress
 import socket
+import ssl
 from collections.abc import Collection
 from typing import Self
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from aiohttp.connector import AddrInfoType
 from yarl import URL
 
@@ -112,11 +114,26 @@ def _is_public_name(host: str) -> bool:
 class Outbound:
     """Fetches small documents. Origins in `trusted` were chosen by the operator and are not guarded."""
 
-    def __init__(self, *, allow_loopback: bool = False, trusted: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        allow_loopback: bool = False,
+        trusted: Collection[str] = (),
+        resolver: AbstractResolver | None = None,
+        tls: ssl.SSLContext | bool = True,
+    ) -> None:
         self._allow_loopback = allow_loopback
         self._trusted = frozenset(URL(url).origin() for url in trusted)
-        self._guarded = _session(CONNECTIONS_PER_HOST, self._guarded_socket)
-        self._open = _session(CONNECTIONS_PER_TRUSTED_HOST, None)
+        self._guarded = _session(
+            aiohttp.TCPConnector(
+                limit=CONNECTIONS,
+                limit_per_host=CONNECTIONS_PER_HOST,
+                socket_factory=self._guarded_socket,
+                resolver=resolver,
+                ssl=tls,
+            )
+        )
+        self._open = _session(aiohttp.TCPConnector(limit_per_host=CONNECTIONS_PER_TRUSTED_HOST))
 
     async def __aenter__(self) -> Self:
         return self
@@ -174,11 +191,9 @@ class Outbound:
         return socket.socket(family, kind, protocol)
 
 
-def _session(per_host: int, socket_factory: aiohttp.SocketFactoryType | None) -> aiohttp.ClientSession:
+def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(
-            limit=CONNECTIONS, limit_per_host=per_host, socket_factory=socket_factory
-        ),
+        connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         # A compressed answer could be larger than it looks.
         headers={"accept-encoding": "identity", "user-agent": "fmsvc"},

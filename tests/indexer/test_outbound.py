@@ -10,6 +10,7 @@ from aiohttp.test_utils import TestServer
 
 from indexer import outbound
 from indexer.outbound import Answered, Forbidden, NoSuchHost, Outbound, TooLarge, Unreachable
+from tests.network.doubles import Names
 
 
 async def small(_: web.Request) -> web.Response:
@@ -169,17 +170,12 @@ def test_public_https_is_permitted(url: str) -> None:
     assert str(outbound.permitted(url)) == url
 
 
-async def test_the_guard_checks_what_a_name_resolves_to(strict: Outbound) -> None:
-    """A public name with an inner address gets no socket, whatever DNS said before."""
-    for family, address in ((socket.AF_INET, ("10.0.0.1", 443)), (socket.AF_INET6, ("::1", 443, 0, 0))):
-        with pytest.raises(PermissionError):
-            strict._guarded_socket((family, socket.SOCK_STREAM, 6, "", address))
-
-
-async def test_a_name_of_the_inner_network_is_forbidden(server: TestServer, strict: Outbound) -> None:
-    """Even if the spelling passed, the connector refuses: here by way of a session used directly."""
-    with pytest.raises(OSError, match="not a public address"):
-        await strict._guarded.get(server.make_url("/small"))
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
+async def test_a_public_name_that_resolves_to_an_inner_address_gets_no_socket(address: str) -> None:
+    """The address that is connected to is the one that is checked, so DNS cannot change its mind between."""
+    async with Outbound(resolver=Names({"rebind.example.com": (address, 443)})) as opened:
+        with pytest.raises(Forbidden, match="not a public address"):
+            await opened.fetch("https://rebind.example.com/", 10, 1)
 
 
 async def test_a_small_answer_arrives(server: TestServer, loopback: Outbound) -> None:

@@ -1,0 +1,92 @@
+"""DID documents: where they are and what they say. Pure: hostile bytes in, checked values out."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import orjson
+
+from indexer import outbound
+from schemas.ids import Did, Handle, is_handle
+
+_PLC = re.compile(r"did:plc:[a-z2-7]{24}")
+_LOOPBACK_HOST = re.compile(r"localhost(:\d{1,5})?")
+_MULTIBASE = re.compile(r"z[1-9A-HJ-NP-Za-km-z]{8,126}")
+MAX_ENTRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What we read of a DID document. `handle` is only claimed; `pds` is an origin."""
+
+    handle: Handle | None
+    pds: str | None
+    signing_key: str | None
+
+
+def address(did: Did, plc_url: str, *, allow_loopback: bool = False) -> str | None:
+    """Where the DID's document is published; None for methods and forms that atproto does not use."""
+    if _PLC.fullmatch(did):
+        return f"{plc_url}/{did}"
+    method, _, name = did.removeprefix("did:").partition(":")
+    if method != "web":
+        return None
+    host = unquote(name)
+    if allow_loopback and _LOOPBACK_HOST.fullmatch(host):
+        return f"http://{host}/.well-known/did.json"
+    return f"https://{host}/.well-known/did.json" if is_handle(host) else None
+
+
+def parse(did: Did, body: bytes, *, allow_loopback: bool = False) -> Document:
+    """Read a document. Parts that are wrong count as absent. Raises ValueError when it is not this DID's."""
+    document = orjson.loads(body)
+    if not isinstance(document, dict) or document.get("id") != did:
+        raise ValueError("the document is not about this DID")
+    return Document(
+        handle=_handle(document),
+        pds=_pds(did, document, allow_loopback),
+        signing_key=_signing_key(did, document),
+    )
+
+
+def _entries(document: dict[str, object], name: str) -> list[object]:
+    entries = document.get(name)
+    return entries[:MAX_ENTRIES] if isinstance(entries, list) else []
+
+
+def _named(did: Did, document: dict[str, object], list_name: str, fragment: str) -> dict[str, object] | None:
+    """The first entry of a list with this id, which may be written relative to the DID."""
+    for entry in _entries(document, list_name):
+        if isinstance(entry, dict) and entry.get("id") in (f"#{fragment}", f"{did}#{fragment}"):
+            return entry
+    return None
+
+
+def _handle(document: dict[str, object]) -> Handle | None:
+    for alias in _entries(document, "alsoKnownAs"):
+        if isinstance(alias, str) and alias.startswith("at://"):
+            name = alias.removeprefix("at://")
+            return Handle(name.lower()) if is_handle(name) else None
+    return None
+
+
+def _pds(did: Did, document: dict[str, object], allow_loopback: bool) -> str | None:
+    service = _named(did, document, "service", "atproto_pds")
+    if service is None or service.get("type") != "AtprotoPersonalDataServer":
+        return None
+    endpoint = service.get("serviceEndpoint")
+    if not isinstance(endpoint, str) or len(endpoint) > 512:
+        return None
+    try:
+        url = outbound.permitted(endpoint, allow_loopback=allow_loopback)
+    except outbound.Forbidden:
+        return None
+    if url.path not in ("", "/") or url.query_string or url.fragment:
+        return None
+    return str(url.origin())
+
+
+def _signing_key(did: Did, document: dict[str, object]) -> str | None:
+    method = _named(did, document, "verificationMethod", "atproto")
+    key = method.get("publicKeyMultibase") if method is not None else None
+    return key if isinstance(key, str) and _MULTIBASE.fullmatch(key) else None

@@ -1,0 +1,133 @@
+"""DID -> who that is: handle checked both ways, server, signing key. Cached, single-flight, guarded."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import Counter, Histogram
+
+from indexer import did_documents
+from indexer.did_documents import Document
+from indexer.handles import Handles
+from indexer.outbound import Outbound, OutboundError
+from schemas.ids import INVALID_HANDLE, Did, Handle
+
+KEEP_SECONDS = 3600.0
+KEEP_INCOMPLETE_SECONDS = 60.0
+KEPT = 50_000
+DOCUMENT_BYTES = 64 << 10
+DOCUMENT_SECONDS = 8.0
+
+LOOKUPS = Counter(
+    "fmsvc_identity_lookups_total", "Identities asked for, by where the answer was.", ["answer"]
+)
+LATENCY = Histogram("fmsvc_identity_seconds", "Time that one identity took to resolve over the network.")
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityFacts:
+    """What the network says about a DID. No handle: it could not be checked, so what is known stays."""
+
+    did: Did
+    handle: Handle | None
+    pds: str | None
+    signing_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: IdentityFacts | OutboundError
+    until: float
+
+
+class Resolver:
+    """Resolves did:plc and did:web. A DID that does not exist has no server and an invalid handle."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        handles: Handles,
+        *,
+        plc_url: str,
+        allow_loopback: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._outbound = outbound
+        self._handles = handles
+        self._plc_url = plc_url
+        self._allow_loopback = allow_loopback
+        self._clock = clock
+        self._kept: OrderedDict[Did, _Kept] = OrderedDict()
+        self._flights: dict[Did, asyncio.Task[IdentityFacts]] = {}
+
+    async def resolve(self, did: Did) -> IdentityFacts:
+        """Raises OutboundError when the network cannot be asked; that too is remembered for a minute."""
+        kept = self._kept.get(did)
+        if kept is not None and self._clock() < kept.until:
+            LOOKUPS.labels("cache").inc()
+            if isinstance(kept.answer, OutboundError):
+                raise kept.answer.with_traceback(None)
+            return kept.answer
+        flight = self._flights.get(did)
+        if flight is None:
+            LOOKUPS.labels("network").inc()
+            flight = self._flights[did] = asyncio.create_task(self._look_up(did))
+            flight.add_done_callback(lambda landed: self._landed(did, landed))
+        # One caller giving up must not fail the others.
+        return await asyncio.shield(flight)
+
+    def forget(self, did: Did) -> None:
+        """The identity may have changed: ask again, even if a look-up is under way."""
+        self._kept.pop(did, None)
+        self._flights.pop(did, None)
+
+    def _landed(self, did: Did, flight: "asyncio.Task[IdentityFacts]") -> None:
+        error = None if flight.cancelled() else flight.exception()
+        if self._flights.get(did) is not flight:
+            return
+        del self._flights[did]
+        if isinstance(error, OutboundError):
+            self._keep(did, error, KEEP_INCOMPLETE_SECONDS)
+        elif error is None and not flight.cancelled():
+            facts = flight.result()
+            self._keep(did, facts, KEEP_INCOMPLETE_SECONDS if facts.handle is None else KEEP_SECONDS)
+
+    def _keep(self, did: Did, answer: IdentityFacts | OutboundError, seconds: float) -> None:
+        self._kept[did] = _Kept(answer, self._clock() + seconds)
+        self._kept.move_to_end(did)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    async def _look_up(self, did: Did) -> IdentityFacts:
+        with LATENCY.time():
+            document = await self._document(did)
+            if document is None:
+                return IdentityFacts(did, INVALID_HANDLE, None, None)
+            handle = await self._handle(did, document.handle)
+            return IdentityFacts(did, handle, document.pds, document.signing_key)
+
+    async def _document(self, did: Did) -> Document | None:
+        """The DID's document; None when it does not exist or cannot be used."""
+        url = did_documents.address(did, self._plc_url, allow_loopback=self._allow_loopback)
+        if url is None:
+            return None
+        try:
+            body = await self._outbound.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
+            return did_documents.parse(did, body, allow_loopback=self._allow_loopback)
+        except OutboundError as error:
+            if error.transient:
+                raise
+            return None
+        except ValueError:
+            return None
+
+    async def _handle(self, did: Did, claimed: Handle | None) -> Handle | None:
+        """The claimed handle when it names this DID in turn; None when nobody could be asked."""
+        if claimed is None:
+            return INVALID_HANDLE
+        try:
+            return claimed if await self._handles.find(claimed) == did else INVALID_HANDLE
+        except OutboundError:
+            return None

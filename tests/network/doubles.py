@@ -1,0 +1,101 @@
+"""The world's servers in small, on loopback: names, DNS, a directory and a personal data server."""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from typing import Any, Self
+
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rrset
+from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.test_utils import TestServer
+
+
+class Names(AbstractResolver):
+    """Host names -> (address, port); any other name does not exist."""
+
+    def __init__(self, known: Mapping[str, tuple[str, int]]) -> None:
+        self.known = known
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        if host not in self.known:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        address, port = self.known[host]
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        flags = socket.AI_NUMERICHOST
+        return [ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=flags)]
+
+    async def close(self) -> None:
+        pass
+
+
+class NameServer(asyncio.DatagramProtocol):
+    """Answers TXT questions from `texts`; `failing` makes it answer SERVFAIL."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, list[str]] = {}
+        self.failing = False
+        self.port = 0
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
+        self.transport: Any = transport
+        self.port = transport.get_extra_info("sockname")[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.transport.close()
+
+    def datagram_received(self, data: bytes, address: Any) -> None:
+        question = dns.message.from_wire(data)
+        response = dns.message.make_response(question)
+        name = question.question[0].name
+        texts = self.texts.get(name.to_text(omit_final_dot=True))
+        if self.failing:
+            response.set_rcode(dns.rcode.SERVFAIL)
+        elif texts is None:
+            response.set_rcode(dns.rcode.NXDOMAIN)
+        else:
+            quoted = [f'"{text}"' for text in texts]
+            response.answer.append(dns.rrset.from_text(name, 60, "IN", "TXT", *quoted))
+        self.transport.sendto(response.to_wire(), address)
+
+
+class Pages:
+    """A web server on loopback whose answers are set by path; counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, tuple[int, bytes]] = {}
+        self.asked: list[str] = []
+        self.delay_seconds = 0.0
+        app = web.Application()
+        app.router.add_get("/{path:.*}", self._answer)
+        self.server = TestServer(app, host="127.0.0.1")
+
+    @property
+    def port(self) -> int:
+        return self.server.port or 0
+
+    @property
+    def origin(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    async def __aenter__(self) -> Self:
+        await self.server.start_server()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.server.close()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        path = request.path_qs
+        self.asked.append(path)
+        await asyncio.sleep(self.delay_seconds)
+        status, body = self.answers.get(path, (404, b"{}"))
+        return web.Response(status=status, body=body)
