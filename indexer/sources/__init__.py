@@ -5,8 +5,9 @@ Promises: frames in the order of their sequence space, some perhaps twice, none 
 Leaves to the pipeline: what frames mean, and how far the work on them has come.
 """
 
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -16,15 +17,23 @@ from indexer.events import Frame
 
 @dataclass(slots=True)
 class Status:
-    """How a source is doing. `error` is the last failure, as a sentence; it stays until frames flow again."""
+    """How a source is doing. `error` is the last failure, as a sentence; it stays until frames flow again.
+
+    `reconnects` counts by what ended a connection: a close code, `http_429`, or `unreachable`.
+    """
 
     connected: bool = False
     error: str | None = None
-    retry_in: float | None = None
+    retry_at: float | None = None  # on time.monotonic
     reconnects: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     bytes: int = 0
     last_frame_at: datetime | None = None
+
+    @property
+    def retry_in(self) -> float | None:
+        """Seconds until the next attempt to connect; None while there is nothing to wait for."""
+        return None if self.retry_at is None else max(0.0, self.retry_at - time.monotonic())
 
 
 class Source(Protocol):
@@ -38,6 +47,6 @@ class Source(Protocol):
     status: Status
     finished: Callable[[], int | None]
 
-    def frames(self, after: int | None) -> AsyncIterator[Frame]:
+    def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
         """Yield frames that follow `after`; None: from where a new install begins."""
         ...

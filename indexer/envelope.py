@@ -1,0 +1,94 @@
+"""The outside of a frame: header, body, and the fields that every message has, checked. Pure."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import libipld
+
+from schemas.ids import Did, Tid, is_did, is_tid
+
+MAX_FRAME_BYTES = 5_000_000  # a limit of the protocol: https://atproto.com/specs/sync
+MAX_SEQ = 2**63 - 1
+MAX_NAME = 64
+MAX_MESSAGE = 300
+
+Body = dict[str, Any]
+
+
+class Refused(Exception):
+    """The message cannot be used, for this reason."""
+
+
+def unwrap(raw: bytes) -> tuple[str | None, Body]:
+    """The message's type, None for an error, and its body."""
+    if len(raw) > MAX_FRAME_BYTES:
+        raise Refused("the frame is too large")
+    try:
+        parts = libipld.decode_dag_cbor_multi(raw)
+    except (ValueError, RecursionError) as error:
+        raise Refused("the frame is not DAG-CBOR") from error
+    if len(parts) != 2 or type(parts[0]) is not dict or type(parts[1]) is not dict:
+        raise Refused("the frame is not a header and a body")
+    header, body = parts
+    op, kind = header.get("op"), header.get("t")
+    if op == 1 and type(kind) is str:
+        return kind, body
+    if op == -1:
+        return None, body
+    raise Refused("the frame's header names neither a message nor an error")
+
+
+def seq_of(raw: bytes) -> int | None:
+    """The sequence number of a frame, if it has one."""
+    try:
+        return find_seq(unwrap(raw)[1])
+    except Refused:
+        return None
+
+
+def find_seq(body: Body) -> int | None:
+    seq = body.get("seq")
+    return seq if type(seq) is int and 0 <= seq <= MAX_SEQ else None
+
+
+def read_seq(body: Body) -> int:
+    seq = find_seq(body)
+    if seq is None:
+        raise Refused("seq is not a number")
+    return seq
+
+
+def read_did(body: Body, field: str) -> Did:
+    did = body.get(field)
+    if type(did) is not str or not is_did(did):
+        raise Refused(f"{field} is not a DID")
+    return Did(did)
+
+
+def read_rev(body: Body) -> Tid:
+    rev = body.get("rev")
+    if type(rev) is not str or not is_tid(rev):
+        raise Refused("rev is not a TID")
+    return Tid(rev)
+
+
+def find_time(body: Body) -> datetime | None:
+    """The message's own time in UTC; None when it has none that can be read."""
+    text = body.get("time")
+    if type(text) is not str or len(text) > MAX_NAME:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is UTC:
+            return time
+        return None if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def read_note(body: Body, field: str) -> tuple[str, str]:
+    name, message = body.get(field), body.get("message")
+    return (
+        name[:MAX_NAME] if type(name) is str else "Unnamed",
+        message[:MAX_MESSAGE] if type(message) is str else "",
+    )
