@@ -1,14 +1,14 @@
 """The field types that records are made of. Limits mean what lexicons mean by them."""
 
-import base64
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal, TypeVar
 
+import libipld
 import regex
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -26,7 +26,7 @@ T = TypeVar("T")
 _GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
-_RAW_SHA256 = b"\x01\x55\x12\x20"
+_CODECS = (b"\x01\x55\x12\x20", b"\x01\x71\x12\x20")  # CIDv1 with SHA-256, of raw bytes or of DAG-CBOR
 
 
 class Shape(BaseModel):
@@ -54,7 +54,7 @@ class Text:
 
     max_bytes: int
     max_graphemes: int | None = None
-    min_bytes: int = 0
+    min_bytes: Literal[0, 1] = 0
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
@@ -96,28 +96,21 @@ def is_uri(text: str) -> bool:
     return len(text) <= 8192 and _URI.fullmatch(text) is not None
 
 
-def _check_uri(text: str) -> str:
-    if not is_uri(text):
-        raise ValueError("must be a URI")
-    return text
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One of the lexicons' string formats: its name there, and the question that it asks."""
 
+    name: str
+    holds: Callable[[str], bool]
 
-def _check_did(text: str) -> Did:
-    if not is_did(text):
-        raise ValueError("must be a DID")
-    return Did(text)
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
 
-
-def _check_at_uri(text: str) -> str:
-    if not is_at_uri(text):
-        raise ValueError("must be an at-uri")
-    return text
-
-
-def _check_cid(text: str) -> Cid:
-    if not is_cid(text):
-        raise ValueError("must be a CID (version 1, SHA-256, base32)")
-    return Cid(text)
+    def check(self, text: str) -> str:
+        """Return the text, or raise ValueError naming the format."""
+        if not self.holds(text):
+            raise ValueError(f"must have the format {self.name}")
+        return text
 
 
 def _read_datetime(value: object) -> datetime:
@@ -128,23 +121,25 @@ def _read_datetime(value: object) -> datetime:
 
 def _read_link(value: object, info: ValidationInfo) -> Cid:
     """The CID of a link. The decoder hands links and plain bytes over alike; the block tells them apart."""
-    if not isinstance(value, bytes) or len(value) != 36 or not value.startswith(_RAW_SHA256):
-        raise ValueError("must link to raw content by a CID (version 1, SHA-256)")
+    if not isinstance(value, bytes) or len(value) != 36 or not value.startswith(_CODECS):
+        raise ValueError("must be a link by CID (version 1, SHA-256)")
     if isinstance(info.context, bytes) and _LINK_TAG + value not in info.context:
         raise ValueError("must be a link, not bytes")
-    return Cid("b" + base64.b32encode(value).decode().rstrip("=").lower())
+    return Cid(libipld.encode_cid(value))
 
 
 Datetime = Annotated[datetime, PlainValidator(_read_datetime)]
-DidString = Annotated[Did, AfterValidator(_check_did)]
-Uri = Annotated[str, Text(max_bytes=2048), AfterValidator(_check_uri)]
+DidString = Annotated[Did, Format("did", is_did)]
+CidString = Annotated[Cid, Format("cid", is_cid)]
+AtUriString = Annotated[str, Format("at-uri", is_at_uri)]
+Uri = Annotated[str, Text(max_bytes=2048), Format("uri", is_uri)]
 
 
 class StrongRef(Shape):
     """Another record, and the version of it that was meant."""
 
-    uri: Annotated[str, AfterValidator(_check_at_uri)]
-    cid: Annotated[Cid, AfterValidator(_check_cid)]
+    uri: AtUriString
+    cid: CidString
 
 
 class Blob(Shape):

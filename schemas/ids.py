@@ -10,7 +10,7 @@ import re
 import unicodedata
 import uuid
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NewType
 
 Did = NewType("Did", str)
@@ -34,6 +34,8 @@ _NSID = re.compile(
 _TID = re.compile(r"[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}")
 _RKEY = re.compile(r"[a-zA-Z0-9_~.:-]{1,512}")
 _CID = re.compile(r"b[a-z2-7]{58}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
 _TID_TO_BASE32 = str.maketrans(_TID_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 
@@ -51,9 +53,7 @@ def is_handle(text: str) -> bool:
 @functools.lru_cache(1024)  # the network has few collections and names them in every message
 def is_nsid(text: str) -> bool:
     """True for a syntactically valid NSID of at most 317 characters."""
-    if len(text) > 317 or _NSID.fullmatch(text) is None:
-        return False
-    return len(text) - len(text.rsplit(".", 1)[1]) - 1 <= 253
+    return len(text) <= 317 and _NSID.fullmatch(text) is not None
 
 
 def is_tid(text: str) -> bool:
@@ -128,18 +128,20 @@ def list_id(uri: str) -> uuid.UUID:
 
 def normalise_tag(name: str) -> str:
     """One spelling for a tag: NFKC, case folded, inner space collapsed, no leading `#`. May be empty."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().replace("\0", "").lstrip("# ").split())
+    folded = unicodedata.normalize("NFKC", name.replace("\0", "")).casefold()
+    # Folding can undo the normal form of stacked accents.
+    return " ".join(unicodedata.normalize("NFKC", folded).split()).lstrip("# ")
 
 
 def tid_time(tid: str) -> datetime:
     """The UTC instant that a TID (a record key or a rev) claims. Raises ValueError when it is not a TID."""
     if not is_tid(tid):
         raise ValueError("not a TID")
-    microseconds = int(tid.translate(_TID_TO_BASE32), 32) >> 10
-    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
+    return _EPOCH + (int(tid.translate(_TID_TO_BASE32), 32) >> 10) * _MICROSECOND
 
 
 def tid_at(instant: datetime, clock_id: int = 0) -> Tid:
-    """The TID of an instant: the largest rev that a commit made before it can carry."""
-    value = int(instant.timestamp() * 1_000_000) << 10 | clock_id & 0x3FF
+    """The TID of an instant, the nearest that a TID can name when it lies before 1970 or after 2255."""
+    microseconds = min(max((instant - _EPOCH) // _MICROSECOND, 0), 2**53 - 1)
+    value = microseconds << 10 | clock_id & 0x3FF
     return Tid("".join(_TID_ALPHABET[value >> shift & 31] for shift in range(60, -1, -5)))
