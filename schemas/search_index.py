@@ -10,9 +10,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = (
-    "1"  # raise it when a field, a card or the text normalisation changes: older indexes ask for a rebuild
-)
+VERSION = "1"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
 CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
 CATALOG_FOLDER = "catalog"
 SOCIAL_FOLDER = "social"
@@ -37,21 +35,21 @@ def catalog_schema() -> tantivy.Schema:
     builder.add_unsigned_field("id", indexed=True, fast=True)
     builder.add_integer_field("key", indexed=True, fast=True)
     # `digest` changes with anything stored, so readers may keep what they have unpacked.
-    for name in ("recent", "popular", "digest"):
-        builder.add_unsigned_field(name, fast=True)
-    builder.add_float_field("weight", fast=True)
+    builder.add_unsigned_field("digest", fast=True)
+    # Indexed too: a page from the middle of a long list then costs no walk over the whole column.
+    for name in ("recent", "popular"):
+        builder.add_unsigned_field(name, indexed=True, fast=True)
     _add_text(builder)
-    for name in ("card", "hit"):
+    for name in ("card", "hit", "access", "items", "thumb"):
         builder.add_bytes_field(name, stored=True)
-    for name in ("access", "items", "thumb"):
-        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
 
 
 def _add_text(builder: tantivy.SchemaBuilder) -> None:
     """`exact`: whole names without spaces. `title`: a name's words. `names`: those, people, album, tags.
 
-    `*_starts`: the beginnings of the same, for searching while somebody types.
+    `*_starts`: the beginnings of the same, for searching while somebody types. Each term begins with its
+    kind's mark, so that a search among few artists does not walk through all tracks. Nothing private has any.
     """
     builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
     for name in ("exact_starts", "title_starts", "names_starts"):
@@ -69,7 +67,7 @@ def social_schema() -> tantivy.Schema:
     builder.add_integer_field("subject", indexed=True, fast=True)
     builder.add_unsigned_field("id", indexed=True, fast=True)
     for name in ("recent", "at"):
-        builder.add_unsigned_field(name, fast=True)
+        builder.add_unsigned_field(name, indexed=True, fast=True)
     builder.add_bytes_field("card", stored=True)
     return builder.build()
 
@@ -77,7 +75,7 @@ def social_schema() -> tantivy.Schema:
 def register_tokenizers(index: tantivy.Index) -> None:
     """Teach an index our tokenizers. Tantivy does not keep them: needed after each opening."""
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
-    starts = tantivy.Tokenizer.ngram(min_gram=1, max_gram=START_LETTERS, prefix_only=True)
+    starts = tantivy.Tokenizer.ngram(min_gram=2, max_gram=START_LETTERS + 1, prefix_only=True)
     index.register_tokenizer(WORDS, words)
     index.register_tokenizer(STARTS, tantivy.TextAnalyzerBuilder(starts).build())
 
@@ -93,8 +91,3 @@ def popular_key(count: int, record_id: int) -> int:
     """Sorts by a count, then by id."""
     id_bits = 64 - _COUNT_BITS
     return min(max(count, 0), (1 << _COUNT_BITS) - 1) << id_bits | record_id >> (_ID_BITS - id_bits)
-
-
-def weight(count: int, record_id: int) -> float:
-    """What multiplies a score, as log2(2 + weight): the count, and a part of the id to tell equals apart."""
-    return max(count, 0) + record_id / (1 << _ID_BITS)
