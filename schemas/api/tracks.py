@@ -8,6 +8,7 @@ from schemas.access import Downloads, Visibility
 from schemas.api.artists import Person
 from schemas.api.shape import Count, Page, PublicId, Shape, Time, Uuid
 from schemas.publishing import PolicyOrigin, Template
+from schemas.rights import Rights
 
 
 class Feature(Shape):
@@ -32,34 +33,6 @@ class SupportGate(Shape):
     """Which of the two, listening or downloads, is for supporters."""
 
     type: Literal["listening", "downloads"]
-
-
-class Share(Shape):
-    """One party's part in a work; shares are basis points."""
-
-    name: str
-    did: str | None = None
-    ipi: str | None = None
-    role: str | None = None
-    society: str | None = None
-    mechanicalShare: int | None = None
-    performanceShare: int | None = None
-
-
-class MasterOwner(Shape):
-    """Who owns the recording."""
-
-    name: str
-    did: str | None = None
-
-
-class Rights(Shape):
-    """Rights metadata as it stands on the record, under the record's own names."""
-
-    isrc: str | None = None
-    iswc: str | None = None
-    masterOwner: MasterOwner | None = None
-    parties: list[Share] | None = None
 
 
 class Track(Shape):

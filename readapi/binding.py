@@ -1,0 +1,132 @@
+"""A handler's signature → the values it is called with. Compiled once; cheap at each request."""
+
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from aiohttp import web
+from pydantic import TypeAdapter, ValidationError
+
+from readapi.errors import InvalidRequest, NotFound
+from schemas.access import Viewer
+from schemas.errors import FieldError
+
+Place = Literal["path", "query"]
+Services = Mapping[type, object]
+ABSENT = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One value that a request carries, found by its name."""
+
+    name: str
+    place: Place
+    adapter: TypeAdapter[Any]
+    many: bool
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        return self.default is ABSENT
+
+    @property
+    def fails(self) -> bool:
+        """True when some text for it is refused with 422."""
+        return self.place == "query" and (self.required or self.adapter.json_schema() != {"type": "string"})
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a handler asks for: values of the request, and services by their type."""
+
+    parameters: tuple[Parameter, ...]
+    services: Mapping[str, type]
+    returns: Any
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], path_names: frozenset[str]) -> "Signature":
+        """Read a handler. Raises TypeError when a path name has no parameter or a type is missing."""
+        hints = get_type_hints(function, include_extras=True)
+        parameters, services = [], {}
+        for name, parameter in inspect.signature(function).parameters.items():
+            annotation = hints[name]
+            if name in path_names or _is_value(annotation):
+                place: Place = "path" if name in path_names else "query"
+                parameters.append(_parameter(name, place, annotation, parameter.default))
+            else:
+                services[name] = Viewer if annotation == Viewer | None else annotation
+        if missing := path_names - {parameter.name for parameter in parameters}:
+            raise TypeError(f"{function.__name__} does not take {', '.join(sorted(missing))} of its path")
+        return cls(tuple(parameters), services, hints["return"])
+
+    def binder(self, services: Services) -> Callable[[web.Request], dict[str, Any]]:
+        """The function that turns requests into arguments. Raises LookupError for a service nobody offers."""
+        given: dict[str, object] = {}
+        for name, kind in self.services.items():
+            if kind is Viewer:
+                given[name] = None  # nobody is signed in: there is no way to yet
+            elif kind not in services:
+                raise LookupError(f"no service of type {kind.__name__}")
+            else:
+                given[name] = services[kind]
+        return lambda request: self._bind(request, given)
+
+    def _bind(self, request: web.Request, given: Mapping[str, object]) -> dict[str, Any]:
+        arguments = dict(given)
+        wrong: list[FieldError] = []
+        for parameter in self.parameters:
+            text = _find(request, parameter)
+            if text is None:
+                if parameter.default is ABSENT:
+                    wrong.append(FieldError(field=parameter.name, message="Field required"))
+                else:
+                    arguments[parameter.name] = parameter.default
+                continue
+            try:
+                arguments[parameter.name] = parameter.adapter.validate_python(text)
+            except ValidationError as error:
+                if parameter.place == "path":
+                    raise NotFound from None
+                wrong.append(FieldError(field=parameter.name, message=_first_message(error)))
+        if wrong:
+            raise InvalidRequest(errors=wrong)
+        return arguments
+
+
+def _find(request: web.Request, parameter: Parameter) -> str | list[str] | None:
+    if parameter.place == "path":
+        return request.match_info[parameter.name]
+    if parameter.many:
+        return request.query.getall(parameter.name, None)
+    return request.query.get(parameter.name)
+
+
+def _first_message(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return found[0]["msg"].removeprefix("Value error, ")
+
+
+def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:
+    return Parameter(name, place, TypeAdapter(annotation), _is_list(annotation), default)
+
+
+def _is_value(annotation: Any) -> bool:
+    """True for what a request can carry: text, numbers, choices, lists of those. The rest are services."""
+    if get_origin(annotation) is Annotated:
+        return _is_value(get_args(annotation)[0])
+    if isinstance(annotation, types.UnionType) or get_origin(annotation) is Union:
+        return any(_is_value(part) for part in get_args(annotation))
+    if get_origin(annotation) in (list, tuple, frozenset, Literal):
+        return True
+    supertype = getattr(annotation, "__supertype__", annotation)
+    return isinstance(supertype, type) and issubclass(supertype, str | int | float | bool | Enum)
+
+
+def _is_list(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_list(get_args(annotation)[0])
+    return get_origin(annotation) in (list, tuple, frozenset)

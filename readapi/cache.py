@@ -1,0 +1,74 @@
+"""Public answers kept ready: the same bytes serve everybody until the index or the snapshot changes."""
+
+import hashlib
+import zlib
+from collections import OrderedDict
+
+from multidict import CIMultiDict
+
+from readapi.answers import Answer
+
+SMALLEST_ZIPPED_BYTES = 4096
+_OVERHEAD_BYTES = 1000  # of an entry's objects, besides its bytes
+
+
+class Kept:
+    """An answer with its ETag; its gzip form is made when somebody first asks for it."""
+
+    __slots__ = ("_zipped", "answer", "etag", "headers")
+
+    def __init__(self, answer: Answer[object]) -> None:
+        self.answer = answer
+        self.headers: CIMultiDict[str] | None = None
+        # Weak, because the same tag names the plain and the compressed form.
+        self.etag = f'W/"{hashlib.blake2b(answer.body, digest_size=12).hexdigest()}"'
+        self._zipped: bytes | None = None
+
+    @property
+    def is_zippable(self) -> bool:
+        return len(self.answer.body) >= SMALLEST_ZIPPED_BYTES
+
+    def zipped(self) -> bytes:
+        """The body as gzip."""
+        if self._zipped is None:
+            compressor = zlib.compressobj(level=1, wbits=31)
+            self._zipped = compressor.compress(self.answer.body) + compressor.flush()
+        return self._zipped
+
+
+class AnswerCache:
+    """The most recently used answers of one version of the stores, within a number of bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.hits = 0
+        self.misses = 0
+        self.bytes = 0
+        self._most_bytes = most_bytes
+        self._version: object = None
+        self._kept: OrderedDict[str, tuple[Kept, int]] = OrderedDict()
+
+    def find(self, address: str, version: object) -> Kept | None:
+        """The answer for this address, if it was made from this version of the stores."""
+        if version != self._version:
+            self._kept.clear()
+            self.bytes = 0
+            self._version = version
+        found = self._kept.get(address)
+        if found is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        self._kept.move_to_end(address)
+        return found[0]
+
+    def keep(self, address: str, version: object, kept: Kept) -> None:
+        """Remember an answer, unless the stores moved on while it was made."""
+        # Half as much again, for the compressed form that may follow.
+        size = len(kept.answer.body) * 3 // 2 + len(address) + _OVERHEAD_BYTES
+        if version != self._version or size > self._most_bytes or address in self._kept:
+            return
+        self._kept[address] = (kept, size)
+        self.bytes += size
+        while self.bytes > self._most_bytes:
+            _, (_, freed) = self._kept.popitem(last=False)
+            self.bytes -= freed

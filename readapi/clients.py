@@ -1,0 +1,59 @@
+"""Which client sent a request: the peer's address, or what a trusted proxy says of it."""
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+from aiohttp import web
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Clients:
+    """Tells clients apart. `X-Forwarded-For` counts only when the peer itself is a trusted proxy."""
+
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._trusted: tuple[Network, ...] = tuple(
+            ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies
+        )
+
+    def key(self, request: web.Request) -> str:
+        """What a client's requests are counted under."""
+        peer = request.remote or "unknown"
+        if self._trusted and self._is_trusted(peer):
+            peer = self._forwarded(request.headers.getall("X-Forwarded-For", ()), peer)
+        return peer if ":" not in peer else household(peer)
+
+    def _forwarded(self, headers: Sequence[str], peer: str) -> str:
+        """The nearest hop that is no proxy of ours: anything further left may be made up."""
+        nearest = peer
+        for hop in reversed([part.strip() for header in headers for part in header.split(",")]):
+            if _address(hop) is None:
+                break
+            nearest = hop
+            if not self._is_trusted(hop):
+                break
+        return nearest
+
+    def _is_trusted(self, text: str) -> bool:
+        address = _address(text)
+        return address is not None and any(address in network for network in self._trusted)
+
+
+@lru_cache(maxsize=4096)
+def household(address: str) -> str:
+    """An IPv6 address stands for its /64: whoever has one address has the others too."""
+    parsed = _address(address.partition("%")[0])
+    if parsed is None or parsed.version == 4:
+        return address
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False).network_address)
+
+
+def _address(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

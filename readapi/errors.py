@@ -1,0 +1,148 @@
+"""Refusals: raised where something is known, rendered here in the one shape that every route answers with."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import ClassVar
+
+import orjson
+from aiohttp import web
+
+from readapi.answers import Answer
+from schemas.errors import Code, ErrorBody, FieldError
+
+
+class ApiError(Exception):
+    """A refusal with a code for programs and one sentence for a person."""
+
+    status: ClassVar[HTTPStatus]
+    code: ClassVar[Code]
+    sentence: ClassVar[str]
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.message = message or self.sentence
+        self.errors = errors
+        self.headers = headers or {}
+        super().__init__(self.message)
+
+    def answer(self) -> Answer[ErrorBody]:
+        """The refusal as it is sent."""
+        return refusal(self.status, self.code, self.message, self.errors, self.headers)
+
+
+class NotFound(ApiError):
+    """No such thing, or none that the person asking may know of."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = Code.NOT_FOUND
+    sentence = "There is nothing here."
+
+
+class MethodNotAllowed(ApiError):
+    """The address exists but does not take this method; `Allow` names those it takes."""
+
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    code = Code.METHOD_NOT_ALLOWED
+    sentence = "This address does not take this method; the Allow header names those it takes."
+
+
+class BadRequest(ApiError):
+    """The request is not well-formed HTTP."""
+
+    status = HTTPStatus.BAD_REQUEST
+    code = Code.INVALID_REQUEST
+    sentence = "The request is not well-formed HTTP."
+
+
+class InvalidRequest(ApiError):
+    """A parameter does not fit; `errors` names each."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = Code.INVALID_REQUEST
+    sentence = "A parameter does not fit; see errors."
+
+    @classmethod
+    def of_field(cls, field: str, message: str) -> "InvalidRequest":
+        """The refusal of one parameter."""
+        return cls(errors=[FieldError(field=field, message=message)])
+
+
+class InvalidCursor(ApiError):
+    """The cursor is none that this list ever gave."""
+
+    status = HTTPStatus.BAD_REQUEST
+    code = Code.INVALID_CURSOR
+    sentence = "This cursor is none that this list gave; start again without one."
+
+
+class TooLarge(ApiError):
+    """The request is larger than this address takes."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = Code.TOO_LARGE
+    sentence = "The request is too large."
+
+
+class FormatNotSupported(ApiError):
+    """The answer does not exist in the format asked for."""
+
+    status = HTTPStatus.NOT_IMPLEMENTED
+    code = Code.FORMAT_NOT_SUPPORTED
+    sentence = "The answer does not exist in this format."
+
+
+class RateLimited(ApiError):
+    """Too many requests from one client; `Retry-After` says how long to wait."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = Code.RATE_LIMITED
+    sentence = "Too many requests; wait for as many seconds as Retry-After says."
+
+
+class IndexNotReady(ApiError):
+    """The index or its snapshot does not exist yet."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = Code.INDEX_NOT_READY
+    sentence = "The index is not ready yet; try again in a moment."
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, headers={"Retry-After": "1"})
+
+
+class Internal(ApiError):
+    """Something went wrong on our side. Says nothing of its cause."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    code = Code.INTERNAL
+    sentence = "Something went wrong on our side; the request id finds it in our log."
+
+
+def refusal(
+    status: int,
+    code: Code,
+    message: str,
+    errors: Sequence[FieldError] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Answer[ErrorBody]:
+    """The one shape: `detail`, `message`, and `errors` where single fields are at fault."""
+    body: dict[str, object] = {"detail": code.value, "message": message}
+    if errors:
+        body["errors"] = [error.model_dump() for error in errors]
+    return Answer(orjson.dumps(body), status=status, headers=headers or {})
+
+
+def of_framework(error: web.HTTPException) -> Answer[ErrorBody]:
+    """The framework's own refusals, in our words."""
+    headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
+    for kind in (NotFound, MethodNotAllowed, TooLarge, BadRequest):
+        if error.status == kind.status:
+            return kind(headers=headers).answer()
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Internal().answer()
+    return refusal(error.status, Code.INVALID_REQUEST, f"{error.reason}.", headers=headers)

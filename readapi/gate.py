@@ -1,0 +1,171 @@
+"""THE ORDER in which every request is handled: read this first."""
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from readapi import errors
+from readapi.answers import Answer
+from readapi.cache import AnswerCache, Kept
+from readapi.clients import Clients
+from readapi.cors import Cors
+from readapi.endpoint import Endpoint
+from readapi.headers import NEVER, Headers
+from readapi.limits import Allowance, Limiter
+from readapi.metrics import Metrics
+
+log = structlog.get_logger()
+
+Result = Answer[Any] | Kept | web.StreamResponse
+Handler = Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NO_ROUTE = "none"
+
+
+class Gate:
+    """One middleware: limit, find or make the answer, stamp it, count it, log it."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        limiter: Limiter,
+        cors: Cors,
+        headers: Headers,
+        cache: AnswerCache,
+        metrics: Metrics,
+        version: Callable[[], object],
+        lag: Callable[[], str | None],
+    ) -> None:
+        self._clients = clients
+        self._limiter = limiter
+        self._cors = cors
+        self._headers = headers
+        self._cache = cache
+        self._metrics = metrics
+        self._version = version
+        self._lag = lag
+        self._endpoints: Mapping[Any, Endpoint] = {}
+        self._ids = itertools.count()
+        self._id_prefix = os.urandom(6).hex()
+
+    def guard(self, endpoints: Mapping[Any, Endpoint]) -> None:
+        """Learn which handler belongs to which endpoint."""
+        self._endpoints = endpoints
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer one request."""
+        started = time.perf_counter()
+        self._metrics.in_flight += 1
+        request_id = self._request_id(request)
+        endpoint = self._endpoints.get(request.match_info.handler)
+        allowance = self._allowance(request, endpoint)
+        try:
+            result = await self._result(request, handler, endpoint, allowance)
+        except errors.ApiError as error:
+            result = error.answer()
+        except web.HTTPException as error:
+            result = errors.of_framework(error)
+        except Exception:
+            log.exception("request failed", request_id=request_id, path=request.path)
+            result = errors.Internal().answer()
+        finally:
+            self._metrics.in_flight -= 1
+        response = self._response(request, result)
+        self._headers.stamp(response.headers, request, request_id, self._lag(), allowance)
+        seconds = time.perf_counter() - started
+        self._metrics.count(endpoint.path if endpoint else _NO_ROUTE, response.status, seconds)
+        log.info(
+            "request",
+            request_id=request_id,
+            method=request.method,
+            path=request.path,
+            status=response.status,
+            milliseconds=round(seconds * 1000, 2),
+        )
+        return response
+
+    def refuse(self, request: web.BaseRequest, answer: Answer[Any]) -> web.Response:
+        """Answer what failed before it became a request to the application."""
+        response = self._plain(answer)
+        response.headers["X-Request-Id"] = self._new_id()
+        lag = self._lag()
+        if lag is not None:
+            response.headers["X-Index-Lag"] = lag
+        self._metrics.count(_NO_ROUTE, response.status, 0.0)
+        log.info("request", request_id=response.headers["X-Request-Id"], status=response.status)
+        return response
+
+    def _allowance(self, request: web.Request, endpoint: Endpoint | None) -> Allowance | None:
+        if endpoint is not None and endpoint.operational:
+            return None
+        return self._limiter.hit(self._clients.key(request))
+
+    async def _result(
+        self, request: web.Request, handler: Handler, endpoint: Endpoint | None, allowance: Allowance | None
+    ) -> Result:
+        if allowance is not None and not allowance.allowed:
+            raise errors.RateLimited
+        if endpoint is None:
+            return self._preflight(request) or await handler(request)
+        if endpoint.operational:
+            return await handler(request)
+        address, version = request.path_qs, self._version()
+        kept = self._cache.find(address, version)
+        if kept is None:
+            made = await handler(request)
+            if not isinstance(made, Answer) or made.status != 200:
+                return made
+            kept = Kept(made)
+            self._cache.keep(address, version, kept)
+        return kept
+
+    def _preflight(self, request: web.Request) -> Answer[Any] | None:
+        refused = request.match_info.http_exception
+        if request.method != "OPTIONS" or not isinstance(refused, web.HTTPMethodNotAllowed):
+            return None
+        return Answer(b"", status=204, headers=self._cors.preflight(request, refused.allowed_methods))
+
+    def _response(self, request: web.Request, result: Result) -> web.StreamResponse:
+        if isinstance(result, Kept):
+            return self._kept(request, result)
+        return self._plain(result) if isinstance(result, Answer) else result
+
+    def _kept(self, request: web.Request, kept: Kept) -> web.Response:
+        headers = self._headers.of_kept(kept)
+        asked = request.headers
+        if "If-None-Match" in asked and _matches(asked["If-None-Match"], kept.etag):
+            del headers["Content-Type"]
+            return web.Response(status=304, headers=headers)
+        if kept.is_zippable and "gzip" in asked.get("Accept-Encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            return web.Response(body=kept.zipped(), headers=headers)
+        return web.Response(body=kept.answer.body, headers=headers)
+
+    def _plain(self, answer: Answer[Any]) -> web.Response:
+        headers = self._headers.of(answer.media_type, answer.headers, NEVER)
+        if answer.status == 204:
+            del headers["Content-Type"]
+            return web.Response(status=204, headers=headers)
+        return web.Response(body=answer.body, status=answer.status, headers=headers)
+
+    def _request_id(self, request: web.Request) -> str:
+        given = request.headers.get("X-Request-Id")
+        return given if given is not None and _REQUEST_ID.fullmatch(given) else self._new_id()
+
+    def _new_id(self) -> str:
+        return f"{self._id_prefix}{next(self._ids):08x}"
+
+
+def _matches(if_none_match: str, etag: str) -> bool:
+    """Weak comparison, as RFC 9110 asks for here."""
+    if if_none_match.strip() == "*":
+        return True
+    return any(tag.strip().removeprefix("W/") == etag[2:] for tag in if_none_match.split(","))

@@ -1,0 +1,77 @@
+"""How many requests one client may send: an exact moving window per client, kept in this process."""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from schemas.settings import Settings
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many requests within so many seconds."""
+
+    count: int
+    seconds: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Rate":
+        """Read `100/minute`."""
+        count, _, period = settings.rate_limit.partition("/")
+        return cls(int(count), _SECONDS[period])
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a client has left, and the seconds until it has more."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The RateLimit headers, and Retry-After for whoever must wait."""
+        told = (
+            ("RateLimit-Limit", str(self.limit)),
+            ("RateLimit-Remaining", str(self.remaining)),
+            ("RateLimit-Reset", str(self.reset_seconds)),
+        )
+        return told if self.allowed else (*told, ("Retry-After", str(max(self.reset_seconds, 1))))
+
+
+class Limiter:
+    """Counts each client's requests. Clients that are silent for a whole window are forgotten."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+        self.rate = rate
+        self.refused = 0
+        self._clock = clock
+        self._windows: dict[str, deque[float]] = {}
+        self._swept_at = clock()
+
+    def hit(self, client: str) -> Allowance:
+        """Count one request, unless it is one too many: those do not count, so waiting always helps."""
+        now = self._clock()
+        begin = now - self.rate.seconds
+        if self._swept_at < begin:
+            self._sweep(begin, now)
+        window = self._windows.get(client)
+        if window is None:
+            window = self._windows[client] = deque()
+        while window and window[0] <= begin:
+            window.popleft()
+        allowed = len(window) < self.rate.count
+        if allowed:
+            window.append(now)
+        else:
+            self.refused += 1
+        reset = math.ceil(window[0] - begin)
+        return Allowance(allowed, self.rate.count, self.rate.count - len(window), reset)
+
+    def _sweep(self, begin: float, now: float) -> None:
+        self._windows = {client: window for client, window in self._windows.items() if window[-1] > begin}
+        self._swept_at = now
