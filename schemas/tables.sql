@@ -5,6 +5,10 @@
 -- is resurrected by an older rev).  Columns after `state` are null unless it is live.
 -- `indexed_at` is the instant that the winning commit's rev claims: the same on every node.
 -- Times are UTC.
+--
+-- Big tables have no indexes: keys are hashes, and an index over them makes every checkpoint 13 times slower
+-- (0.78 s against 0.06 s at a million likes).  One process writes, and sees to it that keys are unique.
+-- To read a few rows of a big table: where rowid in (select rowid from t where key in (1, 2, 3)).
 
 create table if not exists meta (
     name varchar primary key,
@@ -20,7 +24,7 @@ create table if not exists cursors (
 
 -- Every account that ever wrote a record of ours.
 create table if not exists accounts (
-    did varchar primary key,
+    did varchar not null,
     handle varchar,            -- null: not resolved so far; handle.invalid: does not hold both ways
     pds varchar,               -- origin of the account's server
     status varchar not null,   -- active, deactivated, takendown, suspended, deleted, …
@@ -30,7 +34,7 @@ create table if not exists accounts (
 );
 
 create table if not exists tracks (
-    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
     id bigint not null,
     title varchar, artist varchar, file_type varchar, created_at timestamp,
@@ -45,14 +49,14 @@ create table if not exists track_tags (track_key bigint not null, position integ
 create table if not exists track_features (track_key bigint not null, position integer not null, did varchar not null);
 
 create table if not exists likes (
-    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
     pair bigint,               -- record_key of `did subject_uri`: one person's liking of one track
     subject_key bigint, subject_uri varchar, created_at timestamp
 );
 
 create table if not exists comments (
-    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
     id bigint not null,
     subject_key bigint, subject_uri varchar, body varchar, timestamp_ms bigint,
@@ -60,7 +64,7 @@ create table if not exists comments (
 );
 
 create table if not exists lists (
-    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
     name varchar, list_type varchar, description varchar, image_cid varchar,
     created_at timestamp, updated_at timestamp
@@ -72,7 +76,7 @@ create table if not exists list_items (
 );
 
 create table if not exists profiles (
-    key bigint primary key, uri varchar not null, did varchar not null, rkey varchar not null,
+    key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
     display_name varchar, bio varchar, avatar_cid varchar, support_url varchar,
     created_at timestamp, updated_at timestamp
@@ -80,20 +84,20 @@ create table if not exists profiles (
 
 -- Records that do not validate: hidden, kept as they came, with why. Reasons: one sentence per line.
 create table if not exists invalid_records (
-    key bigint primary key, collection varchar not null, uri varchar not null, rev varchar not null,
+    key bigint not null, collection varchar not null, uri varchar not null, rev varchar not null,
     cid varchar, reasons varchar not null, record blob not null
 );
 
 -- Counters per subject, moved by delta in the transaction that changes what they count.
 -- People of hidden accounts do not count; the subject need not exist (yet).
 create table if not exists track_counts (
-    subject_key bigint primary key,
+    subject_key bigint not null,
     likes bigint not null, comments bigint not null, plays bigint not null
 );
 
 -- True sizes of images, measured once: the thumbnail fields of oEmbed.
 create table if not exists images (
-    cid varchar primary key, width integer not null, height integer not null  -- 0 × 0: not an image
+    cid varchar not null, width integer not null, height integer not null  -- 0 × 0: not an image
 );
 
 -- Search documents that a transaction made stale; Tantivy follows with its own watermark.
@@ -109,3 +113,23 @@ create table if not exists dead_letters (
     received_at timestamp not null, source varchar not null, seq bigint, did varchar,
     reason varchar not null, raw blob not null
 );
+
+-- Visible is what is live and whose account's status does not hide it.  Both are written here only.
+create view if not exists hidden_accounts as
+    select did from accounts where status in ('deactivated', 'takendown', 'suspended', 'deleted');
+
+create view if not exists visible_tracks as
+    select * exclude (state) from tracks
+    where state = 'live' and did not in (select did from hidden_accounts);
+
+create view if not exists visible_likes as
+    select * exclude (state) from likes
+    where state = 'live' and did not in (select did from hidden_accounts);
+
+create view if not exists visible_comments as
+    select * exclude (state) from comments
+    where state = 'live' and did not in (select did from hidden_accounts);
+
+create view if not exists visible_lists as
+    select * exclude (state) from lists
+    where state = 'live' and did not in (select did from hidden_accounts);

@@ -1,0 +1,127 @@
+"""Accounts that ever wrote a record of ours: what their status hides, and what their removal removes."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import pyarrow
+
+from indexer import projections
+from indexer.batch import IdentityFact, RecordChange
+from indexer.catalogue import Catalogue, marks
+from indexer.events import Account
+from indexer.projections.projection import utc
+from schemas.ids import Did, tid_at
+
+
+class Accounts:
+    """The table, and what every event asks of it held in memory: who is known, hidden, removed."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self.known: set[Did] = set()
+        self.hidden: set[Did] = set()
+        self._removed: dict[Did, str] = {}
+        self.load()
+
+    def load(self) -> None:
+        """Read memory from the table: at the start, and after a transaction that did not happen."""
+        rows = self._catalogue.rows
+        self.known.clear()
+        self.known.update(did for (did,) in rows("select did from accounts"))
+        self.hidden = {did for (did,) in rows("select did from hidden_accounts")}
+        self._removed = dict(rows("select did, removed_rev from accounts where removed_rev is not null"))
+
+    def survives(self, change: RecordChange) -> bool:
+        """False for what went with its account: a late or repeated commit brings nothing back."""
+        return change.rev > self._removed.get(change.did, "")
+
+    def meet(self, dids: Iterable[Did]) -> list[Did]:
+        """Create the accounts that are new. Returns them."""
+        new = [did for did in dict.fromkeys(dids) if did not in self.known]
+        self._catalogue.insert("accounts", [{"did": did, "status": "active", "stale": True} for did in new])
+        self.known.update(new)
+        return new
+
+    def obey(self, events: Iterable[Account]) -> tuple[set[Did], dict[Did, str]]:
+        """Take over newer statuses of known accounts.
+
+        Returns the accounts that it hid or showed, and the revs up to which records are to be removed.
+        """
+        mine = [event for event in events if event.did in self.known]
+        rows = self._rows({event.did for event in mine})
+        removals: dict[Did, str] = {}
+        for event in mine:
+            row, said = rows[event.did], (utc(event.time), event.status)
+            if event.status == "deleted" and tid_at(event.time) > (row["removed_rev"] or ""):
+                row["removed_rev"] = removals[event.did] = tid_at(event.time)
+            # Equal times are told apart by the words, so that the order of arrival does not matter.
+            if row["status_time"] is None or said > (row["status_time"], row["status"]):
+                row["status_time"], row["status"] = said
+        self._replace(rows)
+        self._removed |= removals
+        hidden = self._hidden_among(rows.keys())
+        flipped = {did for did in rows if (did in hidden) != (did in self.hidden)}
+        self.hidden = self.hidden - rows.keys() | hidden
+        return flipped, removals
+
+    def learn(self, facts: Iterable[IdentityFact]) -> list[Did]:
+        """Store handles and servers. Returns the accounts for which something changed."""
+        latest = {fact.did: fact for fact in facts if fact.did in self.known}
+        rows = self._rows(latest.keys())
+        changed = []
+        for did, fact in latest.items():
+            row = rows[did]
+            if (row["handle"], row["pds"]) != (fact.handle, fact.pds):
+                changed.append(did)
+            row |= {"handle": fact.handle, "pds": fact.pds, "stale": False}
+        self._replace(rows)
+        return changed
+
+    def doubt(self, dids: Iterable[Did]) -> list[Did]:
+        """Mark identities as wanting to be resolved again. Returns the accounts that are known."""
+        mine = [did for did in sorted(dids) if did in self.known]
+        if mine:
+            self._catalogue.con.execute(
+                f"update accounts set stale = true where did in ({marks(mine)})", mine
+            )
+        return mine
+
+    def remove(self, removals: Mapping[Did, str]) -> None:
+        """Take out every version up to the removal, of every record type."""
+        if not removals:
+            return
+        con = self._catalogue.con
+        con.register("removals", pyarrow.table({"did": list(removals), "rev": list(removals.values())}))
+        for projection in projections.ALL:
+            con.execute(
+                f"""
+                create or replace temp table gone as
+                select records.rowid as place, records.key
+                from {projection.table} as records
+                join removals on records.did = removals.did and records.rev <= removals.rev
+                """
+            )
+            for table in projection.child_tables:
+                con.execute(f"delete from {table} where {projection.child_key} in (select key from gone)")
+            con.execute("delete from invalid_records where key in (select key from gone)")
+            con.execute(f"delete from {projection.table} where rowid in (select place from gone)")
+        con.unregister("removals")
+
+    def _hidden_among(self, dids: Collection[Did]) -> set[Did]:
+        if not dids:
+            return set()
+        query = f"select did from hidden_accounts where did in ({marks(dids)})"
+        return {did for (did,) in self._catalogue.rows(query, list(dids))}
+
+    def _rows(self, dids: Collection[Did]) -> dict[Did, dict[str, Any]]:
+        if not dids:
+            return {}
+        names = self._catalogue.columns("accounts")
+        found = self._catalogue.rows(f"select * from accounts where did in ({marks(dids)})", list(dids))
+        return {row["did"]: row for row in (dict(zip(names, values, strict=True)) for values in found)}
+
+    def _replace(self, rows: Mapping[Did, Mapping[str, Any]]) -> None:
+        if rows:
+            dids = list(rows)
+            self._catalogue.con.execute(f"delete from accounts where did in ({marks(dids)})", dids)
+            self._catalogue.insert("accounts", list(rows.values()))

@@ -1,0 +1,134 @@
+"""How many people like each track, and its comments: moved by what a transaction changes, never recounted."""
+
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Mapping
+
+from indexer.catalogue import Catalogue, keys, marks
+from indexer.projections import Row
+from indexer.rows import Applied
+from indexer.seen import Seen
+from schemas.ids import Did
+
+MISMATCHES = """
+    with counted as (
+        select subject_key, sum(likes) as likes, sum(comments) as comments
+        from (
+            select subject_key, count(distinct pair) as likes, 0 as comments
+            from visible_likes
+            group by subject_key
+            union all
+            select subject_key, 0, count(*)
+            from visible_comments
+            group by subject_key
+        )
+        group by subject_key
+    )
+    select count(*)
+    from counted
+    full join track_counts using (subject_key)
+    where counted.likes is distinct from track_counts.likes
+        or counted.comments is distinct from track_counts.comments
+"""
+
+
+class Moves:
+    """By how much each subject's counts change."""
+
+    def __init__(self) -> None:
+        self.likes: defaultdict[int, int] = defaultdict(int)
+        self.comments: defaultdict[int, int] = defaultdict(int)
+
+    def rows(self) -> list[tuple[int, int, int]]:
+        """(subject_key, likes, comments) of every subject that moves."""
+        subjects = sorted(self.likes.keys() | self.comments.keys())
+        rows = [(subject, self.likes[subject], self.comments[subject]) for subject in subjects]
+        return [row for row in rows if row[1] or row[2]]
+
+
+class Counters:
+    """Keeps `track_counts` equal to what counting the visible likes and comments would find."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._pairs = Seen(catalogue.hashes("likes", "pair"))
+
+    def likes(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
+        """Count people, not records: a pair moves the count with its first live like and its last."""
+        live_before, live_after = _live_pairs(applied.before), _live_pairs(applied.after)
+        others = self._others(live_before.keys() | live_after.keys(), applied.after)
+        whose = {row["pair"]: row for row in applied.versions()}
+        for pair, row in whose.items():
+            if row["did"] in hidden or pair in others:
+                continue
+            moves.likes[row["subject_key"]] += (pair in live_after) - (pair in live_before)
+        self._pairs.add(live_after.keys())
+
+    def comments(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
+        """Every live comment counts."""
+        for rows, step in ((applied.before, -1), (applied.after, 1)):
+            for row in rows.values():
+                if row["state"] == "live" and row["did"] not in hidden:
+                    moves.comments[row["subject_key"]] += step
+
+    def contributions(self, dids: Iterable[Did], sign: int, moves: Moves) -> None:
+        """Add (or take away) everything that these accounts' live records count for."""
+        people = list(dids)
+        if not people:
+            return
+        where = f"where did in ({marks(people)}) and state = 'live' group by subject_key"
+        likes = f"select subject_key, count(distinct pair) from likes {where}"
+        for subject, count in self._catalogue.rows(likes, people):
+            moves.likes[subject] += sign * count
+        comments = f"select subject_key, count(*) from comments {where}"
+        for subject, count in self._catalogue.rows(comments, people):
+            moves.comments[subject] += sign * count
+
+    def apply(self, moves: Moves) -> None:
+        """Write the moves: subjects known and new, and none left that count nothing."""
+        rows = moves.rows()
+        if not rows:
+            return
+        con = self._catalogue.con
+        values = ", ".join(f"({subject}, {likes}, {comments})" for subject, likes, comments in rows)
+        updated = self._catalogue.rows(
+            f"""
+            update track_counts
+            set likes = track_counts.likes + moved.likes, comments = track_counts.comments + moved.comments
+            from (values {values}) as moved (subject_key, likes, comments)
+            where track_counts.subject_key = moved.subject_key
+            returning track_counts.subject_key
+            """
+        )
+        known = {subject for (subject,) in updated}
+        self._catalogue.insert(
+            "track_counts",
+            [
+                {"subject_key": subject, "likes": likes, "comments": comments, "plays": 0}
+                for subject, likes, comments in rows
+                if subject not in known
+            ],
+        )
+        fallen = [subject for subject, likes, comments in rows if likes < 0 or comments < 0]
+        if fallen:
+            con.execute(
+                "delete from track_counts "
+                f"where subject_key in ({keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
+            )
+
+    def mismatches(self) -> int:
+        """Subjects whose stored counts differ from a recount: none, unless something is broken."""
+        return int(self._catalogue.rows(MISMATCHES)[0][0])
+
+    def _others(self, pairs: Collection[int], replaced: Mapping[int, object]) -> set[int]:
+        """Pairs that stay liked whatever this batch does: by a live record that it does not touch."""
+        known = self._pairs.known(pairs)
+        if not known:
+            return set()
+        found = self._catalogue.rows(
+            f"select key, pair from likes where pair in ({keys(known)}) and state = 'live'"
+        )
+        return {pair for key, pair in found if key not in replaced}
+
+
+def _live_pairs(rows: Mapping[int, Row]) -> dict[int, int]:
+    return {row["pair"]: key for key, row in rows.items() if row["state"] == "live"}

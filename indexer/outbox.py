@@ -1,0 +1,124 @@
+"""Which search documents a transaction makes stale: gathered on the way, written once each at its end."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from indexer.catalogue import Catalogue, keys, marks
+from indexer.rows import Applied
+from schemas.ids import Did
+
+
+class Stale:
+    """The documents of one transaction. Marking too many costs time; marking too few leaves wrong answers."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._documents: dict[tuple[str, int | None, str | None], None] = {}
+        self._by_type: dict[str, Callable[[Applied], None]] = {
+            "track": self._tracks,
+            "like": self._likes,
+            "comment": self._comments,
+            "list": self._lists,
+            "profile": self._profiles,
+        }
+
+    def rows(self, first_op: int) -> list[dict[str, Any]]:
+        """The outbox's rows, numbered from `first_op`."""
+        return [
+            {"op": op, "kind": kind, "key": key, "name": name}
+            for op, (kind, key, name) in enumerate(self._documents, first_op)
+        ]
+
+    def changed(self, applied: Applied) -> None:
+        """What the changed rows of one table touch."""
+        self._named("artist", {row["did"] for row in applied.versions()})
+        self._by_type[applied.projection.name](applied)
+
+    def renamed(self, dids: Collection[Did]) -> None:
+        """Everything that shows an account's name, picture or server."""
+        if not dids:
+            return
+        self._named("artist", dids)
+        mine = f"where did in ({marks(dids)})"
+        self._found("track", f"select key from tracks {mine}", dids)
+        self._found("list", f"select key from lists {mine}", dids)
+        self._found("track", f"select distinct track_key from track_features {mine}", dids)
+        self._found(
+            "list",
+            f"select distinct list_key from list_items where subject_key in (select key from tracks {mine})",
+            dids,
+        )
+
+    def shown_or_hidden(self, dids: Collection[Did]) -> None:
+        """Everything that an account's being visible decides about."""
+        if not dids:
+            return
+        self.renamed(dids)
+        mine = f"where did in ({marks(dids)}) and state = 'live'"
+        self._found("like", f"select distinct pair from likes {mine}", dids)
+        self._found("track", f"select distinct subject_key from likes {mine}", dids)
+        self._found("comment", f"select key from comments {mine}", dids)
+        self._found("track", f"select distinct subject_key from comments {mine}", dids)
+        tags = f"select distinct tag from track_tags where track_key in (select key from tracks {mine})"
+        self._named("tag", [tag for (tag,) in self._catalogue.rows(tags, list(dids))])
+
+    def measured(self, cids: Collection[str]) -> None:
+        """Tracks and lists that show an image."""
+        if not cids:
+            return
+        self._found("track", f"select key from tracks where image_cid in ({marks(cids)})", cids)
+        self._found("list", f"select key from lists where image_cid in ({marks(cids)})", cids)
+
+    def keyed(self, kind: str, numbers: Iterable[int]) -> None:
+        """Mark documents that are known by a number."""
+        self._documents.update(((kind, number, None), None) for number in numbers)
+
+    def _named(self, kind: str, names: Iterable[str]) -> None:
+        self._documents.update(((kind, None, name), None) for name in names)
+
+    def _found(self, kind: str, query: str, values: Collection[Any] = ()) -> None:
+        self.keyed(kind, (number for (number,) in self._catalogue.rows(query, list(values))))
+
+    def _tracks(self, applied: Applied) -> None:
+        rows = list(applied.versions())
+        self.keyed("track", (row["key"] for row in rows))
+        self.keyed("track", applied.moved)
+        self._named("tag", (row["tag"] for row in applied.children("track_tags")))
+        if rows:
+            held = keys({row["key"] for row in rows})
+            self._found("list", f"select distinct list_key from list_items where subject_key in ({held})")
+        # A track belongs to an album by naming it, too.
+        self._albums_of({row["did"] for row in rows if row["album"] is not None})
+
+    def _likes(self, applied: Applied) -> None:
+        for row in applied.versions():
+            self.keyed("like", [row["pair"]])
+            self.keyed("track", [row["subject_key"]])
+
+    def _comments(self, applied: Applied) -> None:
+        for row in applied.versions():
+            self.keyed("comment", [row["key"]])
+            self.keyed("track", [row["subject_key"]])
+        self.keyed("comment", applied.moved)
+
+    def _lists(self, applied: Applied) -> None:
+        rows = list(applied.versions())
+        self.keyed("list", (row["key"] for row in rows))
+        self.keyed("track", (row["subject_key"] for row in applied.children("list_items")))
+        # One album more or less can change the slugs of the artist's others, and cards carry slugs.
+        artists = {row["did"] for row in rows if row["list_type"] == "album"}
+        self._albums_of(artists)
+        if artists:
+            mine = f"did in ({marks(artists)})"
+            self._found("track", f"select key from tracks where album is not null and {mine}", artists)
+            albums = f"select key from lists where list_type = 'album' and {mine}"
+            items = f"select distinct subject_key from list_items where list_key in ({albums})"
+            self._found("track", items, artists)
+
+    def _profiles(self, applied: Applied) -> None:
+        self.renamed({row["did"] for row in applied.versions()})
+
+    def _albums_of(self, artists: Collection[Did]) -> None:
+        if artists:
+            mine = f"did in ({marks(artists)})"
+            self._found("list", f"select key from lists where list_type = 'album' and {mine}", artists)

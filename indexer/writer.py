@@ -1,0 +1,231 @@
+"""The one writer of the catalogue: batches in, one transaction each.
+
+Rows, tombstones, counts, outbox, dead letters and the cursor commit together: a crash replays, never skips.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Self
+
+import duckdb
+import structlog
+
+from indexer import projections
+from indexer.accounts import Accounts
+from indexer.batch import Batch, DeadLetter, RecordChange, Written, newest
+from indexer.catalogue import Catalogue, StoreError, marks, sentences
+from indexer.counters import Counters, Moves
+from indexer.dead_letters import DeadLetters
+from indexer.outbox import Stale
+from indexer.projections.projection import utc
+from indexer.rows import Applied, Hashing, RecordTable
+from schemas.ids import Did, Nsid, tid_time
+from schemas.settings import Settings
+
+CHECKPOINT_BYTES: Final = 64 << 20  # of log, after which it goes into the file whatever the snapshots do
+CLASH: Final = "The first 64 bits of the SHA-256 of its at-uri are another record's"
+
+log = structlog.get_logger()
+
+
+class Writer:
+    """Open it once, use it on one thread. Readers on other threads take `reader()`."""
+
+    def __init__(self, catalogue: Catalogue, settings: Settings, hashing: Hashing) -> None:
+        self.path = catalogue.path
+        self.copying = threading.Lock()  # held by whoever copies the file: nothing may change it then
+        self._catalogue = catalogue
+        self._accounts = Accounts(catalogue)
+        self._counters = Counters(catalogue)
+        self._dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
+        self._tables = {
+            collection: RecordTable(catalogue, projection, settings.collections, hashing)
+            for collection, projection in projections.of(settings.collections).items()
+        }
+        self._op = int(self._meta("outbox_op", 0))
+        self._pruned = int(self._meta("outbox_pruned", 0))
+        self.changes = 0  # transactions so far that changed something a reader can see
+
+    @classmethod
+    def open(cls, settings: Settings, hashing: Hashing = Hashing()) -> Self:  # noqa: B008
+        """Open the catalogue of `settings.data_dir`, making it if there is none. Raises StoreError."""
+        catalogue = Catalogue.open(settings)
+        try:
+            with sentences(catalogue.path):
+                return cls(catalogue, settings, hashing)
+        except BaseException:
+            catalogue.con.close()
+            raise
+
+    @property
+    def tracked(self) -> set[Did]:
+        """Accounts that ever wrote a record of ours. The same set for the life of the writer."""
+        return self._accounts.known
+
+    @property
+    def op(self) -> int:
+        """Number of the last outbox entry ever written."""
+        return self._op
+
+    @property
+    def dead_letters(self) -> int:
+        """How many dead letters are kept."""
+        return self._dead_letters.count
+
+    def reader(self) -> duckdb.DuckDBPyConnection:
+        """A cursor for one other thread, which sees what is committed."""
+        return self._catalogue.con.cursor()
+
+    def cursor(self, source: str) -> int | None:
+        """The source's low-water mark: everything up to it is stored."""
+        found = self._catalogue.rows("select seq from cursors where source = ?", (source,))
+        return int(found[0][0]) if found else None
+
+    def unresolved(self) -> list[Did]:
+        """Accounts whose identity wants resolving."""
+        return [did for (did,) in self._catalogue.rows("select did from accounts where stale order by did")]
+
+    def write(self, batch: Batch) -> Written:
+        """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
+        with self._transaction():
+            written = self._store(batch)
+        self._op = written.op
+        self.changes += bool(batch)
+        self._checkpoint_when_long()
+        return written
+
+    def prune(self, op: int) -> None:
+        """Forget outbox entries up to `op`, which every follower has behind it."""
+        op = min(op, self._op)
+        if op <= self._pruned:
+            return
+        with self._transaction():
+            self._catalogue.con.execute("delete from outbox where op <= ?", [op])
+            self._set_meta("outbox_pruned", op)
+        self._pruned = op
+
+    def checkpoint(self) -> None:
+        """Move the log into the file."""
+        with self.copying, sentences(self.path):
+            self._catalogue.con.execute("checkpoint")
+
+    def close(self) -> None:
+        """Close the file. Waits for a copy that is being made of it."""
+        with self.copying:
+            self._catalogue.con.close()
+
+    def _store(self, batch: Batch) -> Written:
+        stale, moves = Stale(self._catalogue), Moves()
+        changes = [change for change in newest(batch.changes).values() if self._accounts.survives(change)]
+        unresolved = self._accounts.meet(change.did for change in changes)
+        applied = self._apply(changes)
+        letters = [*batch.dead_letters, *_clashes(applied)]
+        for table in applied:
+            self._count(table, moves)
+            stale.changed(table)
+        self._flip(batch, stale, moves)
+        stale.renamed(self._accounts.learn(batch.identities))
+        unresolved += self._accounts.doubt(batch.stale)
+        stale.measured(self._measure(batch))
+        self._counters.apply(moves)
+        outbox = stale.rows(self._op + 1)
+        self._catalogue.insert("outbox", outbox)
+        if outbox:
+            self._set_meta("outbox_op", outbox[-1]["op"])
+        self._move_cursors(batch)
+        rows = [row for table in applied for row in table.after.values()]
+        return Written(
+            rows=len(rows),
+            skipped=len(batch.changes) - len(rows),
+            invalid=sum(row["state"] == "invalid" for row in rows),
+            dead_letters=self._dead_letters.add(letters),
+            op=self._op + len(outbox),
+            unresolved=tuple(dict.fromkeys(unresolved)),
+        )
+
+    def _apply(self, changes: list[RecordChange]) -> list[Applied]:
+        by_collection: dict[Nsid, list[RecordChange]] = {}
+        for change in changes:
+            by_collection.setdefault(change.collection, []).append(change)
+        return [self._tables[collection].apply(group) for collection, group in by_collection.items()]
+
+    def _count(self, applied: Applied, moves: Moves) -> None:
+        match applied.projection.name:
+            case "like":
+                self._counters.likes(applied, self._accounts.hidden, moves)
+            case "comment":
+                self._counters.comments(applied, self._accounts.hidden, moves)
+
+    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> None:
+        """Let the accounts' events hide, show and remove."""
+        shown_before = {event.did for event in batch.accounts} - self._accounts.hidden
+        flipped, removals = self._accounts.obey(batch.accounts)
+        affected = flipped | removals.keys()
+        stale.shown_or_hidden(affected)
+        self._counters.contributions(affected & shown_before, -1, moves)
+        self._accounts.remove(removals)
+        self._counters.contributions(affected - self._accounts.hidden, 1, moves)
+
+    def _measure(self, batch: Batch) -> list[str]:
+        """Store the sizes of images. Returns their CIDs."""
+        images = {image.cid: image for image in batch.images}
+        if images:
+            self._catalogue.con.execute(f"delete from images where cid in ({marks(images)})", list(images))
+            self._catalogue.insert(
+                "images",
+                [{"cid": cid, "width": image.width, "height": image.height} for cid, image in images.items()],
+            )
+        return list(images)
+
+    def _move_cursors(self, batch: Batch) -> None:
+        for source, mark in batch.cursors.items():
+            self._catalogue.con.execute(
+                "insert or replace into cursors values (?, ?, ?)", [source, mark.seq, utc(mark.event_time)]
+            )
+
+    def _meta(self, name: str, default: int) -> str:
+        found = self._catalogue.rows("select value from meta where name = ?", (name,))
+        return str(found[0][0]) if found else str(default)
+
+    def _set_meta(self, name: str, value: int) -> None:
+        self._catalogue.con.execute("insert or replace into meta values (?, ?)", [name, str(value)])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with sentences(self.path):
+            self._catalogue.con.execute("begin")
+            try:
+                yield
+                self._catalogue.con.execute("commit")
+            except BaseException:
+                self._undo()
+                raise
+
+    def _undo(self) -> None:
+        """Roll back, and make memory agree with the file again."""
+        try:
+            self._catalogue.con.execute("rollback")
+        except duckdb.Error as error:
+            log.warning("rollback_failed", reason=str(error)[:200])  # a commit that failed has rolled back
+        try:
+            self._accounts.load()
+            self._dead_letters.load()
+        except duckdb.Error as error:
+            raise StoreError(
+                f"{self.path} had to be given up after an error on the disk ({str(error)[:200]}); "
+                "start again once the disk works. What was committed is intact."
+            ) from error
+
+    def _checkpoint_when_long(self) -> None:
+        wal = self.path.with_name(f"{self.path.name}.wal")
+        if wal.exists() and wal.stat().st_size > CHECKPOINT_BYTES and not self.copying.locked():
+            self.checkpoint()
+
+
+def _clashes(applied: list[Applied]) -> list[DeadLetter]:
+    return [
+        DeadLetter(tid_time(change.rev), str(change.uri), None, change.did, CLASH, change.block or b"")
+        for table in applied
+        for change in table.clashes
+    ]
