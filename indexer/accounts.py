@@ -71,9 +71,10 @@ class Accounts:
         changed = []
         for did, fact in latest.items():
             row = rows[did]
-            if (row["handle"], row["pds"]) != (fact.handle, fact.pds):
+            handle = fact.handle or row["handle"]
+            if (row["handle"], row["pds"]) != (handle, fact.pds):
                 changed.append(did)
-            row |= {"handle": fact.handle, "pds": fact.pds, "stale": False}
+            row |= {"handle": handle, "pds": fact.pds, "stale": fact.handle is None}
         self._replace(rows)
         return changed
 

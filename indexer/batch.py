@@ -26,11 +26,22 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True)
 class IdentityFact:
-    """What resolving an account found: a handle that holds both ways or `handle.invalid`, and its server."""
+    """What resolving an account found: a handle that holds both ways or `handle.invalid`, and its server.
+
+    No handle: it could not be checked this time. The known one stays, and the identity wants resolving still.
+    """
 
     did: Did
-    handle: str
+    handle: str | None
     pds: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image that a record of `did` shows."""
+
+    did: Did
+    cid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,10 @@ def newest(changes: list[RecordChange]) -> dict[AtUri, RecordChange]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a transaction did. `unresolved`: accounts whose identity it found to want resolving."""
+    """What a transaction did. `unresolved`: accounts whose identity it found to want resolving.
+
+    `unmeasured`: pictures of which it found no size.
+    """
 
     rows: int
     skipped: int
@@ -106,3 +120,4 @@ class Written:
     dead_letters: int
     op: int
     unresolved: tuple[Did, ...]
+    unmeasured: tuple[Picture, ...]

@@ -13,12 +13,12 @@ import structlog
 
 from indexer import projections
 from indexer.accounts import Accounts
-from indexer.batch import Batch, DeadLetter, RecordChange, Written, newest
+from indexer.batch import Batch, DeadLetter, Picture, RecordChange, Written, newest
 from indexer.catalogue import Catalogue, StoreError, marks, sentences
 from indexer.counters import Counters, Moves
 from indexer.dead_letters import DeadLetters
 from indexer.outbox import Stale
-from indexer.projections.projection import utc
+from indexer.projections.projection import Row, utc
 from indexer.rows import Applied, Hashing, RecordTable
 from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
@@ -86,6 +86,14 @@ class Writer:
         """Accounts whose identity wants resolving."""
         return [did for (did,) in self._catalogue.rows("select did from accounts where stale order by did")]
 
+    def unmeasured(self) -> list[Picture]:
+        """Pictures of which the size is not known."""
+        shown = "select did, image_cid from tracks union select did, image_cid from lists"
+        found = self._catalogue.rows(
+            f"select * from ({shown}) where image_cid is not null and image_cid not in (select cid from images)"
+        )
+        return [Picture(did, cid) for did, cid in found]
+
     def write(self, batch: Batch) -> Written:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
@@ -142,6 +150,7 @@ class Writer:
             dead_letters=self._dead_letters.add(letters),
             op=self._op + len(outbox),
             unresolved=tuple(dict.fromkeys(unresolved)),
+            unmeasured=tuple(self._unmeasured(rows)),
         )
 
     def _apply(self, changes: list[RecordChange]) -> list[Applied]:
@@ -177,6 +186,20 @@ class Writer:
                 [{"cid": cid, "width": image.width, "height": image.height} for cid, image in images.items()],
             )
         return list(images)
+
+    def _unmeasured(self, rows: list[Row]) -> list[Picture]:
+        """Those that the rows show and nobody has measured."""
+        pictures = {
+            row["image_cid"]: Picture(row["did"], row["image_cid"]) for row in rows if row.get("image_cid")
+        }
+        known = (
+            self._catalogue.rows(f"select cid from images where cid in ({marks(pictures)})", list(pictures))
+            if pictures
+            else []
+        )
+        for (cid,) in known:
+            del pictures[cid]
+        return list(pictures.values())
 
     def _move_cursors(self, batch: Batch) -> None:
         for source, mark in batch.cursors.items():

@@ -1,0 +1,104 @@
+"""Errands: small questions to the network about what is already stored, several at once."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import structlog
+from prometheus_client import Counter
+
+from indexer.outbound import OutboundError
+
+log = structlog.get_logger()
+
+FAILED = Counter("fmsvc_errands_failed_total", "Errands that could not be done at one attempt.", ["errand"])
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait before another attempt, doubled each time, and how often to try; None: for ever."""
+
+    first_seconds: float = 30.0
+    longest_seconds: float = 3600.0
+    attempts: int | None = None
+
+    def pause(self, failures: int) -> float | None:
+        """Seconds until the next attempt; None: give up."""
+        if self.attempts is not None and failures >= self.attempts:
+            return None
+        longest = min(self.first_seconds * 2.0 ** min(failures - 1, 30), self.longest_seconds)
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
+
+
+class Errands(Generic[Key]):
+    """Runs `errand` for each key that is asked for; a key that waits already is not queued twice.
+
+    An errand that raises a transient OutboundError is run again later; any other end is an end.
+    """
+
+    def __init__(
+        self, name: str, errand: Callable[[Key], Awaitable[None]], *, workers: int, patience: Patience
+    ) -> None:
+        self._name = name
+        self._errand = errand
+        self._workers = workers
+        self._patience = patience
+        self._queue: asyncio.Queue[Key] = asyncio.Queue()
+        self._queued: set[Key] = set()
+        self._failures: dict[Key, int] = {}
+        self._timers: dict[Key, asyncio.TimerHandle] = {}
+
+    def __len__(self) -> int:
+        """Keys that wait, for a worker or for another attempt."""
+        return len(self._queued) + len(self._timers)
+
+    def ask(self, keys: Iterable[Key]) -> None:
+        """Run these soon, those that wait for another attempt at once."""
+        for key in keys:
+            if timer := self._timers.pop(key, None):
+                timer.cancel()
+            if key not in self._queued:
+                self._queued.add(key)
+                self._queue.put_nowait(key)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._workers):
+                    group.create_task(self._work())
+        finally:
+            for timer in self._timers.values():
+                timer.cancel()
+
+    async def _work(self) -> None:
+        while True:
+            key = await self._queue.get()
+            self._queued.discard(key)
+            try:
+                await self._errand(key)
+            except OutboundError as error:
+                self._failed(key, error)
+            except Exception:
+                self._failures.pop(key, None)
+                log.exception("errand broke", errand=self._name, key=str(key))
+            else:
+                self._failures.pop(key, None)
+
+    def _failed(self, key: Key, error: OutboundError) -> None:
+        FAILED.labels(self._name).inc()
+        failures = self._failures.pop(key, 0) + 1
+        pause = self._patience.pause(failures) if error.transient else None
+        log.info("errand failed", errand=self._name, key=str(key), reason=str(error), retry_in=pause)
+        if pause is None or key in self._queued or key in self._timers:
+            return
+        self._failures[key] = failures
+        self._timers[key] = asyncio.get_running_loop().call_later(pause, self._again, key)
+
+    def _again(self, key: Key) -> None:
+        del self._timers[key]
+        self.ask((key,))

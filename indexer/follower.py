@@ -1,0 +1,51 @@
+"""Keeps the search index up with the catalogue: a step after each commit, or one after several."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+class Follower:
+    """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way."""
+
+    def __init__(
+        self, follow: Callable[[], Awaitable[int]], prune: Callable[[int], Awaitable[None]], watermark: int
+    ) -> None:
+        self.watermark = watermark
+        self._follow = follow
+        self._prune = prune
+        self._op = watermark
+        self._moved = asyncio.Condition()
+        self._wake = asyncio.Event()
+        self._wake.set()
+        self._closing = False
+
+    def committed(self, op: int) -> None:
+        """The catalogue's outbox has come so far."""
+        if op > self._op:
+            self._op = op
+            self._wake.set()
+
+    async def reached(self, op: int) -> None:
+        """Wait until everything up to `op` can be found."""
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.watermark >= op)
+
+    def close(self) -> None:
+        """Catch up once more; `run` ends after it."""
+        self._closing = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Follow for ever. What the index raises ends it: our own store is at fault."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            watermark = await self._follow()
+            async with self._moved:
+                self.watermark = watermark
+                self._moved.notify_all()
+            await self._prune(watermark)
+            if self._closing and self.watermark >= self._op:
+                return
+            if self.watermark < self._op or self._closing:
+                self._wake.set()

@@ -1,0 +1,142 @@
+"""The one way into the catalogue: a batch fills while the one before it is written."""
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import Awaitable, Callable
+
+from prometheus_client import Gauge, Histogram
+
+from indexer.batch import Batch, Written
+
+IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
+ROW_BYTES = 1024  # what a row costs in memory besides its bytes
+MOST_ROWS = 20_000
+
+BATCH_ROWS = Histogram(
+    "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 500, 1000, 5000, 20_000)
+)
+BATCH_SECONDS = Histogram("fmsvc_batch_seconds", "Time that one transaction took to write.")
+HELD_BYTES = Gauge("fmsvc_held_bytes", "Bytes read from the network and not yet committed.")
+
+
+class Intake:
+    """`batch` may be filled without awaiting in between: what is put there together commits together.
+
+    A batch is due after `batch_rows`, after `batch_seconds`, at once when somebody waits for it, and when the
+    intake closes. While a write is under way the next batch goes on growing, up to `buffer_bytes` for both.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Batch], Awaitable[Written]],
+        written: Callable[[Batch, Written], None],
+        *,
+        batch_rows: int,
+        batch_seconds: float,
+        buffer_bytes: int,
+    ) -> None:
+        self._write = write
+        self._written = written
+        self._batch_rows = batch_rows
+        self._batch_seconds = batch_seconds
+        self._buffer_bytes = buffer_bytes
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._closing = False
+        self._writing_bytes = 0
+        self._writing = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self.batch = Batch()
+        self._bytes = 0
+        self._since: float | None = None
+        self._rows_since: float | None = None
+        self._awaited: asyncio.Future[Written] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True when everything that was put in is committed."""
+        return self._since is None and not self._writing
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.batch) >= self._batch_rows or self._bytes >= self._buffer_bytes // 2
+
+    def added(self, rows: int = 0, size: int = 0) -> None:
+        """Say what was just put into `batch`: so many things of so many bytes, or only a cursor."""
+        if self._since is None:
+            self._since = time.monotonic()
+            self._changed.set()
+        if not rows:
+            return
+        if self._rows_since is None:
+            self._rows_since = time.monotonic()
+            self._changed.set()
+        self._bytes += size + rows * ROW_BYTES
+        if self._is_full:
+            self._changed.set()
+        if len(self.batch) >= MOST_ROWS or self._bytes + self._writing_bytes >= self._buffer_bytes:
+            self._room.clear()
+        HELD_BYTES.set(self._bytes + self._writing_bytes)
+
+    async def room(self) -> None:
+        """Wait while too much is held. Whoever reads the network does so here, and with it the network."""
+        await self._room.wait()
+
+    async def committed(self) -> Written:
+        """Commit what is in `batch` now, soon, and wait for it."""
+        if self._awaited is None:
+            self._awaited = asyncio.get_running_loop().create_future()
+        self.added()
+        self._changed.set()
+        return await asyncio.shield(self._awaited)
+
+    def close(self) -> None:
+        """Write what there is; `run` ends after it."""
+        self._closing = True
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Write one batch after another. What the writer raises ends it: our own store is at fault."""
+        while True:
+            await self._until_due()
+            if self._since is None:
+                return
+            batch, awaited = self.batch, self._awaited
+            self._writing, self._writing_bytes = True, self._bytes
+            self._begin()
+            try:
+                with BATCH_SECONDS.time():
+                    written = await self._write(batch)
+            except BaseException:
+                if awaited is not None:
+                    awaited.cancel()
+                raise
+            BATCH_ROWS.observe(len(batch))
+            self._writing, self._writing_bytes = False, 0
+            self._room.set()
+            self._written(batch, written)
+            if awaited is not None:
+                awaited.set_result(written)
+
+    async def _until_due(self) -> None:
+        while (seconds := self._seconds_left()) > 0:
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if math.isinf(seconds) else seconds):
+                    await self._changed.wait()
+
+    def _seconds_left(self) -> float:
+        if self._closing:
+            return 0.0
+        if self._since is None:
+            return math.inf
+        if self._awaited is not None or self._is_full:
+            return 0.0
+        if self._rows_since is not None:
+            return self._rows_since + self._batch_seconds - time.monotonic()
+        return self._since + IDLE_SECONDS - time.monotonic()

@@ -1,0 +1,161 @@
+"""THE ORDER: read this first.
+
+frames -> events -> one batch -> one transaction -> what follows from it. Downwards is the way of a record.
+Facts that we fetch ourselves (identities, image sizes, nudged records) enter the same batch: one way in.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Container
+from datetime import datetime
+
+import structlog
+
+from indexer.batch import Batch, DeadLetter, Mark, Picture, RecordChange, Written
+from indexer.decode import decode
+from indexer.errands import Errands
+from indexer.events import (
+    Account,
+    Commit,
+    Event,
+    Frame,
+    Identity,
+    Info,
+    Malformed,
+    Passed,
+    StreamError,
+    Sync,
+)
+from indexer.follower import Follower
+from indexer.identity import Resolver
+from indexer.intake import Intake
+from indexer.lag import Lag
+from indexer.sources import Source
+from schemas.ids import Did, Nsid
+
+log = structlog.get_logger()
+
+
+class Pipeline:
+    """Takes one source's frames into the intake, and hands on what each transaction asks for."""
+
+    def __init__(
+        self,
+        source: Source,
+        collections: frozenset[Nsid],
+        known: Container[Did],
+        *,
+        cursor: int | None,
+        intake: Intake,
+        resolver: Resolver,
+        identities: Errands[Did],
+        images: Errands[Picture],
+        follower: Follower,
+    ) -> None:
+        self.events: Counter[str] = Counter()
+        self.finished = cursor
+        self.event_time: datetime | None = None
+        self.lag = Lag(source.status)
+        self._source = source
+        self._collections = collections
+        self._tracked = Tracked(known)
+        self._intake = intake
+        self._resolver = resolver
+        self._identities = identities
+        self._images = images
+        self._follower = follower
+        source.finished = lambda: self.finished
+
+    async def read(self) -> None:
+        """Until the source ends; waiting here, when too much is held, makes the network wait."""
+        async with contextlib.aclosing(self._source.frames(self.finished)) as frames:
+            async for frame in frames:
+                events = decode(frame.raw, self._collections, self._tracked, frame.received_at)
+                for event in events:
+                    self._take(event, frame)
+                await self._intake.room()
+
+    def _take(self, event: Event, frame: Frame) -> None:
+        """Put an event into the batch, together with the cursor that says so."""
+        batch = self._intake.batch
+        self.events[type(event).__name__] += 1
+        match event:
+            case Passed() | Sync():
+                pass
+            case Commit():
+                batch.changes += _changes(event)
+                self._tracked.meet(event.did)
+                self._intake.added(len(event.operations), len(frame.raw))
+            case Account():
+                batch.accounts.append(event)
+                self._intake.added(1)
+            case Identity():
+                self._resolver.forget(event.did)
+                batch.stale.add(event.did)
+                self._intake.added(1)
+            case Malformed():
+                batch.dead_letters.append(_dead_letter(event, frame))
+                self._intake.added(1, len(event.raw))
+            case Info() | StreamError():
+                log.warning("stream says", source=frame.source, name=event.name, message=event.message)
+        self._move(event, frame.source)
+
+    def _move(self, event: Event, source: str) -> None:
+        """All events up to this one are in this batch or an earlier one."""
+        if isinstance(event, Info | StreamError) or event.seq is None:
+            return
+        time = None if isinstance(event, Malformed) else event.time
+        self._intake.batch.cursors[source] = Mark(event.seq, time)
+        self._intake.added()
+
+    def written(self, batch: Batch, written: Written) -> None:
+        """A transaction is committed: move on, and set in motion what follows from it."""
+        self._tracked.settle(batch)
+        if mark := batch.cursors.get(self._source.name):
+            self.finished = mark.seq
+            if mark.event_time is not None:
+                self.event_time = mark.event_time
+                self.lag.committed(mark.event_time)
+        self._identities.ask(written.unresolved)
+        self._images.ask(written.unmeasured)
+        self._follower.committed(written.op)
+
+
+class Tracked:
+    """Accounts that are known, or will be once the batches under way are written."""
+
+    def __init__(self, known: Container[Did]) -> None:
+        self._known = known
+        self._coming: set[Did] = set()
+
+    def __contains__(self, did: object) -> bool:
+        return did in self._coming or did in self._known
+
+    def meet(self, did: Did) -> None:
+        """A record of this account is on its way."""
+        if did not in self._known:
+            self._coming.add(did)
+
+    def settle(self, batch: Batch) -> None:
+        """The batch is written."""
+        if self._coming:
+            self._coming.difference_update(change.did for change in batch.changes)
+
+
+def _changes(commit: Commit) -> list[RecordChange]:
+    return [
+        RecordChange(
+            commit.did,
+            operation.collection,
+            operation.rkey,
+            commit.rev,
+            operation.action,
+            operation.cid,
+            operation.block,
+        )
+        for operation in commit.operations
+    ]
+
+
+def _dead_letter(event: Malformed, frame: Frame) -> DeadLetter:
+    return DeadLetter(frame.received_at, frame.source, event.seq, event.did, event.reason, event.raw)
