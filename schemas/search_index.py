@@ -17,6 +17,7 @@ SOCIAL_FOLDER = "social"
 
 WORDS = "words"
 STARTS = "starts"
+MARKS: dict[Kind, str] = {"track": "t", "artist": "a", "album": "l", "playlist": "p", "tag": "g"}
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 
 _MILLISECOND_BITS = 41  # up to the year 2039

@@ -1,0 +1,85 @@
+"""Accounts -> search documents of artists."""
+
+from collections.abc import Iterable, Mapping
+
+import duckdb
+
+from indexer.cards.fields import EPOCH, Fields, digested, findable, json, opened, ordered, placed
+from indexer.cards.people import Person
+from schemas.ids import record_id
+
+# Tracks that strangers may find make an artist of an account, and make them popular; so does a list.
+WORKS = """
+    select did, sum(counted)::bigint
+    from (
+        select t.did, coalesce(c.likes, 0) + coalesce(c.plays, 0) as counted
+        from visible_tracks t left join track_counts c on c.subject_key = t.key
+        where t.visibility <> 'private' and t.did in (select unnest($dids))
+        union all
+        select did, 0 from visible_lists where did in (select unnest($dids))
+    )
+    group by did
+"""
+
+# Everybody else is known by what they like, say or keep to themselves.
+PRESENT = """
+    select did from visible_tracks where did in (select unnest($dids))
+    union select did from visible_likes where did in (select unnest($dids))
+    union select did from visible_comments where did in (select unnest($dids))
+"""
+
+
+def popularity(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, int]:
+    """Likes and plays of everybody among these accounts who has something to show."""
+    return dict(con.execute(WORKS, {"dids": list(dids)}).fetchall())
+
+
+def present(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> set[str]:
+    """Those of these accounts that have a visible record of another kind."""
+    wanted = list(dids)
+    return {did for (did,) in con.execute(PRESENT, {"dids": wanted}).fetchall()} if wanted else set()
+
+
+def load(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[str, int | None]:
+    """Who has a document, with their popularity; none for those who are nobody's find."""
+    popular: dict[str, int | None] = dict(popularity(con, known))
+    for did, person in known.items():
+        if person.indexed_at is not None:
+            popular.setdefault(did, 0)
+    return popular | dict.fromkeys(present(con, known.keys() - popular.keys()))
+
+
+def document(person: Person, popular: int | None) -> Fields:
+    """The account's search document."""
+    card = {
+        "did": person.did,
+        "handle": person.handle,
+        "display_name": person.display_name,
+        "bio": person.bio,
+        "avatar_url": person.avatar_url,
+        "support_url": person.support_url,
+        "show_liked_on_profile": False,
+        "created_at": person.created_at,
+        "updated_at": person.updated_at,
+    }
+    hit = {
+        "type": "artist",
+        "did": person.did,
+        "handle": person.handle,
+        "display_name": person.name,
+        "avatar_url": person.avatar_url,
+    }
+    since = min(person.created_at or EPOCH, person.indexed_at or EPOCH)
+    fields: Fields = {
+        "doc": f"artist:{person.did}",
+        "kind": "artist",
+        "did": person.did,
+        "handle": person.known_handle.lower() if person.known_handle else "",
+        **ordered(record_id(person.did), since, popular or 0),
+        "card": json(card),
+        "hit": opened(hit),
+    }
+    if popular is not None:
+        fields["place"] = placed("artist")
+        fields |= findable("artist", person.names, (), person.bio)
+    return digested(fields)

@@ -1,0 +1,191 @@
+"""Album and playlist records -> search documents."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import duckdb
+import orjson
+
+from indexer.cards import people
+from indexer.cards.albums import UNTITLED, Album, Shelves
+from indexer.cards.fields import Fields, digested, findable, json, opened, ordered, placed
+from indexer.cards.people import Person
+from indexer.catalogue import keys
+from schemas.ids import list_id, record_id
+
+LISTS = """
+    select l.key, l.uri, l.did, l.name, l.list_type, l.description, l.image_cid,
+           l.created_at, least(l.created_at, l.indexed_at) as since, i.width, i.height
+    from visible_lists l
+    left join images i on i.cid = l.image_cid and i.width > 0
+    where l.key in ({keys}) and (l.list_type is null or l.list_type in ('album', 'playlist'))
+"""
+
+ITEMS = """
+    select i.list_key, t.key, t.did, t.visibility, coalesce(c.plays, 0)
+    from list_items i
+    join visible_tracks t on t.key = i.subject_key
+    left join track_counts c on c.subject_key = t.key
+    where i.list_key in ({keys})
+    order by i.list_key, i.position
+"""
+
+# Tracks that may belong to an album by naming it, in the order that they stand there.
+NAMING = """
+    select t.key, t.did, t.visibility, coalesce(c.plays, 0), t.album
+    from visible_tracks t
+    left join track_counts c on c.subject_key = t.key
+    where t.album is not null and t.did in (select unnest($dids))
+    order by least(t.created_at, t.indexed_at), t.id
+"""
+
+
+class Row(NamedTuple):
+    """A visible list record."""
+
+    key: int
+    uri: str
+    did: str
+    name: str | None
+    list_type: str | None
+    description: str | None
+    image_cid: str | None
+    created_at: datetime
+    since: datetime
+    width: int | None
+    height: int | None
+
+
+class Item(NamedTuple):
+    """A visible track in a list."""
+
+    key: int
+    did: str
+    visibility: str
+    plays: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tracklists:
+    """What is in which list, in order."""
+
+    items: Mapping[int, Sequence[Item]]
+    named: Mapping[int, Sequence[Item]]
+
+    def album(self, key: int) -> list[Item]:
+        """The items in list order, then the tracks that belong by name; each once."""
+        both = (*self.items.get(key, ()), *self.named.get(key, ()))
+        return list({item.key: item for item in reversed(both)}.values())[::-1]
+
+    def playlist(self, key: int) -> list[Item]:
+        """The items in list order; a track may stand there twice."""
+        return list(self.items.get(key, ()))
+
+
+def load(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[Row]:
+    """The visible albums and playlists among these lists."""
+    return [Row(*row) for row in con.execute(LISTS.format(keys=keys(list_keys))).fetchall()]
+
+
+def tracklists(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: Shelves) -> Tracklists:
+    """The tracks of these lists. `shelves` knows the albums of all their owners."""
+    items: dict[int, list[Item]] = defaultdict(list)
+    for list_key, *item in con.execute(ITEMS.format(keys=keys(row.key for row in rows))).fetchall():
+        items[list_key].append(Item(*item))
+    named: dict[int, list[Item]] = defaultdict(list)
+    dids = {row.did for row in rows if row.list_type == "album"}
+    for *item, album_name in con.execute(NAMING, {"dids": list(dids)}).fetchall() if dids else ():
+        track = Item(*item)
+        album = shelves.album_of(track.did, track.key, album_name)
+        if album is not None:
+            named[album.key].append(track)
+    return Tracklists(items, named)
+
+
+def document(row: Row, known: Mapping[str, Person], shelves: Shelves, contents: Tracklists) -> Fields:
+    """The list's search document."""
+    owner = known.get(row.did) or people.unknown(row.did)
+    fields = {
+        "doc": f"list:{row.key}",
+        "key": row.key,
+        "uuid": str(list_id(row.uri)),
+        "uri": row.uri,
+        "did": row.did,
+        "handle": owner.known_handle.lower() if owner.known_handle else "",
+        "thumb": f"{row.width}x{row.height}".encode() if row.width and owner.pds else b"",
+    }
+    album = shelves.albums.get(row.key)
+    fields |= _album(row, owner, album, contents) if album else _playlist(row, owner, contents)
+    return digested(fields)
+
+
+def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Fields:
+    tracks = contents.album(row.key)
+    shown = [track for track in tracks if track.visibility != "private"]
+    plays = sum(track.plays for track in shown)
+    image_url = owner.blob_url(row.image_cid)
+    card = {
+        "id": str(album.id),
+        "uri": row.uri,
+        "title": album.title,
+        "slug": album.slug,
+        "description": row.description,
+        "artist": owner.name,
+        "artist_handle": owner.handle,
+        "artist_did": row.did,
+        "track_count": len(shown),
+        "total_plays": plays,
+        "image_url": image_url,
+        "created_at": row.created_at,
+    }
+    return {
+        "kind": "album",
+        "place": placed("album"),
+        "slug": album.slug,
+        "items": orjson.dumps([track.key for track in tracks]),
+        "card": json(card),
+        "hit": opened(
+            {
+                "type": "album",
+                "id": card["id"],
+                "title": album.title,
+                "slug": album.slug,
+                "artist_handle": owner.handle,
+                "artist_display_name": owner.name,
+                "image_url": image_url,
+            }
+        ),
+        **ordered(record_id(row.uri), row.since, plays),
+        **findable("album", [album.title], owner.names, row.description),
+    }
+
+
+def _playlist(row: Row, owner: Person, contents: Tracklists) -> Fields:
+    tracks = contents.playlist(row.key)
+    name = (row.name or "").strip() or UNTITLED
+    card: dict[str, Any] = {
+        "id": str(list_id(row.uri)),
+        "name": name,
+        "owner_did": row.did,
+        "owner_handle": owner.handle,
+        "owner_display_name": owner.display_name,
+        "track_count": sum(track.visibility == "public" for track in tracks),
+        "image_url": owner.blob_url(row.image_cid),
+        "show_on_profile": True,
+        "atproto_record_uri": row.uri,
+        "created_at": row.created_at,
+    }
+    shown = ("id", "name", "owner_handle", "image_url", "track_count")
+    hit = {"type": "playlist", **{key: card[key] for key in shown}, "owner_display_name": owner.name}
+    return {
+        "kind": "playlist",
+        "place": placed("playlist"),
+        "items": orjson.dumps([track.key for track in tracks]),
+        "card": json(card),
+        "hit": opened(hit),
+        **ordered(record_id(row.uri), row.since, 0),
+        **findable("playlist", [name], owner.names, row.description),
+    }

@@ -1,0 +1,65 @@
+"""Likes and comments -> search documents. Names of people are joined when read: they change more often."""
+
+from collections.abc import Iterable
+
+import duckdb
+
+from indexer.cards.fields import Fields, json, milliseconds
+from indexer.catalogue import keys
+from schemas.ids import ID_BITS, Did
+from schemas.search_index import recent_key
+
+# One person's liking of one track, however many records say so, since the earliest of them.
+LIKES = """
+    select pair, any_value(did), any_value(subject_key), min(least(created_at, indexed_at))
+    from visible_likes
+    where pair in ({keys})
+    group by pair
+"""
+
+COMMENTS = """
+    select key, uri, did, id, subject_key, body, timestamp_ms, created_at, updated_at,
+           least(created_at, indexed_at)
+    from visible_comments
+    where key in ({keys})
+"""
+
+
+def likes(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fields]:
+    """The documents of those likes that stand."""
+    for pair, did, subject, since in con.execute(LIKES.format(keys=keys(pairs))).fetchall():
+        like_id = (pair & (1 << 64) - 1) >> (64 - ID_BITS)
+        yield {
+            "doc": f"like:{pair}",
+            "kind": "like",
+            "did": did,
+            "subject": subject,
+            "id": like_id,
+            "recent": recent_key(milliseconds(since), like_id),
+            "card": json({"did": Did(did), "liked_at": since}),
+        }
+
+
+def comments(con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int]) -> Iterable[Fields]:
+    """The documents of those comments that stand."""
+    for row in con.execute(COMMENTS.format(keys=keys(comment_keys))).fetchall():
+        key, uri, did, comment_id, subject, body, moment, created_at, updated_at, since = row
+        card = {
+            "id": comment_id,
+            "uri": uri,
+            "user_did": did,
+            "text": body,
+            "timestamp_ms": moment,
+            "created_at": created_at,
+            "updated_at": updated_at,
+        }
+        yield {
+            "doc": f"comment:{key}",
+            "kind": "comment",
+            "did": did,
+            "subject": subject,
+            "id": comment_id,
+            "recent": recent_key(milliseconds(since), comment_id),
+            "at": recent_key(moment, comment_id),
+            "card": json(card),
+        }

@@ -1,0 +1,40 @@
+"""Tags -> search documents. A tag is known as long as a public track carries it."""
+
+from collections.abc import Iterable
+
+import duckdb
+
+from indexer.cards.fields import Fields, digested, findable, json, opened, ordered, placed
+from schemas.ids import record_id
+
+TAGS = """
+    select g.tag, count(*), coalesce(sum(c.plays), 0)::bigint
+    from track_tags g
+    join visible_tracks t on t.key = g.track_key
+    left join track_counts c on c.subject_key = t.key
+    where g.tag in (select unnest($names)) and t.visibility = 'public'
+    group by g.tag
+"""
+
+
+def load(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[tuple[str, int, int]]:
+    """Name, tracks and plays of those tags that are in use."""
+    return con.execute(TAGS, {"names": list(names)}).fetchall()
+
+
+def document(name: str, track_count: int, total_plays: int) -> Fields:
+    """The tag's search document."""
+    tag_id = record_id(name)
+    hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
+    return digested(
+        {
+            "doc": f"tag:{name}",
+            "kind": "tag",
+            "place": placed("tag"),
+            "tag": [name],
+            **ordered(tag_id, None, track_count),
+            "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
+            "hit": opened(hit),
+            **findable("tag", [name]),
+        }
+    )

@@ -1,0 +1,229 @@
+"""Tracks -> search documents. The card is the API's Track without what depends on who asks."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+
+import duckdb
+import orjson
+
+from indexer.cards import people
+from indexer.cards.albums import Album, Shelves
+from indexer.cards.fields import Fields, digested, findable, opened, ordered, placed
+from indexer.cards.people import Person
+from indexer.catalogue import keys
+from schemas.access import Access, Place, may_see
+from schemas.ids import Did
+
+TRACKS = """
+    select t.*, c.likes, c.comments, c.plays, i.width, i.height,
+           g.tags, f.features, least(t.created_at, t.indexed_at) as since
+    from visible_tracks t
+    left join track_counts c on c.subject_key = t.key
+    left join images i on i.cid = t.image_cid and i.width > 0
+    left join (
+        select track_key, list(tag order by position) as tags
+        from track_tags where track_key in ({keys}) group by track_key
+    ) g on g.track_key = t.key
+    left join (
+        select track_key, list(did order by position) as features
+        from track_features where track_key in ({keys}) group by track_key
+    ) f on f.track_key = t.key
+    where t.key in ({keys})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A visible track and its counters, tags and features."""
+
+    key: int
+    uri: str
+    did: str
+    rkey: str
+    cid: str | None
+    indexed_at: datetime
+    id: int
+    title: str
+    artist: str
+    file_type: str
+    created_at: datetime
+    audio_cid: str | None
+    audio_url: str | None
+    duration: int | None
+    album: str | None
+    description: str | None
+    image_cid: str | None
+    image_url: str | None
+    listening: str
+    downloads: str
+    visibility: str
+    policy_origin: str | None
+    labels: list[str] | None
+    rights: str | None
+    likes: int | None
+    comments: int | None
+    plays: int | None
+    width: int | None
+    height: int | None
+    tags: list[str] | None
+    features: list[str] | None
+    since: datetime
+
+
+def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[Row]:
+    """The visible ones among these tracks."""
+    found = con.execute(TRACKS.format(keys=keys(track_keys)))
+    at = {column[0]: position for position, column in enumerate(found.description or ())}
+    wanted = [at[name] for name in Row.__slots__]
+    return [Row(*(row[position] for position in wanted)) for row in found.fetchall()]
+
+
+def document(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url: str) -> Fields:
+    """The track's search document."""
+    return _Rendering(row, known, shelves, base_url).document()
+
+
+class _Rendering:
+    """One track with everything its document is made from."""
+
+    def __init__(self, row: Row, known: Mapping[str, Person], shelves: Shelves, base_url: str) -> None:
+        self.row = row
+        self.base_url = base_url
+        self.owner = known.get(row.did) or people.unknown(row.did)
+        self.features = [known.get(did) or people.unknown(did) for did in row.features or ()]
+        self.album = shelves.album_of(row.did, row.key, row.album)
+        self.access = Access(Did(row.did), row.listening, row.downloads, row.visibility)  # type: ignore[arg-type]
+        self.artist = self.owner.display_name or self.owner.known_handle or row.artist
+        self.image_url = self.owner.blob_url(row.image_cid) or row.image_url
+
+    def document(self) -> Fields:
+        row = self.row
+        places = [place for place in get_args(Place) if may_see(self.access, None, place)]
+        fields: Fields = {
+            "doc": f"track:{row.key}",
+            "kind": "track",
+            "place": placed("track", places),
+            "key": row.key,
+            "uri": row.uri,
+            "did": row.did,
+            "tag": row.tags or [],
+            "visibility": row.visibility,
+            **ordered(row.id, row.since, (row.likes or 0) + (row.plays or 0)),
+            "card": opened(self.card()),
+            "hit": opened(self.hit()),
+            "access": f"{row.listening} {row.downloads} {row.visibility}".encode(),
+            "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
+        }
+        if "search" in places:
+            fields.update(findable("track", [row.title], self._beside(), row.description))
+        return digested(fields)
+
+    def card(self) -> dict[str, Any]:
+        row, owner = self.row, self.owner
+        return {
+            "id": row.id,
+            "uri": row.uri,
+            "cid": row.cid or "",
+            "title": row.title,
+            "artist": self.artist,
+            "artist_handle": owner.handle,
+            "artist_did": row.did,
+            "artist_avatar_url": owner.avatar_url,
+            "file_type": row.file_type,
+            "duration": row.duration,
+            "description": row.description,
+            "features": [_feature(person) for person in self.features],
+            "album": self._album(self.album) if self.album else None,
+            "tags": row.tags or [],
+            "image_url": self.image_url,
+            "thumbnail_url": self.image_url,
+            "created_at": row.created_at,
+            "updated_at": None,
+            "indexed_at": row.indexed_at,
+            "like_count": row.likes or 0,
+            "comment_count": row.comments or 0,
+            "play_count": row.plays or 0,
+            **self._policy(),
+            **self._audio(),
+            "atproto_record_uri": row.uri,
+            "atproto_record_cid": row.cid or "",
+            "atproto_record_url": owner.record_url(*row.uri.split("/")[-2:]) or row.uri,
+            "labels": row.labels or [],
+            "rights": orjson.loads(row.rights) if row.rights else None,
+        }
+
+    def hit(self) -> dict[str, Any]:
+        return {
+            "type": "track",
+            "id": self.row.id,
+            "title": self.row.title,
+            "artist_handle": self.owner.handle,
+            "artist_display_name": self.artist,
+            "image_url": self.image_url,
+        }
+
+    def _policy(self) -> dict[str, Any]:
+        row = self.row
+        access = {"listening": row.listening, "downloads": row.downloads, "visibility": row.visibility}
+        return {
+            "publishing": {"access": access, "attach_rights": bool(row.rights)},
+            "policy_origin": row.policy_origin,
+            "visibility": row.visibility,
+            "unlisted": row.visibility == "unlisted",
+            "download_policy": row.downloads,
+            "support_gate": _support_gate(row),
+        }
+
+    def _audio(self) -> dict[str, Any]:
+        """Where the audio is. Of audio that is not for everybody no address and no blob is told."""
+        row = self.row
+        own = f"{self.base_url}/tracks/{row.id}/stream"
+        everybody = row.listening == "public"
+        return {
+            "file_id": row.audio_cid or (_sha256(row.audio_url) if row.audio_url else ""),
+            "stream_url": (everybody and (self.owner.blob_url(row.audio_cid) or row.audio_url)) or own,
+            "audio_storage": _storage(row),
+            "pds_blob_cid": row.audio_cid if everybody else None,
+        }
+
+    def _album(self, album: Album) -> dict[str, Any]:
+        image_url = self.owner.blob_url(album.image_cid)
+        return {"id": str(album.id), "title": album.title, "slug": album.slug, "image_url": image_url}
+
+    def _beside(self) -> list[str]:
+        """Names that the track is found by besides its title."""
+        row = self.row
+        names = [*self.owner.names, row.artist, row.album or "", self.album.title if self.album else ""]
+        featured = [name for person in self.features for name in person.names]
+        return [*names, *featured, *(row.tags or ())]
+
+    def _shows_blob(self) -> bool:
+        return self.owner.blob_url(self.row.image_cid) is not None
+
+
+def _feature(person: Person) -> dict[str, Any]:
+    return {
+        "did": person.did,
+        "handle": person.handle,
+        "display_name": person.name,
+        "avatar_url": person.avatar_url,
+    }
+
+
+def _support_gate(row: Row) -> dict[str, str] | None:
+    if row.listening == "supporters":
+        return {"type": "listening"}
+    return {"type": "downloads"} if row.downloads == "supporters" else None
+
+
+def _storage(row: Row) -> str:
+    if row.audio_cid:
+        return "both" if row.audio_url else "pds"
+    return "managed" if row.audio_url else "none"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
