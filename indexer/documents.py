@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 
-from indexer.cards import albums, artist, lists, people, social, tag, track
+from indexer.cards import albums, artist, lists, people, standing, tag, track
 from indexer.cards.fields import Fields
 from indexer.cards.people import Person
+from indexer.catalogue import keys
 
 
 @dataclass(slots=True)
@@ -43,31 +44,38 @@ class Refs:
         yield from (f"comment:{key}" for key in self.comments)
 
 
+def widen(con: duckdb.DuckDBPyConnection, refs: Refs) -> Refs:
+    """Add the tracks' artists: they are as popular as their tracks."""
+    if not refs.tracks:
+        return refs
+    owners = con.execute(f"select distinct did from tracks where key in ({keys(refs.tracks)})").fetchall()
+    return replace(refs, artists=refs.artists | {did for (did,) in owners})
+
+
 def catalog(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Fields]:
     """Documents of those tracks, lists, artists and tags that are visible."""
     tracks = track.load(con, refs.tracks) if refs.tracks else []
     rows = lists.load(con, refs.lists) if refs.lists else []
-    artists = refs.artists | {row.did for row in tracks}  # they are as popular as their tracks
     owners = {row.did for row in tracks} | {row.did for row in rows}
     featured = {did for row in tracks for did in row.features or ()}
-    known = people.load(con, owners | featured | artists)
+    known = people.load(con, owners | featured | refs.artists)
     shelves = albums.load(con, owners) if owners else albums.Shelves()
     for row in tracks:
         yield track.document(row, known, shelves, base_url)
     if rows:
         contents = lists.tracklists(con, rows, shelves)
         yield from (lists.document(row, known, shelves, contents) for row in rows)
-    yield from _artists(con, {did: known[did] for did in artists & known.keys()})
+    yield from _artists(con, {did: known[did] for did in refs.artists & known.keys()})
     for name, track_count, total_plays in tag.load(con, refs.tags) if refs.tags else ():
         yield tag.document(name, track_count, total_plays)
 
 
-def standing(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
+def social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
     """Documents of those likes and comments that stand."""
     if refs.likes:
-        yield from social.likes(con, refs.likes)
+        yield from standing.likes(con, refs.likes)
     if refs.comments:
-        yield from social.comments(con, refs.comments)
+        yield from standing.comments(con, refs.comments)
 
 
 def _artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> Iterator[Fields]:

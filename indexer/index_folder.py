@@ -1,0 +1,113 @@
+"""One Tantivy index on disk: documents replaced by name, committed together with a watermark."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+import orjson
+import tantivy
+
+from indexer.cards.fields import Fields
+from indexer.catalogue import StoreError
+from schemas import search_index
+
+HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
+REBUILD: Final = "run `fmsvc-server rebuild`, which makes it again from the catalogue."
+
+
+class IndexFolder:
+    """An index, the only writer of it, and the watermark that was last committed."""
+
+    def __init__(self, path: Path, index: tantivy.Index, writer: tantivy.IndexWriter) -> None:
+        self._path = path
+        self._schema = index.schema
+        self._writer: tantivy.IndexWriter | None = writer
+        self.watermark = _watermark(index, path)
+
+    @classmethod
+    def open(cls, path: Path, schema: tantivy.Schema) -> Self:
+        """Open the index in this folder, making it if there is none. Raises StoreError."""
+        with sentences(path):
+            path.mkdir(parents=True, exist_ok=True)
+            index = tantivy.Index(schema, str(path))
+            search_index.register_tokenizers(index)
+            return cls(path, index, index.writer(HEAP_BYTES, num_threads=1))
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove the documents of these names, where they are."""
+        with sentences(self._path):
+            for name in names:
+                self.writer.delete_documents_by_term("doc", name)
+
+    def add(self, found: Iterable[Fields]) -> int:
+        """Add documents that are not there. Returns how many."""
+        added = 0
+        for fields in found:
+            with sentences(self._path):
+                self.writer.add_document(_document(fields, self._schema))
+            added += 1
+        return added
+
+    def commit(self, op: int) -> None:
+        """Commit what was replaced, and with it how far that goes."""
+        version = orjson.dumps({"version": search_index.VERSION, "op": op})
+        self.drop([search_index.CURSOR])
+        self.add([{"doc": search_index.CURSOR, "id": op, "card": version}])
+        with sentences(self._path):
+            self.writer.commit()
+        self.watermark = op
+
+    def finish(self) -> None:
+        """Wait until segments are merged, and close."""
+        self.writer.wait_merging_threads()
+        self._writer = None
+
+    def close(self) -> None:
+        """Give the lock back. What was not committed is gone."""
+        self._writer = None
+
+    @property
+    def writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            raise StoreError(f"The search index in {self._path} is closed.")
+        return self._writer
+
+
+def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
+    given = {name: value for name, value in fields.items() if value not in ("", b"", [])}
+    return tantivy.Document.from_dict(given, schema)
+
+
+def _watermark(index: tantivy.Index, path: Path) -> int:
+    searcher = index.searcher()
+    query = tantivy.Query.term_query(index.schema, "doc", search_index.CURSOR)
+    found = searcher.search(query, 1, count=False).hits
+    if not found:
+        return 0
+    cursor = orjson.loads(searcher.doc(found[0][1])["card"][0])
+    if cursor["version"] != search_index.VERSION:
+        raise StoreError(f"The search index in {path.parent} was made by another version; {REBUILD}")
+    return int(cursor["op"])
+
+
+@contextmanager
+def sentences(path: Path) -> Iterator[None]:
+    """Turn what Tantivy and the system say about the files into a StoreError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise StoreError(_sentence(path, str(error))) from error
+
+
+def _sentence(path: Path, said: str) -> str:
+    lowered = said.lower()
+    if "lockbusy" in lowered or "failed to acquire" in lowered:
+        return f"The search index in {path} is in use by another indexer; stop that one first."
+    if "no space left" in lowered or "disk quota" in lowered:
+        return f"No room left to write {path}; free some space and start again. What was committed is intact."
+    if any(words in lowered for words in ("permission denied", "read-only file system", "not a directory")):
+        return f"The folder {path} cannot be written; choose another with FMSVC_DATA_DIR or mend its rights."
+    if "schema" in lowered:
+        return f"The search index in {path.parent} was made by another version; {REBUILD}"
+    return f"The search index in {path.parent} cannot be read ({said.strip()[:200]}); {REBUILD}"

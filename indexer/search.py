@@ -1,0 +1,162 @@
+"""Outbox -> Tantivy: the search index follows the catalogue, with a watermark of its own.
+
+A step replaces whatever the outbox says is stale, and the watermark with it, in one commit of each index.
+After a crash the same entries are read again; rendering them again gives the same documents.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final, Self
+
+import duckdb
+
+from indexer import documents
+from indexer.catalogue import StoreError
+from indexer.documents import Refs
+from indexer.index_folder import REBUILD, IndexFolder, sentences
+from schemas import search_index
+
+FOLDER: Final = "search"
+STEP_ENTRIES: Final = 2000  # of the outbox, rendered and committed together
+CHUNK: Final = 4000  # documents rendered at a time when all are
+
+# In an order that keeps an artist's documents together: what they share is then read once.
+EVERYTHING: Final = {
+    "tracks": "select key from tracks where state = 'live' order by did",
+    "lists": "select key from lists where state = 'live' order by did",
+    "artists": "select did from accounts order by did",
+    "tags": "select distinct tag from track_tags order by tag",
+    "likes": "select distinct pair from likes where state = 'live'",
+    "comments": "select key from comments where state = 'live'",
+}
+
+Progress = Callable[[int, int], object]
+
+
+class SearchIndex:
+    """The writing side of both indexes. Open it once; use it on one thread."""
+
+    def __init__(self, catalog: IndexFolder, social: IndexFolder, path: Path, base_url: str) -> None:
+        self._catalog, self._social = catalog, social
+        self._path = path
+        self._base_url = base_url
+        self._compared = False
+
+    @classmethod
+    def open(cls, path: Path, base_url: str) -> Self:
+        """Open the indexes in this folder, making them if there are none. Raises StoreError.
+
+        `base_url` is the service's own origin, which some addresses on cards begin with.
+        """
+        catalog = IndexFolder.open(path / search_index.CATALOG_FOLDER, search_index.catalog_schema())
+        try:
+            social = IndexFolder.open(path / search_index.SOCIAL_FOLDER, search_index.social_schema())
+        except BaseException:
+            catalog.close()
+            raise
+        return cls(catalog, social, path, base_url)
+
+    @property
+    def watermark(self) -> int:
+        """The outbox entry up to which both indexes are committed."""
+        return min(self._catalog.watermark, self._social.watermark)
+
+    def follow(self, con: duckdb.DuckDBPyConnection) -> int:
+        """One step along the outbox. Returns the watermark; call again while it is behind.
+
+        Raises StoreError when the index cannot be written, or has missed what the outbox no longer holds.
+        """
+        con.execute("begin transaction read only")
+        try:
+            if not self._compared:
+                self._compare(con)
+            entries = con.execute(
+                "select op, kind, key, name from outbox where op > ? order by op limit ?",
+                [self.watermark, STEP_ENTRIES],
+            ).fetchall()
+            if entries:
+                self._replace(con, entries)
+        finally:
+            con.execute("rollback")
+        return self.watermark
+
+    def fill(self, con: duckdb.DuckDBPyConnection, progress: Progress) -> int:
+        """Write every document there is into an empty index. Returns how many."""
+        meta = _outbox_meta(con)
+        count = " + ".join(f"(select count(*) from ({query}))" for query in EVERYTHING.values())
+        (total,) = con.execute(f"select {count}").fetchone() or (0,)
+        done = written = 0
+        for kind, query in EVERYTHING.items():
+            for chunk in _chunks(con.cursor().execute(query)):
+                refs = replace(Refs(), **{kind: set(chunk)})
+                written += self._catalog.add(documents.catalog(con, refs, self._base_url))
+                written += self._social.add(documents.social(con, refs))
+                done += len(chunk)
+                progress(done, total)
+        for folder in (self._catalog, self._social):
+            folder.commit(meta.get("outbox_op", 0))
+            folder.finish()
+        return written
+
+    def close(self) -> None:
+        """Give the indexes back. What was not committed is left to the next start."""
+        self._catalog.close()
+        self._social.close()
+
+    def _replace(
+        self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
+    ) -> None:
+        op = entries[-1][0]
+        refs = documents.widen(con, Refs.of(e[1:] for e in entries if e[0] > self._catalog.watermark))
+        self._catalog.drop(refs.catalog_names())
+        self._catalog.add(documents.catalog(con, refs, self._base_url))
+        refs = Refs.of(entry[1:] for entry in entries if entry[0] > self._social.watermark)
+        self._social.drop(refs.social_names())
+        self._social.add(documents.social(con, refs))
+        self._catalog.commit(op)
+        self._social.commit(op)
+
+    def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Refuse to go on from a watermark that the catalogue cannot continue."""
+        meta = _outbox_meta(con)
+        pruned, last = meta.get("outbox_pruned", 0), meta.get("outbox_op", 0)
+        if self.watermark < pruned:
+            raise StoreError(
+                f"The search index in {self._path} lacks changes that the catalogue no longer lists "
+                f"(it has {self.watermark}, they are gone up to {pruned}); {REBUILD}"
+            )
+        if max(self._catalog.watermark, self._social.watermark) > last:
+            raise StoreError(f"The search index in {self._path} belongs to another catalogue; {REBUILD}")
+        self._compared = True
+
+
+def rebuild(con: duckdb.DuckDBPyConnection, path: Path, base_url: str, progress: Progress) -> int:
+    """Make both indexes again from the catalogue, aside, and put them in place. Returns how many documents.
+
+    Nobody may write the catalogue meanwhile. Processes that read the old index notice and change over.
+    """
+    fresh, old = (path.with_name(f"{path.name}.{suffix}") for suffix in ("new", "old"))
+    for folder in (fresh, old):
+        shutil.rmtree(folder, ignore_errors=True)
+    written = SearchIndex.open(fresh, base_url).fill(con, progress)
+    with sentences(path):
+        if path.exists():
+            os.rename(path, old)
+        os.rename(fresh, path)
+    shutil.rmtree(old, ignore_errors=True)
+    return written
+
+
+def _outbox_meta(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    found = con.execute("select name, value::bigint from meta where name like 'outbox_%'").fetchall()
+    return dict(found)
+
+
+def _chunks(found: duckdb.DuckDBPyConnection) -> Iterator[list[Any]]:
+    values = chain.from_iterable(iter(lambda: found.fetchmany(CHUNK), []))
+    while chunk := [value for (value,) in islice(values, CHUNK)]:
+        yield chunk
