@@ -1,5 +1,6 @@
 """The catalogue's file: made, opened or refused with a sentence, and written in sets."""
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,8 @@ class Catalogue:
         self.path = path
         self.con = con
         self._shapes = {name: _shape(con, name) for name in _tables(con)}
+        # Closing any descriptor of a file drops this process's locks on it, so this one stays open.
+        self.descriptor = os.open(path, os.O_RDONLY)
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -56,6 +59,11 @@ class Catalogue:
             except BaseException:
                 con.close()
                 raise
+
+    def close(self) -> None:
+        """Close the file; its log goes into it first."""
+        self.con.close()
+        os.close(self.descriptor)
 
     def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append rows, all at once. Columns that a row does not name are null."""

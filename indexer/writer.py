@@ -34,7 +34,7 @@ class Writer:
 
     def __init__(self, catalogue: Catalogue, settings: Settings, hashing: Hashing) -> None:
         self.path = catalogue.path
-        self.copying = threading.Lock()  # held by whoever copies the file: nothing may change it then
+        self.copying = threading.Lock()  # held while the file is copied: no checkpoint may change it then
         self._catalogue = catalogue
         self._accounts = Accounts(catalogue)
         self._counters = Counters(catalogue)
@@ -55,7 +55,7 @@ class Writer:
             with sentences(catalogue.path):
                 return cls(catalogue, settings, hashing)
         except BaseException:
-            catalogue.con.close()
+            catalogue.close()
             raise
 
     @property
@@ -73,6 +73,11 @@ class Writer:
         """How many dead letters are kept."""
         return self._dead_letters.count
 
+    @property
+    def descriptor(self) -> int:
+        """The open file, for whoever copies it: to open and close it anew would let other processes in."""
+        return self._catalogue.descriptor
+
     def reader(self) -> duckdb.DuckDBPyConnection:
         """A cursor for one other thread, which sees what is committed."""
         return self._catalogue.con.cursor()
@@ -89,9 +94,8 @@ class Writer:
     def unmeasured(self) -> list[Picture]:
         """Pictures of which the size is not known."""
         shown = "select did, image_cid from tracks union select did, image_cid from lists"
-        found = self._catalogue.rows(
-            f"select * from ({shown}) where image_cid is not null and image_cid not in (select cid from images)"
-        )
+        wanted = "image_cid is not null and image_cid not in (select cid from images)"
+        found = self._catalogue.rows(f"select * from ({shown}) where {wanted}")
         return [Picture(did, cid) for did, cid in found]
 
     def write(self, batch: Batch) -> Written:
@@ -113,15 +117,22 @@ class Writer:
             self._set_meta("outbox_pruned", op)
         self._pruned = op
 
-    def checkpoint(self) -> None:
-        """Move the log into the file."""
-        with self.copying, sentences(self.path):
-            self._catalogue.con.execute("checkpoint")
+    def checkpoint(self, patient: bool = False) -> bool:
+        """Move the log into the file, so that nothing is missing from it. False when a reader is in the way.
+
+        A patient call waits for readers to end. To be called with `copying` held.
+        """
+        with sentences(self.path):
+            try:
+                self._catalogue.con.execute("force checkpoint" if patient else "checkpoint")
+            except duckdb.TransactionException:
+                return False
+        return True
 
     def close(self) -> None:
         """Close the file. Waits for a copy that is being made of it."""
         with self.copying:
-            self._catalogue.con.close()
+            self._catalogue.close()
 
     def _store(self, batch: Batch) -> Written:
         stale, moves = Stale(self._catalogue), Moves()
@@ -242,8 +253,11 @@ class Writer:
 
     def _checkpoint_when_long(self) -> None:
         wal = self.path.with_name(f"{self.path.name}.wal")
-        if wal.exists() and wal.stat().st_size > CHECKPOINT_BYTES and not self.copying.locked():
-            self.checkpoint()
+        if wal.exists() and wal.stat().st_size > CHECKPOINT_BYTES and self.copying.acquire(blocking=False):
+            try:
+                self.checkpoint()
+            finally:
+                self.copying.release()
 
 
 def _clashes(applied: list[Applied]) -> list[DeadLetter]:

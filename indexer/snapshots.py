@@ -1,0 +1,193 @@
+"""Read-only copies of the catalogue for other processes: published whole, pruned when nobody reads them.
+
+A checkpoint puts everything into the file, and no other may follow while it is copied; the writer goes on
+writing meanwhile, to its log.
+"""
+
+import fcntl
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import structlog
+
+from indexer.catalogue import sentences
+from indexer.writer import Writer
+from schemas.settings import Settings
+
+CURRENT: Final = "current"
+SHARE: Final = 0.05  # of all time that publishing may take
+PATIENCE_SECONDS: Final = 5.0  # with readers that stand in the way of a checkpoint
+EXPORT_MEMORY: Final = "256MB"
+
+log = structlog.get_logger()
+
+
+class Snapshots:
+    """The folder `snapshots`. `begin` on the writer's thread, `finish` and `export` on any other."""
+
+    def __init__(
+        self, settings: Settings, writer: Writer, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.folder = settings.data_dir / "snapshots"
+        self.published_at: float | None = None  # by the wall clock
+        self._writer = writer
+        self._clock = clock
+        self._least_seconds = settings.snapshot_seconds
+        self._parquet_seconds = settings.parquet_seconds
+        self._changes = -1
+        self._next = self._begun = self._next_export = clock()
+        self._hindered_since: float | None = None
+        with sentences(self.folder):
+            self.parquet.mkdir(parents=True, exist_ok=True)
+            for leftover in (*self.folder.glob("*.partial"), *self.parquet.glob("*.partial")):
+                leftover.unlink()
+        self._number = max((_number(path) for path in self._all()), default=0)
+
+    @property
+    def parquet(self) -> Path:
+        """Where the exports are."""
+        return self.folder / "parquet"
+
+    @property
+    def current(self) -> Path:
+        """The link to the newest snapshot."""
+        return self.folder / CURRENT
+
+    @property
+    def due(self) -> bool:
+        """Is there something to publish, and is it time?"""
+        return self._writer.changes != self._changes and self._clock() >= self._next
+
+    def begin(self) -> bool:
+        """Freeze the file. False when a reader or an unfinished copy stands in the way: try again."""
+        if not self._writer.copying.acquire(blocking=False):
+            return False
+        self._begun = self._clock()
+        try:
+            frozen = self._writer.checkpoint(patient=self._hindered_seconds > PATIENCE_SECONDS)
+        except BaseException:
+            self._writer.copying.release()
+            raise
+        if frozen:
+            self._changes, self._hindered_since = self._writer.changes, None
+        else:
+            self._hindered_since = self._hindered_since or self._begun
+            self._writer.copying.release()
+        return frozen
+
+    def finish(self) -> Path:
+        """Copy what `begin` froze, make it the current snapshot, and prune. Raises StoreError."""
+        self._number += 1
+        snapshot = self.folder / f"catalog-{self._number}.duckdb"
+        try:
+            with _replacing(snapshot) as partial:
+                _copy(self._writer.descriptor, partial)
+        except BaseException:
+            self._changes = -1
+            raise
+        finally:
+            self._writer.copying.release()
+            self._next = self._clock() + self._pause(self._clock() - self._begun)
+        self._swap(snapshot)
+        self.published_at = time.time()
+        self.prune()
+        return snapshot
+
+    def publish(self) -> Path | None:
+        """Both halves at once. None when something stands in the way."""
+        return self.finish() if self.begin() else None
+
+    def prune(self) -> None:
+        """Remove snapshots that nobody has open, but for the newest two: one may be about to be opened."""
+        for path in sorted(self._all(), key=_number)[:-2]:
+            if not _is_read(path):
+                path.unlink()
+
+    @property
+    def export_due(self) -> bool:
+        """Is it time for another Parquet export?"""
+        return self._parquet_seconds > 0 and self.current.exists() and self._clock() >= self._next_export
+
+    def export(self) -> list[Path]:
+        """Write every `visible_…` view of the current snapshot as a Parquet file. Raises StoreError."""
+        self._next_export = self._clock() + self._parquet_seconds
+        snapshot = self.current.resolve()
+        with sentences(snapshot), duckdb.connect(snapshot, read_only=True) as con:
+            con.execute(f"set memory_limit = '{EXPORT_MEMORY}'; set threads = 1")
+            found = con.execute(
+                "select view_name from duckdb_views() where starts_with(view_name, 'visible_') order by all"
+            )
+            return [self._export(con, view) for (view,) in found.fetchall()]
+
+    def _export(self, con: duckdb.DuckDBPyConnection, view: str) -> Path:
+        target = self.parquet / f"{view.removeprefix('visible_')}.parquet"
+        with _replacing(target) as partial:
+            con.view(view).write_parquet(str(partial), compression="zstd")
+        return target
+
+    @property
+    def _hindered_seconds(self) -> float:
+        return 0.0 if self._hindered_since is None else self._begun - self._hindered_since
+
+    def _pause(self, spent_seconds: float) -> float:
+        return max(self._least_seconds, spent_seconds * (1 / SHARE - 1))
+
+    def _swap(self, snapshot: Path) -> None:
+        partial = self.folder / f"{CURRENT}.partial"
+        partial.unlink(missing_ok=True)
+        partial.symlink_to(snapshot.name)
+        partial.replace(self.current)
+        _sync(self.folder)
+
+    def _all(self) -> Iterator[Path]:
+        return (path for path in self.folder.glob("catalog-*.duckdb") if _number(path))
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A file that takes its name only when it is whole and on the disk."""
+    partial = target.with_name(f"{target.name}.partial")
+    with sentences(target):
+        try:
+            yield partial
+            _sync(partial)
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def _copy(descriptor: int, target: Path) -> None:
+    size, done = os.fstat(descriptor).st_size, 0
+    with target.open("wb") as copy:
+        while done < size:
+            done += os.sendfile(copy.fileno(), descriptor, done, size - done)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _number(path: Path) -> int:
+    found = re.fullmatch(r"catalog-(\d+)\.duckdb", path.name)
+    return int(found[1]) if found else 0
+
+
+def _is_read(path: Path) -> bool:
+    """True while another process has the snapshot open: DuckDB's readers hold a lock."""
+    with path.open("rb+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -1,0 +1,211 @@
+"""Snapshots are whole, readable by other processes, and gone when nobody reads them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from indexer.batch import Batch
+from indexer.snapshots import Snapshots
+from indexer.writer import Writer
+from tests.indexer.changes import account, album, comment, like, put, settings, uri, write
+
+TRACK = uri("ana", "track")
+READER = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[1], read_only=True)
+print("open", flush=True)
+sys.stdin.readline()
+print(con.execute("select count(*) from visible_tracks").fetchone()[0], flush=True)
+"""
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[Writer]:
+    opened = Writer.open(settings(tmp_path))
+    write(opened, put("ana", "track", at=1))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path, writer: Writer, clock: Clock) -> Snapshots:
+    return Snapshots(settings(tmp_path), writer, clock)
+
+
+def count(path: Path, view: str = "visible_tracks") -> int:
+    """Rows of a view of a snapshot."""
+    with duckdb.connect(path, read_only=True) as con:
+        (rows,) = con.execute(f"select count(*) from {view}").fetchall()
+        return int(rows[0])
+
+
+def test_a_snapshot_holds_what_was_committed_when_it_began(writer: Writer, snapshots: Snapshots) -> None:
+    """Batches written while the file is copied are in the next one."""
+    assert snapshots.begin()
+    write(writer, *(put("ana", "track", number, at=5) for number in range(1, 300)))
+    first = snapshots.finish()
+
+    second = snapshots.publish()
+
+    assert second is not None
+    assert (count(first), count(second)) == (1, 300)
+    assert snapshots.current.resolve() == second
+
+
+def test_the_views_show_live_records_of_accounts_that_are_not_hidden(
+    writer: Writer, snapshots: Snapshots
+) -> None:
+    """Nothing of a suspended account, nothing that does not validate, nothing deleted."""
+    write(
+        writer,
+        put("ana", "track", 1, at=2, title=""),
+        album("ana", [TRACK], at=3),
+        like("ben", TRACK, at=3),
+        like("cid", TRACK, at=3),
+        comment("cid", TRACK, at=4),
+        account("cid", "suspended", at=5),
+    )
+
+    snapshot = snapshots.publish()
+
+    assert snapshot is not None
+    views = ("visible_tracks", "visible_lists", "visible_likes", "visible_comments")
+    assert [count(snapshot, view) for view in views] == [1, 1, 1, 0]
+
+
+def test_snapshots_are_written_for_any_duckdb_1(snapshots: Snapshots) -> None:
+    """The header says storage version 64, the one of DuckDB 0.10 to 1.1 and of all that came after."""
+    snapshot = snapshots.publish()
+
+    assert snapshot is not None
+    header = snapshot.read_bytes()[8:20]
+    assert header[:4] == b"DUCK"
+    assert int.from_bytes(header[4:12], "little") == 64
+
+
+def test_publishing_waits_for_a_change_and_for_its_turn(
+    writer: Writer, snapshots: Snapshots, clock: Clock
+) -> None:
+    """Nothing new: nothing published. A copy that took two seconds: the next one is 38 seconds later."""
+    assert snapshots.due
+    assert snapshots.begin()
+    clock.now += 2
+    snapshots.finish()
+    assert not snapshots.due
+
+    write(writer, put("ana", "track", 1, at=2))
+    clock.now += 37.9
+    assert not snapshots.due
+    clock.now += 0.2
+    assert snapshots.due
+
+
+def test_a_cursor_alone_is_no_change(writer: Writer, snapshots: Snapshots, clock: Clock) -> None:
+    """An idle firehose publishes nothing."""
+    snapshots.publish()
+    writer.write(Batch())
+    clock.now += 100
+
+    assert not snapshots.due
+
+
+def test_a_reader_in_another_process_keeps_its_snapshot(writer: Writer, snapshots: Snapshots) -> None:
+    """The newest two stay, and every older one that somebody has open; it goes once they are done."""
+    held = snapshots.publish()
+    assert held is not None
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(held)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == "open\n"
+
+    for number in range(1, 5):
+        write(writer, put("ana", "track", number, at=5))
+        snapshots.publish()
+    kept = sorted(path.name for path in snapshots.folder.glob("*.duckdb"))
+    answer, _ = reader.communicate("go\n")
+    snapshots.prune()
+
+    assert kept == ["catalog-1.duckdb", "catalog-4.duckdb", "catalog-5.duckdb"]
+    assert answer == "1\n"
+    assert sorted(path.name for path in snapshots.folder.glob("*.duckdb")) == kept[1:]
+
+
+def test_copying_keeps_other_processes_out_of_the_live_file(writer: Writer, snapshots: Snapshots) -> None:
+    """POSIX drops a process's locks with the first descriptor closed; ours stays open."""
+    snapshots.publish()
+
+    opened = subprocess.run(
+        [sys.executable, "-c", "import sys, duckdb; duckdb.connect(sys.argv[1])", str(writer.path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert opened.returncode == 1
+    assert "lock" in opened.stderr
+
+
+def test_leftovers_go_and_numbers_go_on(tmp_path: Path, writer: Writer, snapshots: Snapshots) -> None:
+    """A copy that a crash cut short is removed, and no name is used twice."""
+    snapshots.publish()
+    leftover = snapshots.folder / "catalog-2.duckdb.partial"
+    leftover.write_bytes(b"half")
+
+    reopened = Snapshots(settings(tmp_path), writer)
+    snapshot = reopened.publish()
+
+    assert not leftover.exists()
+    assert snapshot == snapshots.folder / "catalog-2.duckdb"
+    assert os.readlink(reopened.current) == "catalog-2.duckdb"
+
+
+def test_a_reader_in_the_way_delays_a_snapshot_and_does_not_fail_it(
+    writer: Writer, snapshots: Snapshots, clock: Clock
+) -> None:
+    """DuckDB refuses a checkpoint while a reader needs older versions."""
+    reader = writer.reader()
+    reader.execute("begin")
+    reader.execute("select count(*) from tracks").fetchall()
+    write(writer, put("ana", "track", at=9, title="Changed"))
+
+    hindered = snapshots.publish()
+    reader.execute("commit")
+
+    assert hindered is None
+    assert snapshots.due
+    assert snapshots.publish() is not None
+
+
+def test_the_parquet_export_holds_every_view(snapshots: Snapshots, clock: Clock) -> None:
+    """One file per view, replaced whole, on its own rhythm."""
+    snapshots.publish()
+    assert snapshots.export_due
+
+    files = snapshots.export()
+
+    assert sorted(path.name for path in files) == [
+        "comments.parquet", "likes.parquet", "lists.parquet", "tracks.parquet"
+    ]  # fmt: skip
+    tracks = snapshots.parquet / "tracks.parquet"
+    assert duckdb.sql(f"select title from '{tracks}'").fetchall() == [("Überfahrt",)]
+    assert not snapshots.export_due
+    clock.now += 3600
+    assert snapshots.export_due
