@@ -50,10 +50,14 @@ def is_handle(text: str) -> bool:
     return len(text) <= 253 and _HANDLE.fullmatch(text) is not None
 
 
-@functools.lru_cache(1024)  # the network has few collections and names them in every message
 def is_nsid(text: str) -> bool:
     """True for a syntactically valid NSID of at most 317 characters."""
-    return len(text) <= 317 and _NSID.fullmatch(text) is not None
+    return len(text) <= 317 and _has_nsid_syntax(text)
+
+
+@functools.lru_cache(1024)  # the network has few collections and names them in every message
+def _has_nsid_syntax(text: str) -> bool:
+    return _NSID.fullmatch(text) is not None
 
 
 def is_tid(text: str) -> bool:
