@@ -8,12 +8,17 @@ class Follower:
     """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way."""
 
     def __init__(
-        self, follow: Callable[[], Awaitable[int]], prune: Callable[[int], Awaitable[None]], watermark: int
+        self,
+        follow: Callable[[], Awaitable[int]],
+        prune: Callable[[int], Awaitable[None]],
+        *,
+        watermark: int,
+        op: int,
     ) -> None:
         self.watermark = watermark
         self._follow = follow
         self._prune = prune
-        self._op = watermark
+        self._op = op
         self._moved = asyncio.Condition()
         self._wake = asyncio.Event()
         self._wake.set()

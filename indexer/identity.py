@@ -83,6 +83,11 @@ class Resolver:
         self._kept.pop(did, None)
         self._flights.pop(did, None)
 
+    def holds(self, facts: IdentityFacts) -> bool:
+        """Is this still the answer, or was the DID forgotten since?"""
+        kept = self._kept.get(facts.did)
+        return kept is not None and kept.answer is facts
+
     def _landed(self, did: Did, flight: "asyncio.Task[IdentityFacts]") -> None:
         error = None if flight.cancelled() else flight.exception()
         if self._flights.get(did) is not flight:

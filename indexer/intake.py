@@ -26,19 +26,19 @@ class Intake:
 
     A batch is due after `batch_rows`, after `batch_seconds`, at once when somebody waits for it, and when the
     intake closes. While a write is under way the next batch goes on growing, up to `buffer_bytes` for both.
+    `written` is told of each batch that is committed.
     """
 
     def __init__(
         self,
         write: Callable[[Batch], Awaitable[Written]],
-        written: Callable[[Batch, Written], None],
         *,
         batch_rows: int,
         batch_seconds: float,
         buffer_bytes: int,
     ) -> None:
         self._write = write
-        self._written = written
+        self.written: Callable[[Batch, Written], None] = lambda batch, written: None
         self._batch_rows = batch_rows
         self._batch_seconds = batch_seconds
         self._buffer_bytes = buffer_bytes
@@ -119,7 +119,7 @@ class Intake:
             BATCH_ROWS.observe(len(batch))
             self._writing, self._writing_bytes = False, 0
             self._room.set()
-            self._written(batch, written)
+            self.written(batch, written)
             if awaited is not None:
                 awaited.set_result(written)
 

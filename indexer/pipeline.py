@@ -6,7 +6,6 @@ Facts that we fetch ourselves (identities, image sizes, nudged records) enter th
 
 import contextlib
 from collections import Counter
-from collections.abc import Container
 from datetime import datetime
 
 import structlog
@@ -31,6 +30,7 @@ from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.lag import Lag
 from indexer.sources import Source
+from indexer.tracked import Tracked
 from schemas.ids import Did, Nsid
 
 log = structlog.get_logger()
@@ -43,13 +43,13 @@ class Pipeline:
         self,
         source: Source,
         collections: frozenset[Nsid],
-        known: Container[Did],
+        tracked: Tracked,
         *,
         cursor: int | None,
         intake: Intake,
         resolver: Resolver,
         identities: Errands[Did],
-        images: Errands[Picture],
+        pictures: Errands[Picture],
         follower: Follower,
     ) -> None:
         self.events: Counter[str] = Counter()
@@ -58,13 +58,14 @@ class Pipeline:
         self.lag = Lag(source.status)
         self._source = source
         self._collections = collections
-        self._tracked = Tracked(known)
+        self._tracked = tracked
         self._intake = intake
         self._resolver = resolver
         self._identities = identities
-        self._images = images
+        self._pictures = pictures
         self._follower = follower
         source.finished = lambda: self.finished
+        intake.written = self.written
 
     async def read(self) -> None:
         """Until the source ends; waiting here, when too much is held, makes the network wait."""
@@ -117,29 +118,8 @@ class Pipeline:
                 self.event_time = mark.event_time
                 self.lag.committed(mark.event_time)
         self._identities.ask(written.unresolved)
-        self._images.ask(written.unmeasured)
+        self._pictures.ask(written.unmeasured)
         self._follower.committed(written.op)
-
-
-class Tracked:
-    """Accounts that are known, or will be once the batches under way are written."""
-
-    def __init__(self, known: Container[Did]) -> None:
-        self._known = known
-        self._coming: set[Did] = set()
-
-    def __contains__(self, did: object) -> bool:
-        return did in self._coming or did in self._known
-
-    def meet(self, did: Did) -> None:
-        """A record of this account is on its way."""
-        if did not in self._known:
-            self._coming.add(did)
-
-    def settle(self, batch: Batch) -> None:
-        """The batch is written."""
-        if self._coming:
-            self._coming.difference_update(change.did for change in batch.changes)
 
 
 def _changes(commit: Commit) -> list[RecordChange]:

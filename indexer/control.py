@@ -1,0 +1,96 @@
+"""The control socket: HTTP on a Unix socket beside the stores. Health, metrics, nudges."""
+
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+from aiohttp import web
+
+from indexer.catalogue import StoreError
+from indexer.nudges import Nudged, NudgeError
+from schemas.ids import AtUri
+
+NAME = "control.sock"
+MAX_REQUEST_BYTES = 16 << 10
+
+
+class Control:
+    """Only this user may connect. A socket that a killed indexer left behind is replaced."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        health: Callable[[], dict[str, Any]],
+        metrics: Callable[[], Awaitable[bytes]],
+        nudge: Callable[[AtUri], Awaitable[Nudged]],
+    ) -> None:
+        self._path = data_dir / NAME
+        self._health = health
+        self._metrics = metrics
+        self._nudge = nudge
+        app = web.Application(client_max_size=MAX_REQUEST_BYTES)
+        app.router.add_get("/health", self._get_health)
+        app.router.add_get("/metrics", self._get_metrics)
+        app.router.add_post("/nudge", self._post_nudge)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.SockSite(self._runner, _listen(self._path)).start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._path.unlink(missing_ok=True)
+        await self._runner.cleanup()
+
+    async def _get_health(self, _: web.Request) -> web.Response:
+        return _json(200, self._health())
+
+    async def _get_metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=await self._metrics(), content_type="text/plain", charset="utf-8")
+
+    async def _post_nudge(self, request: web.Request) -> web.Response:
+        uri = _uri(await request.read())
+        if uri is None:
+            return _json(
+                400, {"message": "The body must be {did, uri}: a DID and an at-uri of one of its records."}
+            )
+        try:
+            nudged = await self._nudge(uri)
+        except NudgeError as error:
+            return _json(404 if error.missing else 502, {"message": str(error)})
+        return _json(200, {"rev": nudged.rev} | ({"cid": nudged.cid} if nudged.cid else {}))
+
+
+def _listen(path: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX)
+    previous = os.umask(0o177)
+    try:
+        path.unlink(missing_ok=True)
+        listening.bind(str(path))
+    except OSError as error:
+        listening.close()
+        raise StoreError(
+            f"The control socket {path} cannot be made ({error}); choose another FMSVC_DATA_DIR."
+        ) from error
+    finally:
+        os.umask(previous)
+    return listening
+
+
+def _uri(body: bytes) -> AtUri | None:
+    """The record that a nudge names; None when the body does not name one of the DID's."""
+    try:
+        asked = orjson.loads(body)
+        uri = AtUri.parse(asked["uri"])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return uri if asked.get("did") == uri.did else None
+
+
+def _json(status: int, body: dict[str, Any]) -> web.Response:
+    return web.Response(status=status, body=orjson.dumps(body), content_type="application/json")

@@ -1,0 +1,99 @@
+"""How the indexer is doing: one report for programs, and the same as Prometheus metrics."""
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from indexer.follower import Follower
+from indexer.pipeline import Pipeline
+from indexer.sources import Source
+from indexer.stores import Stores
+
+
+class Health:
+    """Looks at the parts; keeps nothing itself."""
+
+    def __init__(self, source: Source, pipeline: Pipeline, follower: Follower, stores: Stores) -> None:
+        self._source = source
+        self._pipeline = pipeline
+        self._follower = follower
+        self._stores = stores
+
+    def report(self) -> dict[str, Any]:
+        """What GET /health answers."""
+        status, published_at = self._source.status, self._stores.snapshots.published_at
+        event_time = self._pipeline.event_time
+        return {
+            "source": {
+                "name": self._source.name,
+                "connected": status.connected,
+                "error": status.error,
+                "retry_in": status.retry_in,
+                "reconnects": dict(status.reconnects),
+            },
+            "cursor": self._pipeline.finished,
+            "event_time": event_time.isoformat() if event_time else None,
+            "lag_seconds": self._pipeline.lag.seconds(),
+            "watermark": self._follower.watermark,
+            "op": self._stores.writer.op,
+            "snapshot_at": datetime.fromtimestamp(published_at, UTC).isoformat() if published_at else None,
+            "snapshot_age_seconds": time.time() - published_at if published_at else None,
+            "dead_letters": self._stores.writer.dead_letters,
+            "accounts": len(self._stores.writer.tracked),
+            "pid": os.getpid(),
+        }
+
+    async def metrics(self) -> bytes:
+        """What GET /metrics answers."""
+        registry = CollectorRegistry()
+        registry.register(_Parts(self, await self._stores.accounts_by_status()))
+        return generate_latest(REGISTRY) + generate_latest(registry)
+
+    def families(self) -> Iterator[Metric]:
+        """The report and the counts of frames, in Prometheus's words."""
+        report, status = self.report(), self._source.status
+        for name, meaning in GAUGES.items():
+            if report[name] is not None:
+                yield GaugeMetricFamily(f"fmsvc_{name}", meaning, value=report[name])
+        yield GaugeMetricFamily("fmsvc_source_connected", "1 while frames can come.", value=status.connected)
+        yield CounterMetricFamily("fmsvc_frame_bytes", "Bytes of frames received.", value=status.bytes)
+        yield _counts("fmsvc_events", "Events by type.", "type", self._pipeline.events, self._source.name)
+        yield _counts(
+            "fmsvc_reconnects", "Connections lost, by why.", "code", status.reconnects, self._source.name
+        )
+
+
+GAUGES = {
+    "cursor": "Sequence number up to which everything is committed.",
+    "lag_seconds": "Seconds that the index is behind the network.",
+    "watermark": "Outbox entry up to which the search index has come.",
+    "op": "Newest outbox entry.",
+    "snapshot_age_seconds": "Seconds since the newest snapshot was published.",
+    "dead_letters": "Dead letters kept.",
+}
+
+
+class _Parts(Collector):
+    def __init__(self, health: Health, accounts: dict[str, int]) -> None:
+        self._health = health
+        self._accounts = accounts
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._health.families()
+        accounts = GaugeMetricFamily("fmsvc_accounts", "Accounts by status.", labels=["status"])
+        for status, count in self._accounts.items():
+            accounts.add_metric([status], count)
+        yield accounts
+
+
+def _counts(name: str, meaning: str, label: str, counts: dict[str, int], source: str) -> Metric:
+    family = CounterMetricFamily(name, meaning, labels=["source", label])
+    for value, count in counts.items():
+        family.add_metric([source, value], count)
+    return family

@@ -1,0 +1,209 @@
+"""The indexer process: puts the parts together, starts what moves, and stops it in order."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import structlog
+
+from indexer import search
+from indexer.batch import Picture
+from indexer.catalogue import StoreError
+from indexer.control import Control
+from indexer.errands import Errands, Patience
+from indexer.facts import Facts
+from indexer.follower import Follower
+from indexer.handles import Handles
+from indexer.health import Health
+from indexer.identity import Resolver
+from indexer.intake import Intake
+from indexer.nudges import Nudges
+from indexer.outbound import Outbound
+from indexer.pipeline import Pipeline
+from indexer.sources import Source, recorded
+from indexer.sources.firehose import Firehose
+from indexer.sources.recorded import Recorded
+from indexer.stores import Stores
+from indexer.tracked import Tracked
+from indexer.writer import Writer
+from schemas.ids import Did
+from schemas.settings import Settings
+
+LOOK_SECONDS = 0.5
+PUBLISH_SECONDS = 0.1
+
+log = structlog.get_logger()
+
+Progress = Callable[[int], object]
+
+
+class Indexer:
+    """All parts around one source. `run` follows it until told to stop, `replay` until it ends."""
+
+    def __init__(self, settings: Settings, source: Source, stores: Stores, outbound: Outbound) -> None:
+        collections = settings.collections.all
+        self._settings = settings
+        self._source = source
+        self._stores = stores
+        self._resolver = Resolver(
+            outbound,
+            Handles(outbound, service=settings.handle_resolver, allow_test=settings.allow_loopback),
+            plc_url=settings.plc_url,
+            allow_loopback=settings.allow_loopback,
+        )
+        self._intake = Intake(
+            stores.write,
+            batch_rows=settings.batch_rows,
+            batch_seconds=settings.batch_seconds,
+            buffer_bytes=settings.buffer_bytes,
+        )
+        facts = Facts(self._resolver, outbound, self._intake)
+        self._identities = Errands[Did]("identity", facts.identity, workers=32, patience=Patience())
+        self._pictures = Errands[Picture](
+            "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
+        )
+        self._follower = Follower(
+            stores.follow, stores.prune, watermark=stores.index.watermark, op=stores.writer.op
+        )
+        tracked = Tracked(stores.writer.tracked)
+        self.pipeline = Pipeline(
+            source,
+            collections,
+            tracked,
+            cursor=stores.writer.cursor(source.name),
+            intake=self._intake,
+            resolver=self._resolver,
+            identities=self._identities,
+            pictures=self._pictures,
+            follower=self._follower,
+        )
+        self._nudges = Nudges(self._resolver, outbound, self._intake, self._follower, collections, tracked)
+        self._health = Health(source, self.pipeline, self._follower, stores)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Follow the source until `stop`; then commit what was read. Raises StoreError."""
+        self._identities.ask(self._stores.writer.unresolved())
+        self._pictures.ask(self._stores.writer.unmeasured())
+        control = Control(
+            self._settings.data_dir,
+            health=self._health.report,
+            metrics=self._health.metrics,
+            nudge=self._nudges.apply,
+        )
+        async with control:
+            beside = (self._identities.run(), self._pictures.run(), self._look(), self._publish())
+            await self._keep(stop.wait(), self.pipeline.read(), *beside)
+
+    async def replay(self) -> None:
+        """Take in everything that the source has. Raises StoreError."""
+        await self._keep(self.pipeline.read())
+        await self._stores.publish()
+
+    async def _keep(self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any]) -> None:
+        """Commit and follow while `until` lasts; then end what runs beside, and finish what was begun."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                committing = group.create_task(self._intake.run())
+                following = group.create_task(self._follower.run())
+                running = [group.create_task(work) for work in beside]
+                await until
+                for task in running:
+                    task.cancel()
+                await asyncio.gather(*running, return_exceptions=True)
+                self._intake.close()
+                await committing
+                self._follower.close()
+                await following
+        except BaseExceptionGroup as group:
+            raise _first(group) from None
+
+    async def _look(self) -> None:
+        while True:
+            self.pipeline.lag.look(self._intake.is_empty)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _publish(self) -> None:
+        while True:
+            await self._stores.publish()
+            await asyncio.sleep(PUBLISH_SECONDS)
+
+
+async def run(settings: Settings) -> None:
+    """Follow the relay until SIGTERM or SIGINT. Raises StoreError when our own store is at fault."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with aiohttp.ClientSession() as session:
+        source = Firehose(settings.relay, session, start=settings.start)
+        async with _opened(settings, source) as indexer:
+            log.info("indexer started", relay=settings.relay, cursor=indexer.pipeline.finished)
+            await indexer.run(stop)
+            log.info("indexer stopped", cursor=indexer.pipeline.finished)
+
+
+async def replay(settings: Settings, path: Path, progress: Progress) -> None:
+    """Take in a recording. The relay's cursor stays, so that nothing which only the relay has is skipped."""
+    source = Recorded(path)
+    source.name = f"recording of {source.name}"
+    async with _opened(settings, source) as indexer, _watched(source, progress):
+        await indexer.replay()
+
+
+async def record(
+    settings: Settings, path: Path, seconds: float | None, frames: int | None, progress: Progress
+) -> None:
+    """Write the relay's frames to a file, until either limit."""
+    async with aiohttp.ClientSession() as session:
+        source = Firehose(settings.relay, session, start=settings.start)
+        async with _watched(source, progress):
+            await recorded.record(source, path, seconds=seconds, frames=frames)
+
+
+def rebuild(settings: Settings, progress: Callable[[int, int], object]) -> int:
+    """Make the search index again from the catalogue. Returns the documents written. Raises StoreError."""
+    writer = Writer.open(settings)
+    try:
+        path = settings.data_dir / search.FOLDER
+        return search.rebuild(writer.reader(), path, settings.base_url, progress)
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
+    chosen = [url for url in (settings.plc_url, settings.handle_resolver) if url is not None]
+    async with Outbound(allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
+        stores = await asyncio.to_thread(Stores.open, settings)
+        try:
+            yield Indexer(settings, source, stores, outbound)
+        finally:
+            await stores.close()
+
+
+@asynccontextmanager
+async def _watched(source: Source, progress: Progress) -> AsyncIterator[None]:
+    async def watch() -> None:
+        while True:
+            progress(source.status.frames)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        progress(source.status.frames)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one that says most: damage to our own store, else whatever broke first."""
+    _, rest = group.split(StoreError)
+    found = group.subgroup(StoreError) or rest or group
+    error: BaseException = found
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,83 @@
+"""What this process alone may write: catalogue, search index, snapshots. Each has a thread of its own."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self, TypeVar
+
+from indexer.batch import Batch, Written
+from indexer.search import FOLDER, SearchIndex
+from indexer.snapshots import Snapshots
+from indexer.writer import Writer
+from schemas.settings import Settings
+
+Answer = TypeVar("Answer")
+
+
+class Stores:
+    """Opens all of them or none. Every method raises StoreError when the disk refuses."""
+
+    def __init__(self, writer: Writer, index: SearchIndex, snapshots: Snapshots) -> None:
+        self.writer = writer
+        self.index = index
+        self.snapshots = snapshots
+        self._reader = writer.reader()
+        self._counting = writer.reader()
+        self._writing = ThreadPoolExecutor(1, "writing")
+        self._searching = ThreadPoolExecutor(1, "searching")
+        self._copying = ThreadPoolExecutor(1, "copying")
+
+    @classmethod
+    def open(cls, settings: Settings) -> Self:
+        writer = Writer.open(settings)
+        try:
+            index = SearchIndex.open(settings.data_dir / FOLDER, settings.base_url)
+            return cls(writer, index, Snapshots(settings, writer))
+        except BaseException:
+            writer.close()
+            raise
+
+    async def write(self, batch: Batch) -> Written:
+        """Commit a batch to the catalogue."""
+        return await _on(self._writing, lambda: self.writer.write(batch))
+
+    async def follow(self) -> int:
+        """Bring the search index a step further. Returns its watermark."""
+        return await _on(self._searching, lambda: self.index.follow(self._reader))
+
+    async def prune(self, op: int) -> None:
+        """Forget outbox entries that the search index has behind it."""
+        await _on(self._writing, lambda: self.writer.prune(op))
+
+    async def publish(self) -> None:
+        """Publish what is due: a snapshot, an export."""
+        if self.snapshots.due or self.snapshots.export_due:
+            await _on(self._copying, self._publish)
+
+    async def accounts_by_status(self) -> dict[str, int]:
+        """How many accounts there are of each status."""
+        query = "select status, count(*) from accounts group by status"
+        return dict(await _on(self._copying, lambda: self._counting.execute(query).fetchall()))
+
+    async def close(self) -> None:
+        """Wait for what is under way, then close everything."""
+        await asyncio.to_thread(self._close)
+
+    def _publish(self) -> None:
+        # One job, so that nothing comes between freezing the file and letting go of it.
+        if self.snapshots.due and self._writing.submit(self.snapshots.begin).result():
+            self.snapshots.finish()
+        if self.snapshots.export_due:
+            self.snapshots.export()
+
+    def _close(self) -> None:
+        for executor in (self._copying, self._searching, self._writing):
+            executor.shutdown(wait=True, cancel_futures=True)
+        self.index.close()
+        self._reader.close()
+        self._counting.close()
+        self.writer.close()
+
+
+async def _on(executor: ThreadPoolExecutor, work: Callable[[], Answer]) -> Answer:
+    return await asyncio.get_running_loop().run_in_executor(executor, work)
