@@ -1,7 +1,64 @@
 # Everything a person or CI runs. Each target works in a fresh clone with Python, make and npm.
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
-PORT ?= 8000
+PORT ?= $(or $(FMSVC_PORT),8000)
+BIN := .venv/bin
+INSTALLED := .venv/installed
+NETWORK := tests/network/node/node_modules/.package-lock.json
 
-.PHONY: serve demo test lint bench soak lock clean
+.PHONY: help serve demo test lint network bench soak test-duckdb-next lock clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-18s %s\n", $$1, $$2}' Makefile
+
+serve: $(INSTALLED) ## follow the public relay; the API is on 127.0.0.1:PORT
+	@FMSVC_PORT=$(PORT) exec $(BIN)/fmsvc-server serve
+
+demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopback, filled with music
+	@PORT=$(PORT) exec $(BIN)/python -m tests.network.demo
+
+test: lint $(NETWORK) ## everything that CI runs
+	$(BIN)/pytest
+
+lint: $(INSTALLED) ## format, style, types, who imports whom
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+network: $(INSTALLED) $(NETWORK) ## install the test network
+
+bench: $(INSTALLED) ## measure, one JSON line for each figure
+	$(BIN)/python -m tests.bench
+
+soak: $(INSTALLED) ## ten minutes at full speed, watching memory and lag
+	$(BIN)/python -m tests.bench.soak
+
+test-duckdb-next: .venv-duckdb-next/installed ## the stores' tests on the next major version of DuckDB
+	.venv-duckdb-next/bin/pytest tests/schemas tests/indexer tests/readapi -m "not network"
+
+lock: $(INSTALLED) ## choose the newest versions that pyproject.toml allows
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra test --extra bench \
+		--generate-hashes --upgrade --quiet --output-file requirements.lock --custom-compile-command "make lock"
+
+clean: ## remove what was installed and cached; the catalogue in data/ stays
+	rm -rf .venv .venv-* tests/network/node/node_modules *.egg-info .*_cache .hypothesis .schemathesis
+
+$(INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps -e .
+	@touch $@
+
+.venv-duckdb-next/installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv-duckdb-next
+	.venv-duckdb-next/bin/pip install --quiet --require-hashes -r requirements.lock
+	.venv-duckdb-next/bin/pip install --quiet --no-deps -e .
+	.venv-duckdb-next/bin/pip install --quiet "duckdb>=2,<3"
+	@touch $@
+
+# npm writes this file last, so it is there only when everything is.
+$(NETWORK): tests/network/node/package-lock.json
+	npm --prefix tests/network/node ci --ignore-scripts --no-audit --no-fund
+	@touch $@
