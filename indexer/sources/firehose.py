@@ -116,7 +116,11 @@ class Firehose:
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
                     socket = await self._session.ws_connect(
-                        url, max_msg_size=self._max_bytes, heartbeat=self._heartbeat, decode_text=False
+                        url,
+                        max_msg_size=self._max_bytes,
+                        heartbeat=self._heartbeat,
+                        timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_SECONDS),
+                        decode_text=False,
                     )
             except aiohttp.WSServerHandshakeError as error:
                 told = f"{self.name} answered HTTP {error.status} instead of a stream."

@@ -262,13 +262,6 @@ def error_frame(name: str = "FutureCursor", message: str = "Cursor in the future
     return encode_dag_cbor({"op": -1}) + encode_dag_cbor({"error": name, "message": message})
 
 
-def seq_of(raw: bytes) -> int | None:
-    """The sequence number in a frame, if it has one."""
-    _, body = libipld.decode_dag_cbor_multi(raw)
-    seq = body.get("seq")
-    return seq if isinstance(seq, int) else None
-
-
 def _cid(content: bytes) -> CID:
     return CID(car.cid_of(content))
 

@@ -15,6 +15,7 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
+from indexer import envelope
 from tests.network import forge
 
 PATH = "/xrpc/com.atproto.sync.subscribeRepos"
@@ -149,12 +150,12 @@ class Relay:
         """Where in the frames to begin; None after refusing."""
         if cursor is None:
             return len(self.frames)
-        numbers = [forge.seq_of(frame) or 0 for frame in self.frames]
-        if cursor > max(numbers, default=0):
+        numbers = [(at, seq) for at, frame in enumerate(self.frames) if (seq := envelope.seq_of(frame))]
+        if cursor > max((seq for _, seq in numbers), default=0):
             await self._say(connection, forge.error_frame("FutureCursor"))
             return None
         oldest = max(0, len(self.frames) - self.window) if self.window is not None else 0
-        wanted = sum(number <= cursor for number in numbers)
+        wanted = max((at + 1 for at, seq in numbers if seq <= cursor), default=0)
         if wanted < oldest and cursor > 0:
             await self._say(connection, forge.info_frame("OutdatedCursor"))
         return max(wanted, oldest)
