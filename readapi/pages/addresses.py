@@ -1,0 +1,143 @@
+"""Where pages live: writing their addresses, and reading them back as oEmbed consumers send them."""
+
+import uuid
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from schemas.api.tracks import Track
+from schemas.ids import INVALID_HANDLE, AtUri, is_did, is_handle
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_LARGEST_ID = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class TrackPage:
+    """A track by its public id."""
+
+    track_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumPage:
+    """An album by its artist (handle or DID) and slug."""
+
+    artist: str
+    slug: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaylistPage:
+    """A playlist by its public id."""
+
+    playlist_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """A track or a list by its at-uri."""
+
+    uri: AtUri
+
+
+Target = TrackPage | AlbumPage | PlaylistPage | RecordPage
+
+
+def _segment(text: str) -> str:
+    # Colons are allowed in a path segment, and DIDs are easier to read with them.
+    return quote(text, safe=":@")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Absolute addresses of one service. `web_url` is a second origin that has the same paths."""
+
+    base_url: str
+    web_url: str | None = None
+
+    def track(self, track_id: int) -> str:
+        return f"{self.base_url}/track/{track_id}"
+
+    def artist(self, handle: str, did: str) -> str:
+        return f"{self.base_url}/u/{_segment(did if handle == INVALID_HANDLE else handle)}"
+
+    def album(self, handle: str, did: str, slug: str) -> str:
+        return f"{self.artist(handle, did)}/album/{_segment(slug)}"
+
+    def playlist(self, playlist_id: str) -> str:
+        return f"{self.base_url}/playlist/{playlist_id}"
+
+    def artist_of(self, track: Track) -> str:
+        return self.artist(track.artist_handle, track.artist_did)
+
+    def album_of(self, track: Track) -> str | None:
+        return self.album(track.artist_handle, track.artist_did, track.album.slug) if track.album else None
+
+    def track_player(self, track_id: int) -> str:
+        return f"{self.base_url}/embed/track/{track_id}"
+
+    def album_player(self, handle: str, did: str, slug: str) -> str:
+        artist = _segment(did if handle == INVALID_HANDLE else handle)
+        return f"{self.base_url}/embed/album/{artist}/{_segment(slug)}"
+
+    def playlist_player(self, playlist_id: str) -> str:
+        return f"{self.base_url}/embed/playlist/{playlist_id}"
+
+    def oembed(self, page: str, form: str) -> str:
+        return f"{self.base_url}/oembed?{urlencode({'url': page, 'format': form})}"
+
+    def read(self, url: str) -> Target | None:
+        """What an address of ours or an at-uri points at; None when it is not ours or not embeddable."""
+        if url.startswith("at://"):
+            return _record(url)
+        try:
+            parts = urlsplit(url.strip())
+            ours = _origin(url.strip()) in self._origins()
+        except ValueError:
+            return None
+        if not ours:
+            return None
+        segments = [unquote(segment) for segment in parts.path.split("/") if segment]
+        return _page(segments[1:] if segments[:1] == ["embed"] else segments)
+
+    def _origins(self) -> set[tuple[str, str, int | None]]:
+        return {_origin(url) for url in (self.base_url, self.web_url) if url}
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
+
+
+def _page(segments: list[str]) -> Target | None:
+    match segments:
+        case ["track", track]:
+            return _record(track) if track.startswith("at://") else _track(track)
+        case ["u", artist, "album", slug] | ["album", artist, slug]:
+            return AlbumPage(artist, slug) if is_handle(artist) or is_did(artist) else None
+        case ["playlist", playlist]:
+            return _record(playlist) if playlist.startswith("at://") else _playlist(playlist)
+        case _:
+            return None
+
+
+def _track(text: str) -> TrackPage | None:
+    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+        return None
+    return TrackPage(int(text)) if int(text) < _LARGEST_ID else None
+
+
+def _playlist(text: str) -> PlaylistPage | None:
+    try:
+        return PlaylistPage(str(uuid.UUID(text)))
+    except ValueError:
+        return None
+
+
+def _record(text: str) -> RecordPage | None:
+    uri, _, _ = text.partition("#")
+    uri, _, _ = uri.partition("?")
+    try:
+        return RecordPage(AtUri.parse(unquote(uri).rstrip("/")))
+    except ValueError:
+        return None

@@ -1,0 +1,78 @@
+"""The same as the page says, in schema.org's words, for search engines."""
+
+from collections.abc import Sequence
+
+from readapi.pages import text
+from readapi.pages.addresses import Addresses
+from readapi.pages.sound import Sound
+from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
+from schemas.api.tracks import Track
+
+JsonLd = dict[str, object]
+MOST_SONGS = 50
+
+
+def of_track(track: Track, sound: Sound, addresses: Addresses) -> JsonLd:
+    """A recording. Where strangers may not listen, its audio has no address here either."""
+    told = _thing("MusicRecording", track.title, sound.page, sound.image, track.description)
+    told["identifier"] = track.uri
+    told["datePublished"] = track.created_at
+    told["byArtist"] = _group(track.artist, sound.artist_page)
+    if sound.seconds:
+        told["duration"] = text.iso_duration(sound.seconds)
+    if track.tags:
+        told["keywords"] = [text.printable(tag) for tag in track.tags]
+    if track.album:
+        title = text.printable(track.album.title)
+        told["inAlbum"] = {"@type": "MusicAlbum", "name": title, "url": addresses.album_of(track)}
+    if sound.source:
+        told["audio"] = {"@type": "AudioObject", "contentUrl": sound.source}
+    return told
+
+
+def of_album(
+    album: AlbumMetadata, page: str, artist_page: str, image: str | None, sounds: Sequence[Sound]
+) -> JsonLd:
+    """An album and its songs."""
+    told = _thing("MusicAlbum", album.title, page, image, album.description)
+    return {**told, **_songs(sounds), "byArtist": _group(album.artist, artist_page)}
+
+
+def of_playlist(
+    name: str, page: str, owner: str, owner_page: str, image: str | None, sounds: Sequence[Sound]
+) -> JsonLd:
+    """A playlist and its songs."""
+    creator = {"@type": "Person", "name": text.printable(owner), "url": owner_page}
+    return {**_thing("MusicPlaylist", name, page, image), **_songs(sounds), "creator": creator}
+
+
+def of_artist(artist: Artist, name: str, page: str, image: str | None) -> JsonLd:
+    """Somebody who makes music: schema.org's MusicGroup may be one person."""
+    return {**_thing("MusicGroup", name, page, image, artist.bio), "identifier": artist.did}
+
+
+def _thing(kind: str, name: str, page: str, image: str | None, description: str | None = None) -> JsonLd:
+    told: JsonLd = {
+        "@context": "https://schema.org",
+        "@type": kind,
+        "name": text.printable(name),
+        "url": page,
+    }
+    if image:
+        told["image"] = image
+    if description:
+        told["description"] = text.printable(description)
+    return told
+
+
+def _group(name: str, page: str) -> JsonLd:
+    return {"@type": "MusicGroup", "name": text.printable(name), "url": page}
+
+
+def _songs(sounds: Sequence[Sound]) -> JsonLd:
+    songs = [
+        {"@type": "MusicRecording", "name": text.printable(sound.title), "url": sound.page}
+        for sound in sounds[:MOST_SONGS]
+    ]
+    return {"numTracks": len(sounds), "track": songs}

@@ -1,0 +1,171 @@
+"""What other programs read in a page's head: OpenGraph, Twitter's player card, JSON-LD.
+
+All of it is written from the same shapes that the API answers with.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from readapi.pages import json_ld, text
+from readapi.pages.addresses import Addresses
+from readapi.pages.sound import Sound
+from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
+from schemas.api.playlists import PlaylistWithTracks
+from schemas.api.tracks import Track
+
+SITE_NAME = "fmsvc"
+TRACK_SIZE = (400, 165)
+LIST_SIZE = (400, 380)
+
+Meta = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The head of one page: `properties` are OpenGraph's, `names` Twitter's, `player` what oEmbed embeds."""
+
+    title: str
+    description: str
+    address: str
+    properties: Meta
+    names: Meta
+    json_ld: json_ld.JsonLd
+    player: str | None = None
+    record_uri: str | None = None
+    indexed: bool = True
+
+
+def of_track(track: Track, sound: Sound, addresses: Addresses) -> Metadata:
+    """The head of a track's page."""
+    address, player = addresses.track(track.id), addresses.track_player(track.id)
+    description = track.description or f"A track by {track.artist}"
+    properties: list[tuple[str, str]] = [("music:musician", sound.artist_page)]
+    if sound.seconds:
+        properties.append(("music:duration", str(sound.seconds)))
+    if album := addresses.album_of(track):
+        properties.append(("music:album", album))
+    if sound.source:
+        properties.append(("og:audio", sound.source))
+    return Metadata(
+        title=text.line(f"{track.title} by {track.artist}"),
+        description=text.line(description),
+        address=address,
+        properties=(*_open_graph("music.song", track.title, description, address, sound.image), *properties),
+        names=_twitter(track.title, description, sound.image, player, TRACK_SIZE),
+        json_ld=json_ld.of_track(track, sound, addresses),
+        player=player,
+        record_uri=track.uri,
+        indexed=track.visibility == "public",
+    )
+
+
+def of_album(album: AlbumMetadata, sounds: Sequence[Sound], addresses: Addresses) -> Metadata:
+    """The head of an album's page."""
+    place = (album.artist_handle, album.artist_did, album.slug)
+    address, player = addresses.album(*place), addresses.album_player(*place)
+    artist_page = addresses.artist(album.artist_handle, album.artist_did)
+    count = text.number(len(sounds), "track")
+    description = album.description or f"An album by {album.artist}, {count}"
+    image = _image(album.image_url)
+    return Metadata(
+        title=text.line(f"{album.title} by {album.artist}"),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("music.album", album.title, description, address, image),
+            ("music:musician", artist_page),
+            *_songs(sounds),
+        ),
+        names=_twitter(album.title, description, image, player, LIST_SIZE),
+        json_ld=json_ld.of_album(album, address, artist_page, image, sounds),
+        player=player,
+        record_uri=album.uri,
+    )
+
+
+def of_playlist(playlist: PlaylistWithTracks, sounds: Sequence[Sound], addresses: Addresses) -> Metadata:
+    """The head of a playlist's page."""
+    address, player = addresses.playlist(playlist.id), addresses.playlist_player(playlist.id)
+    owner = playlist.owner_display_name or playlist.owner_handle
+    description = f"A playlist by {owner}, {text.number(len(sounds), 'track')}"
+    owner_page = addresses.artist(playlist.owner_handle, playlist.owner_did)
+    image = _image(playlist.image_url)
+    return Metadata(
+        title=text.line(f"{playlist.name} by {owner}"),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("music.playlist", playlist.name, description, address, image),
+            ("music:creator", owner_page),
+            *_songs(sounds),
+        ),
+        names=_twitter(playlist.name, description, image, player, LIST_SIZE),
+        json_ld=json_ld.of_playlist(playlist.name, address, owner, owner_page, image, sounds),
+        player=player,
+        record_uri=playlist.atproto_record_uri,
+    )
+
+
+def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
+    """The head of an artist's page, which has no player."""
+    address = addresses.artist(artist.handle, artist.did)
+    name = artist.display_name or artist.handle
+    description = artist.bio or f"Music by {name}"
+    image = _image(artist.avatar_url)
+    return Metadata(
+        title=text.line(name),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("profile", name, description, address, image),
+            ("profile:username", artist.handle),
+        ),
+        names=_twitter(name, description, image),
+        json_ld=json_ld.of_artist(artist, name, address, image),
+    )
+
+
+def _open_graph(kind: str, title: str, description: str, address: str, image: str | None) -> Meta:
+    told = [
+        ("og:type", kind),
+        ("og:site_name", SITE_NAME),
+        ("og:title", text.line(title)),
+        ("og:description", text.line(description)),
+        ("og:url", address),
+    ]
+    if image:
+        told += [("og:image", image), ("og:image:alt", text.line(f"Cover of {title}"))]
+    return tuple(told)
+
+
+def _twitter(
+    title: str,
+    description: str,
+    image: str | None,
+    player: str | None = None,
+    size: tuple[int, int] = TRACK_SIZE,
+) -> Meta:
+    told = [
+        ("twitter:card", "player" if player else "summary"),
+        ("twitter:title", text.line(title)),
+        ("twitter:description", text.line(description)),
+    ]
+    if image:
+        told.append(("twitter:image", image))
+    if player:
+        width, height = size
+        told += [
+            ("twitter:player", player),
+            ("twitter:player:width", str(width)),
+            ("twitter:player:height", str(height)),
+        ]
+    return tuple(told)
+
+
+def _songs(sounds: Sequence[Sound]) -> Meta:
+    return tuple(("music:song", sound.page) for sound in sounds[: json_ld.MOST_SONGS])
+
+
+def _image(url: str | None) -> str | None:
+    return url if text.is_web_address(url) else None

@@ -1,0 +1,35 @@
+"""The response headers that decide what a page may load and who may frame it."""
+
+_COMMON = "default-src 'none'; base-uri 'none'; form-action 'none'"
+
+
+def page_headers(base_url: str) -> dict[str, str]:
+    """For players and public pages: scripts and styles of ours only, sound and images from any server.
+
+    Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
+    """
+    servers = "https:" if base_url.startswith("https://") else "https: http:"
+    sources = (
+        f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/; "
+        f"img-src 'self' {servers}; media-src {servers}"
+    )
+    return {
+        "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors *",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+def docs_headers() -> dict[str, str]:
+    """For the API description, which asks this service and nobody else, and is never framed."""
+    sources = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'"
+    return {
+        "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+def bare_headers() -> dict[str, str]:
+    """For pages that load nothing but a style sheet, such as errors."""
+    return {"Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors *"}

@@ -1,0 +1,48 @@
+"""Templates → HTML. Everything printed into one is escaped, and rid of what HTML cannot carry."""
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from readapi.pages import text
+from readapi.pages.addresses import Addresses
+from readapi.pages.assets import Assets
+from readapi.pages.metadata import SITE_NAME
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Renderer:
+    """The templates, and what all of them may use."""
+
+    def __init__(self, addresses: Addresses, assets: Assets) -> None:
+        self.addresses = addresses
+        self._environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            finalize=_finalize,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.globals.update(site_name=SITE_NAME, addresses=addresses, assets=assets)
+        self._environment.tests["web_address"] = text.is_web_address
+        self._environment.filters.update(
+            clock=text.clock, day=text.day, line=text.line, number=text.number, script_data=_script_data
+        )
+
+    def page(self, template: str, **values: object) -> bytes:
+        """The HTML of one page."""
+        return self._environment.get_template(template).render(values).encode()
+
+
+def _finalize(value: object) -> object:
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return text.printable(value)
+
+
+def _script_data(value: object) -> Markup:
+    return Markup(text.script_data(value))  # noqa: S704 - script_data escapes for this very place

@@ -1,0 +1,55 @@
+"""A track as a player shows it: what to play, or one sentence that says why there is nothing to play."""
+
+from dataclasses import dataclass
+
+from readapi.pages import text
+from readapi.pages.addresses import Addresses
+from schemas.access import Listening
+from schemas.api.tracks import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """One row of a player. Exactly one of `source` and `silence` is given."""
+
+    title: str
+    artist: str
+    page: str
+    artist_page: str
+    image: str | None
+    seconds: int | None
+    source: str | None
+    silence: str | None
+
+    @property
+    def length(self) -> str | None:
+        """How long it lasts, as a clock shows it."""
+        return text.clock(self.seconds) if self.seconds else None
+
+
+def sound(track: Track, addresses: Addresses) -> Sound:
+    """What a stranger's player makes of a track. A gated track keeps its audio's address to itself."""
+    listening = track.publishing.access.listening
+    playable = not track.gated and track.audio_storage != "none" and text.is_web_address(track.stream_url)
+    return Sound(
+        title=track.title,
+        artist=track.artist,
+        page=addresses.track(track.id),
+        artist_page=addresses.artist_of(track),
+        image=track.image_url if text.is_web_address(track.image_url) else None,
+        seconds=track.duration,
+        source=track.stream_url if playable else None,
+        silence=None if playable else _silence(listening, track.artist),
+    )
+
+
+def _silence(listening: Listening, artist: str) -> str:
+    match listening:
+        case "public":
+            return "This track came without a recording."
+        case "signed_in":
+            return "Only people who are signed in can listen."
+        case "supporters":
+            return f"Only supporters of {artist} can listen."
+        case "owner" | "space":
+            return "The artist does not share this recording publicly."

@@ -1,0 +1,15 @@
+// Opens the API description in Swagger UI.
+"use strict";
+
+(() => {
+  const description = document.getElementById("description");
+  SwaggerUIBundle({
+    url: description.dataset.address,
+    domNode: description,
+    deepLinking: true,
+    docExpansion: "list",
+    defaultModelsExpandDepth: 0,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+  });
+})();

@@ -1,0 +1,211 @@
+// Turns native audio into a small player. Without this script the page keeps the browser's own controls.
+"use strict";
+
+(() => {
+  const ARROW_SECONDS = 5;
+  const RESTART_SECONDS = 3;
+  const UNREACHABLE = "The recording could not be loaded from the artist’s server.";
+
+  const clock = (seconds) => {
+    const whole = Math.max(0, Math.floor(seconds));
+    const two = (number) => String(number).padStart(2, "0");
+    const hours = Math.floor(whole / 3600);
+    const minutes = Math.floor(whole / 60) % 60;
+    return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+  };
+
+  class Player {
+    constructor(box) {
+      this.box = box;
+      this.audio = box.querySelector("audio");
+      this.toggleButton = box.querySelector(".toggle");
+      this.seekBar = box.querySelector(".seek");
+      this.now = box.querySelector(".now");
+      this.whole = box.querySelector(".whole");
+      this.trouble = box.querySelector(".trouble");
+      this.stated = Number(this.whole.dataset.seconds);
+      this.wanted = null; // a position chosen before anything was loaded
+      this.listen();
+      this.audio.controls = false;
+      box.querySelector(".controls").hidden = false;
+      this.showTime();
+    }
+
+    listen() {
+      const { audio } = this;
+      this.toggleButton.addEventListener("click", () => this.toggle());
+      this.seekBar.addEventListener("input", () => this.seek(Number(this.seekBar.value)));
+      this.seekBar.addEventListener("keydown", (event) => this.seekByArrow(event));
+      for (const name of ["play", "playing", "pause", "ended", "waiting"]) {
+        audio.addEventListener(name, () => this.showState(name));
+      }
+      for (const name of ["timeupdate", "durationchange", "seeked", "emptied"]) {
+        audio.addEventListener(name, () => this.showTime());
+      }
+      audio.addEventListener("loadedmetadata", () => this.seekAsWanted());
+      audio.addEventListener("error", () => this.fail());
+    }
+
+    get length() {
+      return Number.isFinite(this.audio.duration) ? this.audio.duration : this.stated;
+    }
+
+    get position() {
+      return this.wanted ?? this.audio.currentTime;
+    }
+
+    toggle() {
+      if (this.audio.paused) this.play();
+      else this.audio.pause();
+    }
+
+    play() {
+      this.trouble.textContent = "";
+      if (this.audio.error) this.audio.load();
+      this.audio.play().catch((refusal) => {
+        if (refusal.name === "NotAllowedError") this.showState("pause");
+      });
+    }
+
+    load(source, seconds) {
+      this.trouble.textContent = "";
+      this.wanted = null;
+      this.stated = seconds;
+      this.audio.src = source;
+      this.showTime();
+    }
+
+    seek(seconds) {
+      const target = Math.min(Math.max(0, seconds), this.length || 0);
+      if (this.audio.readyState === HTMLMediaElement.HAVE_NOTHING) this.wanted = target;
+      else this.audio.currentTime = this.reachable(target);
+      this.showTime();
+    }
+
+    // A server that cannot send a part of a file only lets us move within what has arrived.
+    reachable(seconds) {
+      const { seekable, currentTime } = this.audio;
+      for (let index = 0; index < seekable.length; index += 1) {
+        if (seekable.start(index) <= seconds && seconds <= seekable.end(index)) return seconds;
+      }
+      return currentTime;
+    }
+
+    seekAsWanted() {
+      if (this.wanted === null) return;
+      const target = this.reachable(this.wanted);
+      this.wanted = null;
+      this.audio.currentTime = target;
+    }
+
+    seekByArrow(event) {
+      const direction = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+      if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      this.seek(this.position + direction * ARROW_SECONDS);
+    }
+
+    fail() {
+      this.showState("pause");
+      this.trouble.textContent = UNREACHABLE;
+    }
+
+    showState(name) {
+      const playing = !this.audio.paused && !this.audio.ended && !this.audio.error;
+      this.box.dataset.state = playing ? (name === "waiting" || name === "play" ? "waiting" : "playing") : "still";
+      this.toggleButton.setAttribute("aria-label", playing ? "Pause" : "Play");
+    }
+
+    showTime() {
+      const { length, position } = this;
+      this.seekBar.max = String(length || 0);
+      this.seekBar.value = String(position);
+      this.seekBar.disabled = !length;
+      this.seekBar.style.setProperty("--played", length ? `${(100 * position) / length}%` : "0%");
+      this.seekBar.setAttribute("aria-valuetext", length ? `${clock(position)} of ${clock(length)}` : clock(position));
+      this.now.textContent = clock(position);
+      this.whole.textContent = length ? ` / ${clock(length)}` : "";
+    }
+  }
+
+  class List {
+    constructor(root, player) {
+      this.player = player;
+      this.current = root.querySelector("[data-current]");
+      this.items = [...root.querySelectorAll("li[data-source]")];
+      this.buttons = this.items.map((item, index) => this.makeButton(item, index));
+      this.steps = [...player.box.querySelectorAll("[data-step]")];
+      for (const step of this.steps) step.addEventListener("click", () => this.step(Number(step.dataset.step)));
+      player.audio.addEventListener("ended", () => this.step(1));
+      root.querySelector(".scroll")?.removeAttribute("tabindex");
+      this.select(0);
+    }
+
+    makeButton(item, index) {
+      const row = item.querySelector(".row");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "row";
+      button.append(...row.childNodes);
+      button.addEventListener("click", () => this.choose(index));
+      row.replaceWith(button);
+      return button;
+    }
+
+    choose(index) {
+      if (index === this.index) {
+        this.player.toggle();
+        return;
+      }
+      this.select(index);
+      this.player.load(this.items[index].dataset.source, Number(this.items[index].dataset.seconds));
+      this.player.play();
+    }
+
+    step(by) {
+      const { audio } = this.player;
+      if (by < 0 && (audio.currentTime > RESTART_SECONDS || this.index === 0)) this.player.seek(0);
+      else if (this.index + by < this.items.length) this.choose(this.index + by);
+    }
+
+    select(index) {
+      this.buttons[this.index]?.removeAttribute("aria-current");
+      this.index = index;
+      const button = this.buttons[index];
+      button.setAttribute("aria-current", "true");
+      button.scrollIntoView({ block: "nearest" });
+      const atEnd = String(index === this.items.length - 1);
+      for (const step of this.steps) if (step.dataset.step === "1") step.setAttribute("aria-disabled", atEnd);
+      if (this.current) {
+        this.current.hidden = false;
+        this.current.textContent = button.querySelector(".title").textContent;
+      }
+    }
+  }
+
+  const shortcuts = (player) => (event) => {
+    const busy = event.target.closest("a, button, input, textarea, summary, audio");
+    if (busy || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " " || event.key === "k") {
+      event.preventDefault();
+      player.toggle();
+    } else player.seekByArrow(event);
+  };
+
+  // Under every picture lies the drawing for records that have none.
+  for (const image of document.querySelectorAll(".cover img")) {
+    const remove = () => image.remove();
+    if (image.complete && !image.naturalWidth) remove();
+    else image.addEventListener("error", remove);
+  }
+
+  for (const box of document.querySelectorAll("[data-player]")) {
+    const player = new Player(box);
+    const root = box.closest("[data-list]");
+    if (root) new List(root, player);
+    // On a page of its own the space bar scrolls; in a frame there is nothing else for it to do.
+    if (document.documentElement.classList.contains("embed")) {
+      document.addEventListener("keydown", shortcuts(player));
+    }
+  }
+})();

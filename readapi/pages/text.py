@@ -1,0 +1,66 @@
+"""Strangers' text made fit for places that have no markup: attributes, page titles, XML, script data."""
+
+import re
+from datetime import datetime
+
+import orjson
+
+# XML forbids most control characters outright; in HTML they are errors or end a line where none was meant.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Where nothing isolates a text, an unclosed override would turn round what follows it.
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_SCRIPT_ESCAPES = {
+    ord("<"): "\\u003c",
+    ord(">"): "\\u003e",
+    ord("&"): "\\u0026",
+    ord("\u2028"): "\\u2028",
+    ord("\u2029"): "\\u2029",
+}
+
+
+def printable(text: str) -> str:
+    """Drop what neither HTML nor XML can carry."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def line(text: str, longest: int = 300) -> str:
+    """One line without direction marks, cut at a length with an ellipsis."""
+    words = " ".join(_DIRECTIONS.sub("", printable(text)).split())
+    return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
+
+
+def script_data(value: object) -> str:
+    """JSON that can stand inside a script element: nothing in it can end the element or a line."""
+    return orjson.dumps(value).decode().translate(_SCRIPT_ESCAPES)
+
+
+def clock(seconds: int) -> str:
+    """Seconds as a player shows them: 3:07, 1:02:03."""
+    minutes, rest = divmod(max(seconds, 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def iso_duration(seconds: int) -> str:
+    """Seconds as ISO 8601 writes a duration: PT187S."""
+    return f"PT{max(seconds, 0)}S"
+
+
+def is_web_address(url: str | None) -> bool:
+    """True for an address that a link or an image may use."""
+    return url is not None and url.startswith(("https://", "http://"))
+
+
+def day(time: str) -> str:
+    """The day of an RFC 3339 time, as people write it: 3 May 2026."""
+    date = datetime.fromisoformat(time)
+    return f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
+
+
+def number(count: int, noun: str) -> str:
+    """A count with its noun: 1 track, 1,200 tracks."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,215 @@
+"""A headless Chromium, driven over its own debugging protocol: pages in, what they did and showed out."""
+
+import asyncio
+import base64
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--mute-audio",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
+_PATIENCE_SECONDS = 20.0
+
+Message = dict[str, Any]
+
+
+def find_chromium() -> str | None:
+    """The path of an installed Chromium, if there is one."""
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One running Chromium and the connection to it."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Message]] = {}
+        self._pages: dict[str, Page] = {}
+
+    async def listen(self) -> None:
+        """Hand every message to whoever waits for it."""
+        async for message in self._socket:
+            said = json.loads(message.data)
+            if "id" in said:
+                waiting = self._waiting.pop(said["id"], None)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(said)
+            elif page := self._pages.get(said.get("sessionId", "")):
+                page.hear(said["sessionId"], said["method"], said["params"])
+
+    async def call(self, method: str, session: str | None = None, **parameters: object) -> Message:
+        """Ask one thing, and wait for the answer."""
+        number = next(self._numbers)
+        asked: Message = {"id": number, "method": method, "params": parameters}
+        if session:
+            asked["sessionId"] = session
+        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        await self._socket.send_str(json.dumps(asked))
+        said = await asyncio.wait_for(waiting, _PATIENCE_SECONDS)
+        if "error" in said:
+            raise RuntimeError(f"{method}: {said['error']['message']}")
+        result: Message = said["result"]
+        return result
+
+    async def page(
+        self, url: str, width: int = 900, height: int = 700, *, dark: bool = False, scripts: bool = True
+    ) -> "Page":
+        """Open an address in a tab of its own and wait until it has loaded."""
+        target = await self.call("Target.createTarget", url="about:blank")
+        attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        page = Page(self, attached["sessionId"])
+        await self.follow(page, page.session)
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        await page.call("Emulation.setDeviceMetricsOverride", **metrics)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        await page.call("Emulation.setEmulatedMedia", features=[scheme])
+        await page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        await page.call("Page.navigate", url=url)
+        await asyncio.wait_for(page.loaded.wait(), _PATIENCE_SECONDS)
+        return page
+
+    async def follow(self, page: "Page", session: str) -> None:
+        """Hear what a tab, or a frame that runs apart from it, has to say."""
+        self._pages[session] = page
+        for domain in ("Page", "Runtime", "Log"):
+            await self.call(f"{domain}.enable", session)
+        options = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+        await self.call("Target.setAutoAttach", session, **options)
+        await self.call("Runtime.runIfWaitingForDebugger", session)
+
+
+class Page:
+    """One tab. `complaints` are its errors, warnings and refused loads, frames included."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self.session = session
+        self.frames: list[str] = []
+        self.complaints: list[str] = []
+        self.loaded = asyncio.Event()
+        self._browser = browser
+        self._following: set[asyncio.Task[None]] = set()
+
+    def hear(self, session: str, method: str, told: Message) -> None:
+        """Take note of one event."""
+        match method:
+            case "Page.loadEventFired" if session == self.session:
+                self.loaded.set()
+            case "Target.attachedToTarget" if told["targetInfo"]["type"] == "iframe":
+                self.frames.append(told["sessionId"])
+                task = asyncio.ensure_future(self._browser.follow(self, told["sessionId"]))
+                self._following.add(task)
+                task.add_done_callback(self._following.discard)
+            case "Log.entryAdded" if told["entry"]["level"] in ("error", "warning"):
+                self.complaints.append(f"{told['entry']['text']} {told['entry'].get('url', '')}".strip())
+            case "Runtime.consoleAPICalled" if told["type"] in ("error", "warning", "assert"):
+                self.complaints.append(str([value.get("value") for value in told["args"]]))
+            case "Runtime.exceptionThrown":
+                self.complaints.append(str(told["exceptionDetails"].get("exception", told)))
+
+    async def call(self, method: str, **parameters: object) -> Message:
+        """Ask the tab one thing."""
+        return await self._browser.call(method, self.session, **parameters)
+
+    async def evaluate(self, expression: str, session: str | None = None) -> Any:
+        """The value of a JavaScript expression, awaited if it is a promise."""
+        options = {"expression": expression, "awaitPromise": True, "returnByValue": True, "userGesture": True}
+        said = await self._browser.call("Runtime.evaluate", session or self.session, **options)
+        if "exceptionDetails" in said:
+            raise RuntimeError(str(said["exceptionDetails"].get("exception", said)))
+        return said["result"].get("value")
+
+    async def until(self, expression: str, session: str | None = None) -> None:
+        """Wait until an expression is true."""
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while not await self.evaluate(expression, session):
+                await asyncio.sleep(0.02)
+
+    async def frame(self) -> str:
+        """The session of the first frame that runs apart, once it has loaded."""
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while not self.frames or self._following:
+                await asyncio.sleep(0.02)
+        await self.until("document.readyState === 'complete'", self.frames[0])
+        return self.frames[0]
+
+    async def press(self, key: str, session: str | None = None) -> None:
+        """Press and let go of one key."""
+        text = {"Space": " ", "Enter": "\r"}.get(key)
+        named = {"key": " " if key == "Space" else key, "code": key}
+        code = {"Tab": 9, "Enter": 13, "Space": 32, "ArrowLeft": 37, "ArrowRight": 39}[key]
+        down: Message = {"type": "keyDown" if text else "rawKeyDown", "windowsVirtualKeyCode": code, **named}
+        if text:
+            down["text"] = text
+        await self._browser.call("Input.dispatchKeyEvent", session or self.session, **down)
+        up = {"type": "keyUp", "windowsVirtualKeyCode": code, **named}
+        await self._browser.call("Input.dispatchKeyEvent", session or self.session, **up)
+
+    async def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """Write what the tab shows as a PNG."""
+        said = await self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(said["data"]))
+
+
+@contextlib.asynccontextmanager
+async def launched(chromium: str) -> AsyncIterator[Browser]:
+    """Run a Chromium with an empty profile for as long as the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        quiet = asyncio.subprocess.DEVNULL
+        process = await asyncio.create_subprocess_exec(
+            chromium, *_FLAGS, f"--user-data-dir={profile}", "about:blank",
+            stdout=quiet, stderr=quiet, env={**os.environ, "HOME": profile},
+        )  # fmt: skip
+        try:
+            address = await _address(Path(profile) / "DevToolsActivePort", process)
+            async with (
+                aiohttp.ClientSession() as session,
+                session.ws_connect(address, max_msg_size=0) as socket,
+            ):
+                browser = Browser(socket)
+                listening = asyncio.ensure_future(browser.listen())
+                yield browser
+                with contextlib.suppress(RuntimeError, TimeoutError):
+                    await browser.call("Browser.close")
+                listening.cancel()
+        finally:
+            await _stop(process)
+
+
+async def _address(announced: Path, process: asyncio.subprocess.Process) -> str:
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        while not (announced.exists() and len(lines := announced.read_text().splitlines()) == 2):
+            if process.returncode is not None:
+                raise RuntimeError(f"chromium ended with {process.returncode}")
+            await asyncio.sleep(0.05)
+    port, path = lines
+    return f"ws://127.0.0.1:{port}{path}"
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    try:
+        await asyncio.wait_for(process.wait(), 5)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
