@@ -36,7 +36,7 @@ class Follower:
             await self._moved.wait_for(lambda: self.watermark >= op)
 
     def close(self) -> None:
-        """Catch up once more; `run` ends after it."""
+        """Take one more step; `run` ends after it. What is left then is done after the next start."""
         self._closing = True
         self._wake.set()
 
@@ -45,12 +45,13 @@ class Follower:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            closing = self._closing
             watermark = await self._follow()
             async with self._moved:
                 self.watermark = watermark
                 self._moved.notify_all()
             await self._prune(watermark)
-            if self._closing and self.watermark >= self._op:
+            if closing:
                 return
-            if self.watermark < self._op or self._closing:
+            if watermark < self._op:
                 self._wake.set()

@@ -12,10 +12,10 @@ from indexer.batch import Batch, Written
 
 IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
 ROW_BYTES = 1024  # what a row costs in memory besides its bytes
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000  # in a batch: a second or two to write
 
 BATCH_ROWS = Histogram(
-    "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 500, 1000, 5000, 20_000)
+    "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 500, 1000, 5000)
 )
 BATCH_SECONDS = Histogram("fmsvc_batch_seconds", "Time that one transaction took to write.")
 HELD_BYTES = Gauge("fmsvc_held_bytes", "Bytes read from the network and not yet committed.")

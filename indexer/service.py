@@ -100,11 +100,16 @@ class Indexer:
 
     async def replay(self) -> None:
         """Take in everything that the source has. Raises StoreError."""
-        await self._keep(self.pipeline.read())
+        await self._keep(self.pipeline.read(), thorough=True)
         await self._stores.publish()
 
-    async def _keep(self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any]) -> None:
-        """Commit and follow while `until` lasts; then end what runs beside, and finish what was begun."""
+    async def _keep(
+        self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any], thorough: bool = False
+    ) -> None:
+        """Commit and follow while `until` lasts; then end what runs beside, and finish what was begun.
+
+        `thorough`: until the search index is up with the catalogue. Otherwise the next start does the rest.
+        """
         try:
             async with asyncio.TaskGroup() as group:
                 committing = group.create_task(self._intake.run())
@@ -116,6 +121,8 @@ class Indexer:
                 await asyncio.gather(*running, return_exceptions=True)
                 self._intake.close()
                 await committing
+                if thorough:
+                    await self._follower.reached(self._stores.writer.op)
                 self._follower.close()
                 await following
         except BaseExceptionGroup as group:
