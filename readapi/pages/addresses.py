@@ -88,11 +88,14 @@ class Addresses:
 
     def read(self, url: str) -> Target | None:
         """What an address of ours or an at-uri points at; None when it is not ours or not embeddable."""
+        url = url.strip()
+        if "://" not in url:
+            url = unquote(url)  # encoded once more than it should be
         if url.startswith("at://"):
             return _record(url)
         try:
-            parts = urlsplit(url.strip())
-            ours = _origin(url.strip()) in self._origins()
+            parts = urlsplit(url)
+            ours = parts.username is None and _host(url) in self._hosts()
         except ValueError:
             return None
         if not ours:
@@ -100,13 +103,16 @@ class Addresses:
         segments = [unquote(segment) for segment in parts.path.split("/") if segment]
         return _page(segments[1:] if segments[:1] == ["embed"] else segments)
 
-    def _origins(self) -> set[tuple[str, str, int | None]]:
-        return {_origin(url) for url in (self.base_url, self.web_url) if url}
+    def _hosts(self) -> set[tuple[str, int | None]]:
+        return {_host(url) for url in (self.base_url, self.web_url) if url}
 
 
-def _origin(url: str) -> tuple[str, str, int | None]:
+def _host(url: str) -> tuple[str, int | None]:
+    """A host and its port, if it is not the usual one: people write http where they were given https."""
     parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise ValueError("not a web address")
+    return parts.hostname.rstrip("."), None if parts.port == _DEFAULT_PORTS[parts.scheme] else parts.port
 
 
 def _page(segments: list[str]) -> Target | None:

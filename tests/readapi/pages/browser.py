@@ -109,6 +109,7 @@ class Page:
         self.complaints: list[str] = []
         self.loaded = asyncio.Event()
         self._browser = browser
+        self._framed = asyncio.Event()
         self._following: set[asyncio.Task[None]] = set()
 
     def hear(self, session: str, method: str, told: Message) -> None:
@@ -117,8 +118,7 @@ class Page:
             case "Page.loadEventFired" if session == self.session:
                 self.loaded.set()
             case "Target.attachedToTarget" if told["targetInfo"]["type"] == "iframe":
-                self.frames.append(told["sessionId"])
-                task = asyncio.ensure_future(self._browser.follow(self, told["sessionId"]))
+                task = asyncio.ensure_future(self._join(told["sessionId"]))
                 self._following.add(task)
                 task.add_done_callback(self._following.discard)
             case "Log.entryAdded" if told["entry"]["level"] in ("error", "warning"):
@@ -127,6 +127,11 @@ class Page:
                 self.complaints.append(str([value.get("value") for value in told["args"]]))
             case "Runtime.exceptionThrown":
                 self.complaints.append(str(told["exceptionDetails"].get("exception", told)))
+
+    async def _join(self, session: str) -> None:
+        await self._browser.follow(self, session)
+        self.frames.append(session)
+        self._framed.set()
 
     async def call(self, method: str, **parameters: object) -> Message:
         """Ask the tab one thing."""
@@ -142,15 +147,12 @@ class Page:
 
     async def until(self, expression: str, session: str | None = None) -> None:
         """Wait until an expression is true."""
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            while not await self.evaluate(expression, session):
-                await asyncio.sleep(0.02)
+        look = f"const look = () => ({expression}) ? resolve(true) : setTimeout(look, 20); look();"
+        await self.evaluate(f"new Promise((resolve) => {{ {look} }})", session)
 
     async def frame(self) -> str:
         """The session of the first frame that runs apart, once it has loaded."""
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            while not self.frames or self._following:
-                await asyncio.sleep(0.02)
+        await asyncio.wait_for(self._framed.wait(), _PATIENCE_SECONDS)
         await self.until("document.readyState === 'complete'", self.frames[0])
         return self.frames[0]
 
