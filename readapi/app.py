@@ -2,7 +2,8 @@
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from aiohttp import web
 
@@ -11,7 +12,7 @@ from readapi.endpoint import Endpoint, Routes
 from readapi.gate import Gate
 
 
-def endpoints() -> list[Endpoint]:
+def all_endpoints() -> list[Endpoint]:
     """Every endpoint there is: a module of `readapi.routes` needs no other registration."""
     found: list[Endpoint] = []
     for module in sorted(info.name for info in pkgutil.iter_modules(routes.__path__)):
@@ -21,12 +22,13 @@ def endpoints() -> list[Endpoint]:
     return found
 
 
-def build_app(services: Mapping[type, object], gate: Gate) -> web.Application:
+def build_app(endpoints: Iterable[Endpoint], services: Mapping[type, object], gate: Gate) -> web.Application:
     """Put the parts together."""
     app = web.Application(middlewares=[gate.middleware])
     handlers = {}
-    for endpoint in endpoints():
-        handler = endpoint.handler(services)
+    for endpoint in endpoints:
+        # The gate turns Answers into responses before aiohttp sees them.
+        handler: Any = endpoint.handler(services)
         handlers[handler] = endpoint
         for path in {endpoint.path, endpoint.path.rstrip("/") or "/"}:
             app.router.add_route("GET", path, handler)

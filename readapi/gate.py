@@ -11,6 +11,7 @@ import structlog
 from aiohttp import web
 
 from readapi import errors
+from readapi.access_log import AccessLog
 from readapi.answers import Answer
 from readapi.cache import AnswerCache, Kept
 from readapi.clients import Clients
@@ -40,6 +41,7 @@ class Gate:
         headers: Headers,
         cache: AnswerCache,
         metrics: Metrics,
+        access_log: AccessLog,
         version: Callable[[], object],
         lag: Callable[[], str | None],
     ) -> None:
@@ -49,6 +51,7 @@ class Gate:
         self._headers = headers
         self._cache = cache
         self._metrics = metrics
+        self._access_log = access_log
         self._version = version
         self._lag = lag
         self._endpoints: Mapping[Any, Endpoint] = {}
@@ -81,26 +84,19 @@ class Gate:
         response = self._response(request, result)
         self._headers.stamp(response.headers, request, request_id, self._lag(), allowance)
         seconds = time.perf_counter() - started
-        self._metrics.count(endpoint.path if endpoint else _NO_ROUTE, response.status, seconds)
-        log.info(
-            "request",
-            request_id=request_id,
-            method=request.method,
-            path=request.path,
-            status=response.status,
-            milliseconds=round(seconds * 1000, 2),
-        )
+        self._metrics.requests.count(endpoint.path if endpoint else _NO_ROUTE, response.status, seconds)
+        self._access_log.add(request_id, request.method, request.path, response.status, seconds)
         return response
 
     def refuse(self, request: web.BaseRequest, answer: Answer[Any]) -> web.Response:
         """Answer what failed before it became a request to the application."""
         response = self._plain(answer)
-        response.headers["X-Request-Id"] = self._new_id()
+        response.headers["X-Request-Id"] = request_id = self._new_id()
         lag = self._lag()
         if lag is not None:
             response.headers["X-Index-Lag"] = lag
-        self._metrics.count(_NO_ROUTE, response.status, 0.0)
-        log.info("request", request_id=response.headers["X-Request-Id"], status=response.status)
+        self._metrics.requests.count(_NO_ROUTE, response.status, 0.0)
+        self._access_log.add(request_id, request.method, request.path, response.status, 0.0)
         return response
 
     def _allowance(self, request: web.Request, endpoint: Endpoint | None) -> Allowance | None:

@@ -1,4 +1,4 @@
-"""The headers of answers: what browsers may do with them, how long caches may keep them, what is left to ask."""
+"""The headers of answers: what browsers may do, what caches may keep, what is left to ask."""
 
 from collections.abc import Mapping
 

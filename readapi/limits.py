@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from schemas.settings import Settings
 
@@ -24,8 +25,7 @@ class Rate:
         return cls(int(count), _SECONDS[period])
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """What a client has left, and the seconds until it has more."""
 
     allowed: bool

@@ -13,7 +13,7 @@ LONGEST_VALUE = 500
 
 def configure(settings: Settings, program: str) -> None:
     """Send every log line to standard error, stamped with the program's name and a UTC time."""
-    terminal = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+    terminal = is_console(settings)
     renderer: Processor = (
         structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(sort_keys=False)
     )
@@ -34,6 +34,11 @@ def configure(settings: Settings, program: str) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
+
+
+def is_console(settings: Settings) -> bool:
+    """True when lines are for people: asked for, or a terminal shows them."""
+    return settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
 
 
 def _bounded(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -1,12 +1,48 @@
 """What this worker counts of itself, as Prometheus reads it."""
 
 import os
-from collections.abc import Callable
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+class Requests(Collector):
+    """Answers by route and status, and how long they took.
+
+    Plain numbers until somebody asks: one thread counts here, so the client library's locks are not needed.
+    """
+
+    def __init__(self) -> None:
+        self._answers: Counter[tuple[str, int]] = Counter()
+        self._buckets: dict[str, list[int]] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def count(self, route: str, status: int, seconds: float) -> None:
+        """Count one answer. `route` is a pattern, never an address: labels must stay few."""
+        self._answers[route, status] += 1
+        buckets = self._buckets.get(route)
+        if buckets is None:
+            buckets = self._buckets[route] = [0] * (len(BUCKETS) + 1)
+        buckets[bisect_left(BUCKETS, seconds)] += 1
+        self._seconds[route] += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        """What Prometheus asks for."""
+        answers = CounterMetricFamily("fmsvc_requests", "Answers sent.", labels=("route", "status"))
+        for (route, status), number in self._answers.items():
+            answers.add_metric((route, str(status)), number)
+        yield answers
+        times = HistogramMetricFamily("fmsvc_request_seconds", "Request to answer.", labels=("route",))
+        for route, buckets in self._buckets.items():
+            times.add_metric((route,), _cumulative(buckets), self._seconds[route])
+        yield times
 
 
 class Metrics:
@@ -14,20 +50,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.in_flight = 0
+        self.requests = Requests()
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "fmsvc_requests", "Answers sent.", ("route", "status"), registry=self._registry
-        )
-        self._seconds = Histogram(
-            "fmsvc_request_seconds",
-            "Time from request to answer.",
-            ("route",),
-            buckets=_BUCKETS,
-            registry=self._registry,
-        )
-        # Looking children up by their labels costs as much as counting.
-        self._counters: dict[tuple[str, int], Counter] = {}
-        self._timers: dict[str, Histogram] = {}
+        self._registry.register(self.requests)
         self.watch("fmsvc_requests_in_flight", "Requests being answered.", lambda: self.in_flight)
         self.watch("fmsvc_worker_pid", "Process id of the worker that answers this.", os.getpid)
 
@@ -35,15 +60,14 @@ class Metrics:
         """Report a number that something else keeps."""
         Gauge(name, description, registry=self._registry).set_function(value)
 
-    def count(self, route: str, status: int, seconds: float) -> None:
-        """Count one answer. `route` is a pattern, never an address: labels must stay few."""
-        counter = self._counters.get((route, status))
-        if counter is None:
-            counter = self._counters[route, status] = self._requests.labels(route, str(status))
-            self._timers[route] = self._seconds.labels(route)
-        counter.inc()
-        self._timers[route].observe(seconds)
-
     def text(self) -> bytes:
         """Everything counted so far."""
         return generate_latest(self._registry)
+
+
+def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
+    total, rows = 0, []
+    for bound, number in zip((*BUCKETS, float("inf")), buckets, strict=True):
+        total += number
+        rows.append(("+Inf" if bound == float("inf") else str(bound), float(total)))
+    return rows

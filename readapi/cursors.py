@@ -1,0 +1,49 @@
+"""Opaque cursors: where a page ended, in the words of its own order. Any other string is refused."""
+
+import base64
+import binascii
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from readapi.errors import InvalidCursor
+
+Cursor = Annotated[
+    str | None, Field(description="`next_cursor` of the page before; none for the first page.")
+]
+
+_VERSION = 1
+_MOST_CHARACTERS = 4096
+_LARGEST = 2**64 - 1
+
+
+def encode(order: str, *position: int | str) -> str:
+    """A cursor for a position in one order of one list."""
+    return base64.urlsafe_b64encode(orjson.dumps([_VERSION, order, *position])).rstrip(b"=").decode()
+
+
+def decode(cursor: str | None, order: str, *kinds: type[int] | type[str]) -> tuple[Any, ...] | None:
+    """The position that a cursor of this order holds; None without one. Raises InvalidCursor."""
+    if cursor is None:
+        return None
+    position = _read(cursor, order)
+    if len(position) != len(kinds):
+        raise InvalidCursor
+    for value, kind in zip(position, kinds, strict=True):
+        if type(value) is not kind or (isinstance(value, int) and not -_LARGEST <= value <= _LARGEST):
+            raise InvalidCursor
+    return tuple(position)
+
+
+def _read(cursor: str, order: str) -> list[Any]:
+    if len(cursor) > _MOST_CHARACTERS:
+        raise InvalidCursor
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        written = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError):
+        raise InvalidCursor from None
+    if not isinstance(written, list) or written[:2] != [_VERSION, order]:
+        raise InvalidCursor
+    return written[2:]

@@ -1,0 +1,177 @@
+"""Routes → the OpenAPI 3.1 description: every parameter, shape and status that a route can answer."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any, get_args, get_origin
+
+import orjson
+from openapi_pydantic import OpenAPI
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from readapi import errors
+from readapi.answers import JSON, Answer
+from readapi.binding import ABSENT, Parameter
+from readapi.catalog import Catalog
+from readapi.endpoint import Endpoint
+from readapi.search import Index
+from schemas.errors import ErrorBody
+
+_REF = "#/components/schemas/{model}"
+_DESCRIPTION = (
+    "Everything that was written to `fm.svc.*` on the AT Protocol network, whoever wrote it. "
+    "Public answers carry an ETag. Every refusal has one body. "
+    "Query parameters that a route does not name are ignored."
+)
+_ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The interface's description, ready to send."""
+
+    json: bytes
+
+
+def describe(endpoints: Iterable[Endpoint], server: str) -> Description:
+    """The whole description, as JSON."""
+    routes = list(endpoints)
+    shapes = _Shapes(routes)
+    paths: dict[str, Any] = {}
+    for endpoint in routes:
+        paths.setdefault(endpoint.documented_path, {}).update(_operations(endpoint, shapes))
+    document = {
+        "openapi": "3.1.1",
+        "info": {"title": "fmsvc", "version": version("fmsvc"), "description": _DESCRIPTION},
+        "servers": [{"url": server}],
+        "paths": paths,
+        "components": {"schemas": shapes.components},
+    }
+    OpenAPI.model_validate(document)
+    return Description(orjson.dumps(document))
+
+
+class _Shapes:
+    """The schemas of everything that routes answer, each model once under its own name."""
+
+    def __init__(self, endpoints: list[Endpoint]) -> None:
+        returned = {_shape(endpoint.signature.returns) for endpoint in endpoints} - {None}
+        models = [(shape, "serialization") for shape in [*_models(returned), ErrorBody]]
+        _, definitions = models_json_schema(models, by_alias=True, ref_template=_REF)  # type: ignore[arg-type]
+        self.components: dict[str, Any] = {
+            name: _open(schema) for name, schema in sorted(definitions["$defs"].items())
+        }
+
+    def of(self, shape: Any) -> dict[str, Any]:
+        """How an answer's content refers to its shape."""
+        schema = TypeAdapter(shape).json_schema(by_alias=True, mode="serialization", ref_template=_REF)
+        schema.pop("$defs", None)
+        if schema.get("title") in self.components and "$ref" not in schema:
+            return {"$ref": _REF.format(model=schema["title"])}
+        return schema
+
+
+def _operations(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "summary": endpoint.summary,
+        "tags": [endpoint.tag],
+        "parameters": [_parameter(parameter) for parameter in endpoint.signature.parameters],
+    }
+    if endpoint.description:
+        described["description"] = endpoint.description
+    name = endpoint.function.__name__
+    return {
+        "get": {**described, "operationId": name, "responses": _responses(endpoint, shapes)},
+        "head": {**described, "operationId": f"{name}_head", "responses": _responses(endpoint, None)},
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    schema = parameter.adapter.json_schema()
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.required,
+    }
+    if "description" in schema:
+        described["description"] = schema.pop("description")
+    if parameter.default is not ABSENT and parameter.default is not None:
+        schema["default"] = list(parameter.default) if parameter.many else parameter.default
+    return {**described, "schema": _without_null(schema)}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A query cannot say null: the parameter is absent instead."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) != 1:
+        return schema
+    rest = {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+    return {**rest, **choices[0]}
+
+
+def _responses(endpoint: Endpoint, shapes: _Shapes | None) -> dict[str, Any]:
+    """What may come back. HEAD answers the same without content."""
+    success: dict[str, Any] = {"description": "As asked for."}
+    shape = _shape(endpoint.signature.returns)
+    if shapes is not None:
+        schema = shapes.of(shape) if shape is not None else {"type": "string"}
+        success["content"] = {
+            media_type.partition(";")[0]: {"schema": schema if media_type == JSON else {"type": "string"}}
+            for media_type in endpoint.media_types
+        }
+    responses = {"200": success}
+    if not endpoint.operational:
+        responses["304"] = {"description": "What you have is still right."}
+    for status, sentences in _refusals(endpoint).items():
+        responses[str(int(status))] = {"description": " ".join(sentences)}
+        if shapes is not None:
+            body = _refusal_shape(endpoint, status)
+            responses[str(int(status))]["content"] = {JSON: {"schema": shapes.of(body)}}
+    return responses
+
+
+def _refusal_shape(endpoint: Endpoint, status: HTTPStatus) -> Any:
+    """The one error body; but the readiness report stays one when it says no."""
+    reports = endpoint.operational and status == HTTPStatus.SERVICE_UNAVAILABLE
+    return _shape(endpoint.signature.returns) if reports else ErrorBody
+
+
+def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
+    kinds = [*endpoint.raises, *_ALWAYS]
+    if any(parameter.place == "path" for parameter in endpoint.signature.parameters):
+        kinds.append(errors.NotFound)
+    if any(parameter.place == "query" for parameter in endpoint.signature.parameters):
+        kinds.append(errors.InvalidRequest)
+    if any(parameter.name == "cursor" for parameter in endpoint.signature.parameters):
+        kinds.append(errors.InvalidCursor)
+    if not endpoint.operational:
+        kinds.append(errors.RateLimited)
+    if not endpoint.operational and {Index, Catalog} & set(endpoint.signature.services.values()):
+        kinds.append(errors.IndexNotReady)
+    found: dict[HTTPStatus, list[str]] = {}
+    for kind in sorted(dict.fromkeys(kinds), key=lambda kind: (kind.status, kind.__name__)):
+        found.setdefault(kind.status, []).append(kind.sentence)
+    return found
+
+
+def _shape(returns: Any) -> Any:
+    """What an answer holds; None when it is no JSON of ours."""
+    if get_origin(returns) is Answer:
+        inner = get_args(returns)[0]
+        return None if inner in (str, bytes) else inner
+    return returns
+
+
+def _models(shapes: Iterable[Any]) -> list[Any]:
+    """The models of shapes, lists taken apart; sorted, so that the document is the same each time."""
+    found = {get_args(shape)[0] if get_origin(shape) is list else shape for shape in shapes}
+    models = [shape for shape in found if isinstance(shape, type) and issubclass(shape, BaseModel)]
+    return sorted(models, key=lambda model: model.__name__)
+
+
+def _open(schema: dict[str, Any]) -> dict[str, Any]:
+    """Fields may be added at any time; a description that forbids it would break its readers."""
+    schema.pop("additionalProperties", None)
+    return schema

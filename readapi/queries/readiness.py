@@ -1,0 +1,50 @@
+"""Whether answers are fresh enough to be asked for, and if not, why."""
+
+from readapi import times
+from readapi.catalog import Catalog
+from readapi.indexer_status import IndexerStatus
+from readapi.search import Index
+from schemas.api.health import IndexerState, IndexState, Readiness, SnapshotState, SourceState
+from schemas.errors import Code
+
+
+def report(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> Readiness:
+    """Everything that decides. `reasons` is empty when ready."""
+    reasons = list(_reasons(index, catalog, indexer, most_lag_seconds))
+    source = indexer.source
+    age = catalog.age_seconds()
+    states = Readiness(
+        ready=not reasons,
+        reasons=reasons,
+        index=IndexState(open=index.is_open, generation=index.generation, documents=index.documents),
+        lag_seconds=indexer.lag_seconds,
+        snapshot=SnapshotState(
+            as_of=times.render(catalog.as_of) if catalog.as_of else None,
+            age_seconds=None if age is None else round(age, 3),
+        ),
+        source=None if source is None else SourceState(**source.model_dump()),
+        indexer=IndexerState(reachable=indexer.reachable),
+    )
+    if not reasons:
+        return states
+    return states.model_copy(update={"detail": Code.INDEX_NOT_READY, "message": " ".join(reasons)})
+
+
+def _reasons(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> list[str]:
+    reasons = []
+    if not index.is_open:
+        reasons.append("The search index does not exist yet.")
+    if catalog.as_of is None:
+        reasons.append("No snapshot of the catalogue has been published yet.")
+    if not indexer.reachable:
+        reasons.append("The indexer does not answer.")
+    lag, source = indexer.lag_seconds, indexer.source
+    if lag is None or lag > most_lag_seconds:
+        if source is not None and not source.connected:
+            reasons.append(f"{source.name} cannot be reached: {source.error or 'no reason is known'}.")
+        reasons.append(
+            "How far the index is behind is not known."
+            if lag is None
+            else f"The index is {lag:.0f} s behind, more than the {most_lag_seconds:.0f} s allowed."
+        )
+    return reasons

@@ -1,0 +1,24 @@
+"""Tags and how much they are used."""
+
+from readapi.catalog import Snapshot
+from schemas.api.tags import Tag
+from schemas.ids import normalise_tag
+
+MOST = 100
+
+COUNTED = """
+    select tags.tag, count(*), coalesce(sum(counts.plays), 0)::bigint
+    from track_tags as tags
+    join visible_tracks as tracks on tracks.key = tags.track_key
+    left join track_counts as counts on counts.subject_key = tags.track_key
+    where tracks.visibility = 'public' and starts_with(tags.tag, $prefix)
+    group by tags.tag
+    order by count(*) desc, tags.tag
+    limit $most
+"""
+
+
+async def counted(snapshot: Snapshot, prefix: str) -> list[Tag]:
+    """The most used tags that begin so, at most MOST."""
+    rows = await snapshot.rows(COUNTED, prefix=normalise_tag(prefix), most=MOST)
+    return [Tag(name=name, track_count=count, total_plays=plays) for name, count, plays in rows]

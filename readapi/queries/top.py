@@ -1,0 +1,44 @@
+"""The tracks that most people liked within a period."""
+
+from datetime import timedelta
+from typing import Literal
+
+from readapi.catalog import Snapshot
+
+Period = Literal["all_time", "month", "week", "day"]
+MOST = 50
+_DAYS = {"month": 30, "week": 7, "day": 1}
+
+EVER = """
+    select tracks.id
+    from track_counts as counts
+    join visible_tracks as tracks on tracks.key = counts.subject_key
+    where tracks.visibility = 'public' and counts.likes > 0
+    order by counts.likes desc, least(tracks.created_at, tracks.indexed_at) desc, tracks.id
+    limit $most
+"""
+
+SINCE = """
+    with liked as (
+        select subject_key, count(distinct pair) as people
+        from visible_likes
+        where least(created_at, indexed_at) >= $since
+        group by subject_key
+    )
+    select tracks.id
+    from liked
+    join visible_tracks as tracks on tracks.key = liked.subject_key
+    where tracks.visibility = 'public'
+    order by liked.people desc, least(tracks.created_at, tracks.indexed_at) desc, tracks.id
+    limit $most
+"""
+
+
+async def tracks(snapshot: Snapshot, period: Period) -> list[int]:
+    """Ids of the most liked tracks, at most MOST. A period ends when the snapshot was made."""
+    if period == "all_time":
+        rows = await snapshot.rows(EVER, most=MOST)
+    else:
+        since = snapshot.as_of.replace(tzinfo=None) - timedelta(days=_DAYS[period])
+        rows = await snapshot.rows(SINCE, since=since, most=MOST)
+    return [track_id for (track_id,) in rows]

@@ -1,0 +1,48 @@
+"""How the service is, and how it is used."""
+
+from typing import Any
+
+from readapi import metrics
+from readapi.answers import Answer, render
+from readapi.catalog import Catalog
+from readapi.endpoint import Routes
+from readapi.errors import IndexNotReady
+from readapi.indexer_status import IndexerStatus
+from readapi.metrics import Metrics
+from readapi.openapi import Description
+from readapi.queries import readiness
+from readapi.search import Index
+from schemas.api.health import Health, Readiness
+from schemas.settings import Settings
+
+routes = Routes("meta")
+
+
+@routes.get("/health", operational=True)
+async def health() -> Health:
+    """Say that the process answers."""
+    return Health(status="ok")
+
+
+@routes.get("/ready", raises=(IndexNotReady,), operational=True)
+async def ready(
+    index: Index, catalog: Catalog, indexer: IndexerStatus, settings: Settings
+) -> Answer[Readiness]:
+    """Tell whether answers are fresh enough, and if not, why.
+
+    503 carries the same report, with the members of an error besides.
+    """
+    report = readiness.report(index, catalog, indexer, settings.ready_lag_seconds)
+    return Answer(render(report), status=200 if report.ready else IndexNotReady.status)
+
+
+@routes.get("/metrics", media_types=(metrics.MEDIA_TYPE,), operational=True)
+async def measured(counted: Metrics) -> Answer[str]:
+    """Tell what this worker has counted, as Prometheus reads it."""
+    return Answer(counted.text(), media_type=metrics.MEDIA_TYPE)
+
+
+@routes.get("/openapi.json")
+async def openapi(description: Description) -> Answer[dict[str, Any]]:
+    """Describe this interface, as OpenAPI 3.1."""
+    return Answer(description.json)

@@ -1,0 +1,14 @@
+"""Instants as answers write them: RFC 3339, UTC, with a Z."""
+
+from datetime import UTC, datetime
+
+
+def render(instant: datetime) -> str:
+    """The instant to the millisecond, such as `2026-01-31T12:00:00.000Z`. Without a timezone it is UTC."""
+    aware = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def of_milliseconds(milliseconds: int) -> str:
+    """The instant so many milliseconds after 1970 began."""
+    return render(datetime.fromtimestamp(milliseconds / 1000, UTC))
