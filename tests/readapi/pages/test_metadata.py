@@ -1,0 +1,119 @@
+"""The head of a page: what link previews, players elsewhere and search engines read."""
+
+from readapi.pages import metadata
+from readapi.pages.sound import sound
+from tests.readapi.pages.examples import (
+    ADDRESSES,
+    AUDIO,
+    COVER,
+    DID,
+    LIST_ID,
+    album,
+    artist,
+    playlist,
+    restricted,
+    track,
+)
+
+BELONGS = {"id": LIST_ID, "title": "Ninety Nights", "slug": "ninety-nights", "image_url": None}
+
+
+def test_a_track_tells_its_preview_its_player_and_its_recording():
+    """OpenGraph, Twitter's player and JSON-LD agree."""
+    shown = track(album=BELONGS, tags=["rain"], description="One evening.\nTape.")
+
+    head = metadata.of_track(shown, sound(shown, ADDRESSES), ADDRESSES)
+
+    assert head.properties == (
+        ("og:type", "music.song"),
+        ("og:site_name", "fmsvc"),
+        ("og:title", "Slow Water"),
+        ("og:description", "One evening. Tape."),
+        ("og:url", "https://music.example/track/7"),
+        ("og:image", COVER),
+        ("og:image:alt", "Cover of Slow Water"),
+        ("music:musician", "https://music.example/u/mara.example"),
+        ("music:duration", "187"),
+        ("music:album", "https://music.example/u/mara.example/album/ninety-nights"),
+        ("og:audio", AUDIO),
+    )
+    assert head.names == (
+        ("twitter:card", "player"),
+        ("twitter:title", "Slow Water"),
+        ("twitter:description", "One evening. Tape."),
+        ("twitter:image", COVER),
+        ("twitter:player", "https://music.example/embed/track/7"),
+        ("twitter:player:width", "400"),
+        ("twitter:player:height", "165"),
+    )
+    assert head.json_ld == {
+        "@context": "https://schema.org",
+        "@type": "MusicRecording",
+        "name": "Slow Water",
+        "url": "https://music.example/track/7",
+        "image": COVER,
+        "description": "One evening.\nTape.",
+        "identifier": f"at://{DID}/fm.svc.track/3kabcdefghijk",
+        "datePublished": "2026-03-12T10:00:00Z",
+        "byArtist": {
+            "@type": "MusicGroup",
+            "name": "Mara Lindqvist",
+            "url": "https://music.example/u/mara.example",
+        },
+        "duration": "PT187S",
+        "keywords": ["rain"],
+        "inAlbum": {
+            "@type": "MusicAlbum",
+            "name": "Ninety Nights",
+            "url": "https://music.example/u/mara.example/album/ninety-nights",
+        },
+        "audio": {"@type": "AudioObject", "contentUrl": AUDIO},
+    }
+
+
+def test_a_silent_track_tells_nobody_where_its_audio_is():
+    """Neither og:audio nor an AudioObject."""
+    hidden = restricted("owner", stream_url=AUDIO)
+
+    head = metadata.of_track(hidden, sound(hidden, ADDRESSES), ADDRESSES)
+
+    assert "og:audio" not in dict(head.properties)
+    assert "audio" not in head.json_ld
+
+
+def test_lists_name_their_songs():
+    """Albums and playlists point to each track's page, and to a player of the taller size."""
+    heard = [sound(track(7), ADDRESSES), sound(track(8, title="Harbour"), ADDRESSES)]
+
+    heads = [
+        metadata.of_album(album(), heard, ADDRESSES),
+        metadata.of_playlist(playlist(track(7), track(8)), heard, ADDRESSES),
+    ]
+
+    assert [dict(head.properties)["og:type"] for head in heads] == ["music.album", "music.playlist"]
+    assert [dict(head.names)["twitter:player:height"] for head in heads] == ["380", "380"]
+    assert [head.description for head in heads] == [
+        "An album by Mara Lindqvist, 2 tracks",
+        "A playlist by Mara Lindqvist, 2 tracks",
+    ]
+    for head in heads:
+        songs = [content for name, content in head.properties if name == "music:song"]
+        assert songs == ["https://music.example/track/7", "https://music.example/track/8"]
+        assert head.json_ld["numTracks"] == 2
+
+
+def test_an_artist_has_a_summary_and_no_player():
+    """Whoever has no display name goes by the handle."""
+    head = metadata.of_artist(artist(display_name=None), ADDRESSES)
+
+    assert head.title == "mara.example"
+    assert dict(head.names)["twitter:card"] == "summary"
+    assert head.player is None
+
+
+def test_what_is_not_public_is_not_for_search_engines():
+    """An unlisted track's page works for those who have its address."""
+    shown = track(visibility="unlisted", unlisted=True)
+
+    assert metadata.of_track(track(), sound(track(), ADDRESSES), ADDRESSES).indexed
+    assert not metadata.of_track(shown, sound(shown, ADDRESSES), ADDRESSES).indexed

@@ -1,0 +1,165 @@
+"""Templates: whatever strangers write, the page keeps its structure and runs nothing of theirs."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from readapi.pages import frame, metadata
+from readapi.pages.assets import Assets
+from readapi.pages.render import Renderer
+from readapi.pages.sound import Sound, sound
+from tests.readapi.pages.examples import (
+    ADDRESSES,
+    AUDIO,
+    COVER,
+    DID,
+    HOSTILE,
+    LIST_ID,
+    album,
+    artist,
+    playlist,
+    restricted,
+    track,
+)
+
+RENDERER = Renderer(ADDRESSES, Assets())
+FEATURE = {"did": DID, "handle": "handle.invalid", "avatar_url": None}
+
+
+class Structure(HTMLParser):
+    """The elements of a page in order, its attributes by name, and the text of its scripts."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.scripts: list[str] = []
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.attributes.extend((name, value or "") for name, value in attrs)
+
+    def handle_data(self, data: str) -> None:
+        if self.elements and self.elements[-1] == "script" and data.strip():
+            self.scripts.append(data)
+
+
+def song(**changes: Any) -> dict[str, Any]:
+    """What a track's page is rendered from."""
+    shown = track(**changes)
+    heard = sound(shown, ADDRESSES)
+    head = metadata.of_track(shown, heard, ADDRESSES)
+    embed = frame.iframe(ADDRESSES.track_player(shown.id), shown.title, 400, 165)
+    return {"head": head, "sound": heard, "track": shown, "embed_html": embed}
+
+
+def collection(text: str, heard: list[Sound]) -> dict[str, Any]:
+    """What an album's page is rendered from."""
+    head = metadata.of_album(album(title=text, description=text, artist=text), heard, ADDRESSES)
+    return {
+        "head": head, "kind": "Album", "title": text, "description": text, "image": COVER, "seconds": 187,
+        "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
+        "sounds": heard, "first": heard[0] if heard else None,
+        "created_at": "2026-03-12T10:00:00Z", "embed_html": frame.iframe("https://x", text, 1, 1),
+    }  # fmt: skip
+
+
+def person(text: str, heard: list[Sound]) -> dict[str, Any]:
+    """What an artist's page is rendered from."""
+    shown = artist(display_name=text, bio=text)
+    head = metadata.of_artist(shown, ADDRESSES)
+    made = {"artist": shown, "albums": [album(title=text)], "playlists": [playlist(name=text)]}
+    return {"head": head, "sounds": heard, "first": heard[0], "older": f"?cursor={text}", **made}
+
+
+def pages(text: str) -> dict[str, bytes]:
+    """Every page there is, with one text in every place that strangers can fill."""
+    label = {"labels": [text], "tags": [text], "description": text, "title": text, "artist": text}
+    belongs = {"id": LIST_ID, "title": text, "slug": text, "image_url": None}
+    shown = song(**label, features=[FEATURE | {"display_name": text}], album=belongs)
+    heard = [shown["sound"], sound(restricted("supporters", title=text, artist=text), ADDRESSES)]
+    return {
+        "embed_track.html": RENDERER.page("embed_track.html", **shown),
+        "track.html": RENDERER.page("track.html", **shown),
+        "embed_list.html": RENDERER.page("embed_list.html", **collection(text, heard)),
+        "list.html": RENDERER.page("list.html", **collection(text, heard)),
+        "artist.html": RENDERER.page("artist.html", **person(text, heard)),
+        "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
+    }
+
+
+PLAIN = {name: Structure(page).elements for name, page in pages("plain").items()}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_changes_no_page(hostile):
+    """The elements are those of a page about `plain`; no handler, no style, no script comes in."""
+    for name, page in pages(hostile).items():
+        structure = Structure(page)
+        assert structure.elements == PLAIN[name], name
+        assert not [found for found, _ in structure.attributes if found.startswith("on") or found == "style"]
+        assert not set(page.decode()) & set("\0\x07\x1b\x7f\x85")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_the_only_inline_script_is_json_that_says_what_the_page_says(hostile):
+    """JSON-LD survives whatever the title holds."""
+    page = RENDERER.page("track.html", **song(title=hostile))
+
+    (script,) = Structure(page).scripts
+    assert json.loads(script)["@type"] == "MusicRecording"
+    assert b"</script>" not in page.split(b"ld+json", 1)[1].split(b"</script>", 1)[0]
+
+
+def test_links_lead_to_web_addresses_only():
+    """A support link of another scheme is left out."""
+    shown = person("Mara", [sound(track(), ADDRESSES)])
+    shown["artist"] = artist(support_url="javascript:alert(1)", avatar_url="data:text/html,x")
+
+    assert b"javascript:" not in RENDERER.page("artist.html", **shown)
+    assert b"data:text" not in RENDERER.page("artist.html", **shown)
+
+
+@pytest.mark.parametrize("template", ["embed_track.html", "track.html"])
+def test_a_silent_track_has_its_sentence_and_no_player(template):
+    """Nowhere on the page is the audio's address."""
+    hidden = restricted("supporters", stream_url=AUDIO)
+    heard = sound(hidden, ADDRESSES)
+    head = metadata.of_track(hidden, heard, ADDRESSES)
+
+    page = RENDERER.page(template, head=head, sound=heard, track=hidden, embed_html="").decode()
+
+    assert "Only supporters of Mara Lindqvist can listen." in page
+    assert "<audio" not in page
+    assert "bafkaudio" not in page
+
+
+def test_an_empty_list_says_so():
+    """There is nothing to play, and no player."""
+    page = RENDERER.page("embed_list.html", **collection("Empty", [])).decode()
+
+    assert "There are no tracks here yet." in page
+    assert "<audio" not in page
+
+
+def test_unlisted_pages_ask_not_to_be_indexed():
+    """Public ones do not; players never want to be found."""
+    noindex = b'<meta name="robots" content="noindex">'
+    public = song()
+    unlisted = {**public, "head": replace(public["head"], indexed=False)}
+
+    assert noindex not in RENDERER.page("track.html", **public)
+    assert noindex in RENDERER.page("track.html", **unlisted)
+    assert noindex in RENDERER.page("embed_track.html", **public)
+
+
+def test_pages_load_nothing_but_our_files_and_the_records_own():
+    """Every address that a browser would fetch by itself is under /static/ or the record's."""
+    for name, page in pages("plain").items():
+        structure = Structure(page)
+        fetched = {value for found, value in structure.attributes if found == "src"}
+        assert {address for address in fetched if not address.startswith("/static/")} <= {AUDIO, COVER}, name
