@@ -47,15 +47,17 @@ def catalog_schema() -> tantivy.Schema:
 
 
 def _add_text(builder: tantivy.SchemaBuilder) -> None:
-    """`exact`: whole names without spaces. `title`: a name's words. `names`: those, people, album, tags.
+    """`exact`: whole names without spaces. `title`: a name's words. `names`: those and others'.
 
-    `*_starts`: the beginnings of the same, for searching while somebody types. Each term begins with its
-    kind's mark, so that a search among few artists does not walk through all tracks. Nothing private has any.
+    `*_starts`: the beginnings of the same, for searching while somebody types. `near`: what is left of words
+    and whole names without any one of their letters; two that share such a rest are a typo apart. Each term
+    begins with its kind's mark, so that a search among few artists does not walk all tracks. Nothing private
+    has any.
     """
     builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
     for name in ("exact_starts", "title_starts", "names_starts"):
         builder.add_text_field(name, tokenizer_name=STARTS, index_option="basic")
-    for name in ("title", "names", "description"):
+    for name in ("title", "names", "near", "description"):
         builder.add_text_field(name, tokenizer_name=WORDS, index_option="basic")
 
 

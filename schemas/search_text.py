@@ -5,6 +5,7 @@ import unicodedata
 from functools import lru_cache
 
 WORD_LETTERS = 64  # longer words are cut, the same way in the index and in a query
+NEAR_LETTERS = range(3, 33)  # shorter words are near too many others; longer ones have too many rests
 
 _IGNORED = re.compile(
     "['’ʼ`´\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1-\u05c7\u064b-\u065f\u0670\u00ad"
@@ -65,3 +66,10 @@ def words(text: str) -> list[str]:
 def squeeze(text: str) -> str:
     """A whole name as one term, without spaces and signs; a name of nothing but signs keeps them."""
     return ("".join(runs(text)) or "".join(fold(text).split()))[:256]
+
+
+def rests(word: str) -> list[str]:
+    """The word, and what is left of it without any one of its letters: words a typo apart share one."""
+    if len(word) not in NEAR_LETTERS:
+        return []
+    return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]

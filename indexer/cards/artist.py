@@ -81,5 +81,5 @@ def document(person: Person, popular: int | None) -> Fields:
     }
     if popular is not None:
         fields["place"] = placed("artist")
-        fields |= findable("artist", person.names, (), person.bio)
+        fields |= findable("artist", person.names, prose=person.bio)
     return digested(fields)

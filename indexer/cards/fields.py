@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -46,22 +47,54 @@ def placed(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> list[str]:
 
 
 def findable(
-    kind: Kind, names: Sequence[str], others: Sequence[str] = (), prose: str | None = None
+    kind: Kind,
+    names: Sequence[str],
+    people: Sequence[str] = (),
+    others: Sequence[str] = (),
+    prose: str | None = None,
 ) -> Fields:
-    """The terms that a search finds the document by: its own names, names beside it, a longer text."""
+    """The terms that a search finds the document by: its own names, people's and others beside it, a text."""
     mark = MARKS[kind]
-    title = [word for name in names for word in search_text.words(name)]
-    beside = [word for name in others for word in search_text.words(name)]
-    whole = [mark + search_text.squeeze(name) for name in dict.fromkeys(names) if name]
+    title = [_name(mark, name) for name in dict.fromkeys(names) if name]
+    near = title + [_name(mark, name) for name in dict.fromkeys(people) if name]
+    beside = near + [_name(mark, name) for name in dict.fromkeys(others) if name]
+    whole = [name.whole for name in title]
     return {
         "exact": whole,
         "exact_starts": whole,
-        "title": _joined(mark, title),
-        "title_starts": _spaced(mark, title),
-        "names": _joined(mark, title + beside),
-        "names_starts": _spaced(mark, title + beside),
-        "description": _joined(mark, search_text.words(prose)) if prose else "",
+        "near": " ".join(name.near for name in near),
+        "title": " ".join(name.words for name in title),
+        "title_starts": [word for name in title for word in name.spaced],
+        "names": " ".join(name.words for name in beside),
+        "names_starts": [word for name in beside for word in name.spaced],
+        "description": _marked(mark, dict.fromkeys(search_text.words(prose))) if prose else "",
     }
+
+
+class _Name(NamedTuple):
+    """What one name is found by."""
+
+    whole: str
+    words: str
+    spaced: list[str]
+    near: str
+
+
+@lru_cache(maxsize=8192)  # artists' names and tags come again and again
+def _name(mark: str, name: str) -> _Name:
+    words, whole = search_text.words(name), search_text.squeeze(name)
+    spaced = [word for word in words if not search_text.is_unspaced(word)]
+    near = " ".join(_rests(mark, word) for word in dict.fromkeys([whole, *spaced]))
+    return _Name(mark + whole, _marked(mark, words), [mark + word for word in spaced], near)
+
+
+@lru_cache(maxsize=16384)
+def _rests(mark: str, word: str) -> str:
+    return _marked(mark, search_text.rests(word))
+
+
+def _marked(mark: str, words: Iterable[str]) -> str:
+    return " ".join([mark + word for word in words])
 
 
 def digested(fields: Fields) -> Fields:
@@ -71,11 +104,3 @@ def digested(fields: Fields) -> Fields:
         digest.update(fields.get(name, b"") + b"\0")
     fields["digest"] = int.from_bytes(digest.digest(), "big")
     return fields
-
-
-def _joined(mark: str, words: Sequence[str]) -> str:
-    return " ".join(mark + word for word in dict.fromkeys(words))
-
-
-def _spaced(mark: str, words: Sequence[str]) -> list[str]:
-    return [mark + word for word in dict.fromkeys(words) if not search_text.is_unspaced(word)]

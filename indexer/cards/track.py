@@ -4,17 +4,17 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 import duckdb
 import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import Album, Shelves
-from indexer.cards.fields import Fields, digested, findable, opened, ordered, placed
+from indexer.cards.fields import EVERYWHERE, Fields, digested, findable, opened, ordered, placed
 from indexer.cards.people import Person
 from indexer.catalogue import keys
-from schemas.access import Access, Place, may_see
+from schemas.access import Access, may_see
 from schemas.ids import Did
 
 TRACKS = """
@@ -101,7 +101,7 @@ class _Rendering:
 
     def document(self) -> Fields:
         row = self.row
-        places = [place for place in get_args(Place) if may_see(self.access, None, place)]
+        places = [place for place in EVERYWHERE if may_see(self.access, None, place)]
         fields: Fields = {
             "doc": f"track:{row.key}",
             "kind": "track",
@@ -118,7 +118,7 @@ class _Rendering:
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
         if "search" in places:
-            fields.update(findable("track", [row.title], self._beside(), row.description))
+            fields.update(self._found_by())
         return digested(fields)
 
     def card(self) -> dict[str, Any]:
@@ -193,12 +193,12 @@ class _Rendering:
         image_url = self.owner.blob_url(album.image_cid)
         return {"id": str(album.id), "title": album.title, "slug": album.slug, "image_url": image_url}
 
-    def _beside(self) -> list[str]:
-        """Names that the track is found by besides its title."""
+    def _found_by(self) -> Fields:
+        """The title, people's names, and the other names that the track is found by."""
         row = self.row
-        names = [*self.owner.names, row.artist, row.album or "", self.album.title if self.album else ""]
-        featured = [name for person in self.features for name in person.names]
-        return [*names, *featured, *(row.tags or ())]
+        people_of = [*self.owner.names, row.artist, *(name for one in self.features for name in one.names)]
+        others = [row.album or "", self.album.title if self.album else "", *(row.tags or ())]
+        return findable("track", [row.title], people_of, others, row.description)
 
     def _shows_blob(self) -> bool:
         return self.owner.blob_url(self.row.image_cid) is not None
