@@ -129,4 +129,6 @@ def _is_value(annotation: Any) -> bool:
 def _is_list(annotation: Any) -> bool:
     if get_origin(annotation) is Annotated:
         return _is_list(get_args(annotation)[0])
+    if isinstance(annotation, types.UnionType) or get_origin(annotation) is Union:
+        return any(_is_list(part) for part in get_args(annotation))
     return get_origin(annotation) in (list, tuple, frozenset)

@@ -15,11 +15,10 @@ Cursor = Annotated[
 
 _VERSION = 1
 _MOST_CHARACTERS = 4096
-_LARGEST = 2**64 - 1
 
 
 def encode(order: str, *position: int | str) -> str:
-    """A cursor for a position in one order of one list."""
+    """A cursor for a position in one order of one list. Numbers are those of sort keys: 0 to 2^64 - 1."""
     return base64.urlsafe_b64encode(orjson.dumps([_VERSION, order, *position])).rstrip(b"=").decode()
 
 
@@ -31,7 +30,7 @@ def decode(cursor: str | None, order: str, *kinds: type[int] | type[str]) -> tup
     if len(position) != len(kinds):
         raise InvalidCursor
     for value, kind in zip(position, kinds, strict=True):
-        if type(value) is not kind or (isinstance(value, int) and not -_LARGEST <= value <= _LARGEST):
+        if type(value) is not kind or (isinstance(value, int) and value < 0):
             raise InvalidCursor
     return tuple(position)
 

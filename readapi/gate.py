@@ -18,8 +18,9 @@ from readapi.clients import Clients
 from readapi.cors import Cors
 from readapi.endpoint import Endpoint
 from readapi.headers import NEVER, Headers
-from readapi.limits import Allowance, Limiter
+from readapi.limits import Allowance, Limiter, Rate
 from readapi.metrics import Metrics
+from schemas.settings import Settings
 
 log = structlog.get_logger()
 
@@ -35,21 +36,18 @@ class Gate:
 
     def __init__(
         self,
-        clients: Clients,
-        limiter: Limiter,
-        cors: Cors,
-        headers: Headers,
-        cache: AnswerCache,
+        settings: Settings,
         metrics: Metrics,
         access_log: AccessLog,
         version: Callable[[], object],
         lag: Callable[[], str | None],
     ) -> None:
-        self._clients = clients
-        self._limiter = limiter
-        self._cors = cors
-        self._headers = headers
-        self._cache = cache
+        """`version` changes whenever answers may; `lag` is what X-Index-Lag says."""
+        self.limiter = Limiter(Rate.of(settings), time.monotonic)
+        self.cache = AnswerCache(settings.response_cache_bytes)
+        self._clients = Clients(settings.trusted_proxies)
+        self._cors = Cors(settings.web_url)
+        self._headers = Headers(settings, self._cors)
         self._metrics = metrics
         self._access_log = access_log
         self._version = version
@@ -102,7 +100,7 @@ class Gate:
     def _allowance(self, request: web.Request, endpoint: Endpoint | None) -> Allowance | None:
         if endpoint is not None and endpoint.operational:
             return None
-        return self._limiter.hit(self._clients.key(request))
+        return self.limiter.hit(self._clients.key(request))
 
     async def _result(
         self, request: web.Request, handler: Handler, endpoint: Endpoint | None, allowance: Allowance | None
@@ -114,13 +112,13 @@ class Gate:
         if endpoint.operational:
             return await handler(request)
         address, version = request.path_qs, self._version()
-        kept = self._cache.find(address, version)
+        kept = self.cache.find(address, version)
         if kept is None:
             made = await handler(request)
             if not isinstance(made, Answer) or made.status != 200:
                 return made
             kept = Kept(made)
-            self._cache.keep(address, version, kept)
+            self.cache.keep(address, version, kept)
         return kept
 
     def _preflight(self, request: web.Request) -> Answer[Any] | None:

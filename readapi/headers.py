@@ -14,8 +14,8 @@ PUBLIC = "public, max-age=2"
 NEVER = "no-store"
 _SAFE: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "cross-origin",
     "Referrer-Policy": "strict-origin-when-cross-origin",
+    "Server": "fmsvc",
     "X-Content-Type-Options": "nosniff",
 }
 _HSTS = "max-age=31536000"

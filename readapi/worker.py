@@ -4,7 +4,6 @@ import asyncio
 import gc
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -13,14 +12,9 @@ from aiohttp import web
 
 from readapi.access_log import AccessLog
 from readapi.app import all_endpoints, build_app
-from readapi.cache import AnswerCache
 from readapi.catalog import Catalog
-from readapi.clients import Clients
-from readapi.cors import Cors
 from readapi.gate import Gate
-from readapi.headers import Headers
 from readapi.indexer_status import IndexerStatus
-from readapi.limits import Limiter, Rate
 from readapi.metrics import Metrics
 from readapi.openapi import Description, describe
 from readapi.search import Index
@@ -73,21 +67,15 @@ async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[web.
         Catalog(settings.data_dir),
         IndexerStatus(settings.data_dir),
     )
-    metrics, cache = Metrics(), AnswerCache(settings.response_cache_bytes)
-    access_log = AccessLog(settings)
-    limiter, cors = Limiter(Rate.of(settings), time.monotonic), Cors(settings.web_url)
+    metrics, access_log = Metrics(), AccessLog(settings)
     gate = Gate(
-        clients=Clients(settings.trusted_proxies),
-        limiter=limiter,
-        cors=cors,
-        headers=Headers(settings, cors),
-        cache=cache,
-        metrics=metrics,
-        access_log=access_log,
+        settings,
+        metrics,
+        access_log,
         version=lambda: (index.generation, catalog.version),
         lag=indexer.lag_text,
     )
-    _watch(metrics, index, catalog, cache, limiter)
+    _watch(metrics, index, catalog, gate)
     endpoints = all_endpoints()
     services = {
         Index: index,
@@ -116,16 +104,16 @@ async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[web.
         catalog.close()
 
 
-def _watch(metrics: Metrics, index: Index, catalog: Catalog, cache: AnswerCache, limiter: Limiter) -> None:
+def _watch(metrics: Metrics, index: Index, catalog: Catalog, gate: Gate) -> None:
     metrics.watch(
         "fmsvc_index_generation", "Version of the search index being read.", lambda: index.generation
     )
     metrics.watch("fmsvc_index_documents", "Documents in the search index.", lambda: index.documents)
     metrics.watch("fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: catalog.age_seconds() or 0.0)
-    metrics.watch("fmsvc_cache_hits", "Answers found ready.", lambda: cache.hits)
-    metrics.watch("fmsvc_cache_misses", "Answers that had to be made.", lambda: cache.misses)
-    metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
-    metrics.watch("fmsvc_rate_limited", "Requests refused by the rate limit.", lambda: limiter.refused)
+    metrics.watch("fmsvc_cache_hits", "Answers found ready.", lambda: gate.cache.hits)
+    metrics.watch("fmsvc_cache_misses", "Answers that had to be made.", lambda: gate.cache.misses)
+    metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: gate.cache.bytes)
+    metrics.watch("fmsvc_rate_limited", "Requests refused by the rate limit.", lambda: gate.limiter.refused)
 
 
 async def _repeat(name: str, seconds: float, step: Callable[[], Awaitable[object] | None]) -> None:

@@ -1,0 +1,59 @@
+"""A small application of given routes, on a real port of 127.0.0.1."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from io import StringIO
+
+import aiohttp
+from aiohttp import web
+
+from readapi.access_log import AccessLog
+from readapi.app import build_app
+from readapi.endpoint import Routes
+from readapi.gate import Gate
+from readapi.metrics import Metrics
+from readapi.server import Runner
+from schemas.settings import Settings
+
+
+@dataclass
+class Site:
+    """What a test talks to, and what it can change and look at."""
+
+    gate: Gate
+    metrics: Metrics
+    access_log: AccessLog
+    log: StringIO
+    version: list[int] = field(default_factory=lambda: [1])
+    address: str = ""
+    client: aiohttp.ClientSession | None = None
+
+    def get(self, path: str, **headers: str) -> aiohttp.client._RequestContextManager:
+        return self.send("GET", path, **headers)
+
+    def send(self, method: str, path: str, **headers: str) -> aiohttp.client._RequestContextManager:
+        assert self.client is not None
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.request(method, self.address + path, headers=named, allow_redirects=False)
+
+
+@asynccontextmanager
+async def running(
+    routes: Routes, services: Mapping[type, object] | None = None, settings: Settings | None = None
+) -> AsyncIterator[Site]:
+    """Serve the routes for as long as the block runs."""
+    settings = settings or Settings()
+    log, version = StringIO(), [1]
+    metrics, access_log = Metrics(), AccessLog(settings, log)
+    gate = Gate(settings, metrics, access_log, version=lambda: version[0], lag=lambda: "0.500")
+    site = Site(gate, metrics, access_log, log, version)
+    runner = Runner(build_app(routes.endpoints, services or {}, gate), gate.refuse, shutdown_timeout=1)
+    await runner.setup()
+    listening = web.TCPSite(runner, "127.0.0.1", 0)
+    await listening.start()
+    site.address = "http://{}:{}".format(*runner.addresses[0][:2])
+    async with aiohttp.ClientSession(auto_decompress=False) as client:
+        site.client = client
+        yield site
+    await runner.cleanup()

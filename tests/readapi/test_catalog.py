@@ -1,0 +1,89 @@
+"""The door to snapshots: the newest, once per question."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from readapi.catalog import Catalog
+from readapi.errors import IndexNotReady
+
+
+def publish(data_dir: Path, name: str, number: int) -> None:
+    """What the indexer does: a new file, then the link moved to it in one step."""
+    folder = data_dir / "snapshots"
+    folder.mkdir(exist_ok=True)
+    with duckdb.connect(folder / name) as con:
+        con.execute("create table numbers as select ?::integer as number", [number])
+    (folder / "next").symlink_to(name)
+    os.replace(folder / "next", folder / "current")
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    opened = Catalog(tmp_path)
+    yield opened
+    opened.close()
+
+
+async def test_without_a_snapshot_questions_are_refused(catalog):
+    """The refusal is one that clients know to repeat."""
+    assert not await catalog.refresh()
+    assert catalog.version is None
+    assert catalog.age_seconds() is None
+    with pytest.raises(IndexNotReady):
+        _ = catalog.current
+
+
+async def test_the_newest_snapshot_answers(catalog, tmp_path):
+    """A link that moved is followed; who still reads the old one is not disturbed."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    assert await catalog.refresh()
+    assert not await catalog.refresh()
+    before = catalog.current
+
+    publish(tmp_path, "catalog-2.duckdb", 2)
+    assert await catalog.refresh()
+
+    assert await catalog.current.rows("select number from numbers") == [(2,)]
+    assert await before.rows("select number from numbers") == [(1,)]
+    assert catalog.version == "catalog-2.duckdb"
+    assert catalog.age_seconds() < 60
+
+
+async def test_a_question_is_put_once_per_snapshot(catalog, tmp_path):
+    """Many askers at once share one query; a failure is not remembered."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    await catalog.refresh()
+    counting = "select random()"
+
+    answers = await asyncio.gather(*(catalog.current.rows(counting) for _ in range(5)))
+
+    assert all(answer == answers[0] for answer in answers)
+    for _ in range(2):
+        with pytest.raises(duckdb.Error):
+            await catalog.current.rows("select nothing")
+
+
+async def test_values_are_part_of_the_question(catalog, tmp_path):
+    """The same query with other values is another question."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    await catalog.refresh()
+
+    assert await catalog.current.rows("select $n + number from numbers", n=1) == [(2,)]
+    assert await catalog.current.rows("select $n + number from numbers", n=2) == [(3,)]
+
+
+async def test_a_link_to_nothing_changes_nothing(catalog, tmp_path):
+    """A snapshot pruned in the very moment is passed over."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    await catalog.refresh()
+    folder = tmp_path / "snapshots"
+    (folder / "next").symlink_to("catalog-9.duckdb")
+    os.replace(folder / "next", folder / "current")
+
+    assert not await catalog.refresh()
+
+    assert await catalog.current.rows("select number from numbers") == [(1,)]

@@ -1,0 +1,67 @@
+"""The rate limit: an exact moving window for each client."""
+
+from readapi.limits import Limiter, Rate
+from schemas.settings import Settings
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def limiter(count: int = 2, seconds: int = 60) -> tuple[Limiter, Clock]:
+    clock = Clock()
+    return Limiter(Rate(count, seconds), clock), clock
+
+
+def test_the_setting_is_read():
+    """`5/hour` is five within 3600 seconds."""
+    assert Rate.of(Settings(rate_limit="5/hour")) == Rate(5, 3600)
+
+
+def test_no_window_of_the_length_holds_more_than_the_count():
+    """A request is allowed as soon as the one that was too near is old enough, and not before."""
+    limit, clock = limiter()
+
+    first = limit.hit("a")
+    clock.now += 30
+    second = limit.hit("a")
+    clock.now += 29.5
+    refused = limit.hit("a")
+    clock.now += 0.5
+    third = limit.hit("a")
+    clock.now += 29
+    refused_again = limit.hit("a")
+
+    assert [first.allowed, second.allowed, third.allowed] == [True, True, True]
+    assert [refused.allowed, refused_again.allowed] == [False, False]
+    assert (first.remaining, second.remaining, refused.remaining) == (1, 0, 0)
+    assert refused.reset_seconds == 1
+    assert dict(refused.headers())["Retry-After"] == "1"
+
+
+def test_clients_do_not_share_a_window():
+    """One client's greed is not another's trouble."""
+    limit, _ = limiter(count=1)
+
+    assert limit.hit("a").allowed
+    assert limit.hit("b").allowed
+    assert not limit.hit("a").allowed
+    assert limit.refused == 1
+
+
+def test_silent_clients_are_forgotten():
+    """Memory holds those who asked within the last two windows."""
+    limit, clock = limiter()
+    for number in range(1000):
+        limit.hit(str(number))
+
+    clock.now += 61
+    limit.hit("late")
+
+    assert list(limit._windows) == ["late"]
