@@ -4,18 +4,18 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.network.testnet import Addresses, Testnet, network
+from tests.network.testnet import Network, Testnet, running_network
 
 
 @pytest.fixture(scope="session")
-def network_addresses() -> Iterator[Addresses]:
-    """Where the session's PLC directory and PDS answer."""
-    with network() as addresses:
-        yield addresses
+def network() -> Iterator[Network]:
+    """The session's PLC directory and PDS."""
+    with running_network() as started:
+        yield started
 
 
 @pytest.fixture
-async def net(network_addresses: Addresses) -> AsyncIterator[Testnet]:
+async def net(network: Network) -> AsyncIterator[Testnet]:
     """The session's network; a test makes accounts of its own in it."""
-    async with Testnet.connect(network_addresses) as testnet:
+    async with Testnet.connect(network) as testnet:
         yield testnet

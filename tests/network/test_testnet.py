@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from tests.network.pds import Write, XrpcError
-from tests.network.testnet import NODE, PROJECT, NetworkMissing, Testnet, network
+from tests.network.testnet import NODE, PROJECT, NetworkMissing, Testnet, running_network
 
 pytestmark = pytest.mark.network
 
@@ -118,7 +118,7 @@ def test_the_network_does_not_outlive_whoever_started_it() -> None:
 
 def test_a_network_that_is_not_installed_says_how_to_install_it(tmp_path: Path) -> None:
     """The one sentence names the command."""
-    with pytest.raises(NetworkMissing, match="make network"), network(project=tmp_path):
+    with pytest.raises(NetworkMissing, match="make network"), running_network(project=tmp_path):
         pass
 
 

@@ -25,9 +25,10 @@ class NetworkMissing(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where a started network answers."""
+class Network:
+    """The servers' process, and where they answer."""
 
+    process: subprocess.Popen[str]
     plc_url: str
     pds_urls: tuple[str, ...]
     admin_password: str
@@ -35,36 +36,43 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class Testnet:
-    """A network that is running: `net.pds[0].create_account("ada.test")`."""
+    """A network that is running, to be written to: `net.pds[0].create_account("ada.test")`."""
 
-    plc_url: str
+    network: Network
     pds: tuple[Pds, ...]
 
     __test__ = False  # the name is a noun here, not a test case
 
+    @property
+    def plc_url(self) -> str:
+        return self.network.plc_url
+
+    @property
+    def running(self) -> bool:
+        return self.network.process.poll() is None
+
     @classmethod
     @asynccontextmanager
-    async def connect(cls, addresses: Addresses) -> AsyncIterator["Testnet"]:
+    async def connect(cls, network: Network) -> AsyncIterator["Testnet"]:
         """Speak to a network that somebody else started."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
-            servers = tuple(Pds(url, addresses.admin_password, session) for url in addresses.pds_urls)
-            yield cls(addresses.plc_url, servers)
+            yield cls(network, tuple(Pds(url, network.admin_password, session) for url in network.pds_urls))
 
     @classmethod
     @asynccontextmanager
     async def start(cls, pdses: int = 1) -> AsyncIterator["Testnet"]:
         """Start a network and speak to it; it ends with the block."""
-        running = network(pdses)
-        addresses = await asyncio.to_thread(running.__enter__)
+        running = running_network(pdses)
+        network = await asyncio.to_thread(running.__enter__)
         try:
-            async with cls.connect(addresses) as net:
+            async with cls.connect(network) as net:
                 yield net
         finally:
             await asyncio.to_thread(running.__exit__, None, None, None)
 
 
 @contextmanager
-def network(pdses: int = 1, project: Path = PROJECT) -> Iterator[Addresses]:
+def running_network(pdses: int = 1, project: Path = PROJECT) -> Iterator[Network]:
     """Run the servers in a child process, which ends with the block, or with us, however we end."""
     if not (project / "node_modules" / ".package-lock.json").exists():
         raise NetworkMissing("The test network is not installed: run `make network`.")
@@ -82,14 +90,14 @@ def network(pdses: int = 1, project: Path = PROJECT) -> Iterator[Addresses]:
         _stop(process)
 
 
-def _ready(process: subprocess.Popen[str]) -> Addresses:
+def _ready(process: subprocess.Popen[str]) -> Network:
     assert process.stdout
     readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
     line = process.stdout.readline() if readable else ""
     if not line:
         raise NetworkMissing(f"The test network did not start in {START_SECONDS:.0f} s; see above.")
     said = json.loads(line)
-    return Addresses(said["plc"], tuple(said["pds"]), said["admin_password"])
+    return Network(process, said["plc"], tuple(said["pds"]), said["admin_password"])
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
