@@ -4,14 +4,14 @@ _COMMON = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
 
 def page_headers(base_url: str) -> dict[str, str]:
-    """For players and public pages: scripts and styles of ours only, sound and images from any server.
+    """For players and public pages: scripts and styles of ours only, sound and pictures from any server.
 
     Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     sources = (
         f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/; "
-        f"img-src 'self' {servers}; media-src {servers}"
+        f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}"
     )
     return {
         "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors *",

@@ -24,7 +24,8 @@
       this.whole = box.querySelector(".whole");
       this.trouble = box.querySelector(".trouble");
       this.stated = Number(this.whole.dataset.seconds);
-      this.wanted = null; // a position chosen before anything was loaded
+      this.wanted = null; // a position chosen before it could be reached
+      this.fetching = null;
       this.listen();
       this.audio.controls = false;
       box.querySelector(".controls").hidden = false;
@@ -69,6 +70,9 @@
 
     load(source, seconds) {
       this.trouble.textContent = "";
+      this.fetching?.abort();
+      this.fetching = null;
+      if (this.audio.src.startsWith("blob:")) URL.revokeObjectURL(this.audio.src);
       this.wanted = null;
       this.stated = seconds;
       this.audio.src = source;
@@ -78,24 +82,44 @@
     seek(seconds) {
       const target = Math.min(Math.max(0, seconds), this.length || 0);
       if (this.audio.readyState === HTMLMediaElement.HAVE_NOTHING) this.wanted = target;
-      else this.audio.currentTime = this.reachable(target);
+      else if (this.canReach(target)) this.audio.currentTime = target;
+      else this.fetchWhole(target);
       this.showTime();
     }
 
-    // A server that cannot send a part of a file only lets us move within what has arrived.
-    reachable(seconds) {
-      const { seekable, currentTime } = this.audio;
+    canReach(seconds) {
+      const { seekable, src } = this.audio;
       for (let index = 0; index < seekable.length; index += 1) {
-        if (seekable.start(index) <= seconds && seconds <= seekable.end(index)) return seconds;
+        if (seekable.start(index) <= seconds && seconds <= seekable.end(index)) return true;
       }
-      return currentTime;
+      return src.startsWith("blob:");
+    }
+
+    // Some servers cannot send a part of a file: moving about in it then takes the whole of it.
+    async fetchWhole(target) {
+      this.wanted = target;
+      if (this.fetching) return;
+      const fetching = new AbortController();
+      this.fetching = fetching;
+      try {
+        const answer = await fetch(this.audio.src, { signal: fetching.signal, credentials: "omit" });
+        if (!answer.ok) throw new Error(answer.statusText);
+        const whole = URL.createObjectURL(await answer.blob());
+        const { paused } = this.audio;
+        this.audio.src = whole;
+        if (!paused) this.play();
+      } catch {
+        if (this.fetching === fetching) this.wanted = null;
+      } finally {
+        if (this.fetching === fetching) this.fetching = null;
+        this.showTime();
+      }
     }
 
     seekAsWanted() {
-      if (this.wanted === null) return;
-      const target = this.reachable(this.wanted);
+      const target = this.wanted;
       this.wanted = null;
-      this.audio.currentTime = target;
+      if (target !== null) this.seek(target);
     }
 
     seekByArrow(event) {

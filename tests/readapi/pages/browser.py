@@ -153,7 +153,9 @@ class Page:
     async def frame(self) -> str:
         """The session of the first frame that runs apart, once it has loaded."""
         await asyncio.wait_for(self._framed.wait(), _PATIENCE_SECONDS)
-        await self.until("document.readyState === 'complete'", self.frames[0])
+        await self.until(
+            "location.protocol !== 'about:' && document.readyState === 'complete'", self.frames[0]
+        )
         return self.frames[0]
 
     async def press(self, key: str, session: str | None = None) -> None:

@@ -1,0 +1,20 @@
+"""Style sheets, scripts and drawings of the pages."""
+
+from readapi.answers import Answer
+from readapi.endpoint import Routes
+from readapi.errors import NotFound
+from readapi.pages.assets import Assets
+
+routes = Routes("pages")
+
+_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+_TYPES = ("text/css", "text/javascript", "image/svg+xml")
+
+
+@routes.get("/static/{name}", media_types=_TYPES, raises=(NotFound,))
+async def static_file(name: str, assets: Assets) -> Answer[str]:
+    """Return a file that pages are made with. Its name changes with its content."""
+    asset = assets.find(name)
+    if asset is None:
+        raise NotFound
+    return Answer(asset.body, asset.content_type, headers=_FOR_EVER)
