@@ -99,8 +99,8 @@ def _marked(mark: str, words: Iterable[str]) -> str:
 
 def digested(fields: Fields) -> Fields:
     """The document with a digest of what it stores."""
-    digest = hashlib.blake2b(digest_size=8)
+    digest = hashlib.blake2b(fields["doc"].encode(), digest_size=8)
     for name in ("card", "hit", "access", "items", "thumb"):
-        digest.update(fields.get(name, b"") + b"\0")
+        digest.update(b"\0" + fields.get(name, b""))
     fields["digest"] = int.from_bytes(digest.digest(), "big")
     return fields

@@ -1,0 +1,158 @@
+"""Pages of a sorted list: everything exactly once, whatever arrives between two pages.
+
+A page goes on where the last one ended: at a sort key, and at an id among those whose key is the same.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
+
+from tantivy import DocAddress, FieldType, Order, Query
+
+from readapi.index_folder import IndexFolder, every
+
+T = TypeVar("T")
+
+Spans = dict[
+    object, tuple[int, int]
+]  # per listing: the last key of a page, and how far the first was from it
+
+SLACK = 8  # read beyond a page: room for equals of the last key
+MOST_EQUALS = 100_000
+MANY = 4000  # matches from which on a window of the order is walked, instead of all of them
+_TOP = 2**64 - 1
+
+
+class Position(NamedTuple):
+    """Where a page ended."""
+
+    key: int
+    id: int
+
+
+class Row(NamedTuple):
+    """One document of a list."""
+
+    key: int
+    id: int
+    address: DocAddress
+
+    @property
+    def position(self) -> Position:
+        return Position(self.key, self.id)
+
+
+class Page(NamedTuple, Generic[T]):
+    """Some of a list; `after` is where the next page goes on, none when this is the last one."""
+
+    items: list[T]
+    after: Position | None
+
+
+class Listing:
+    """The documents that match a query, in the order of a field: downwards, and upwards when `rising`.
+
+    `spans` is where listings remember how far apart keys are; a listing with none walks all of its matches.
+    """
+
+    def __init__(
+        self,
+        folder: IndexFolder,
+        query: Query,
+        field: str,
+        *,
+        rising: bool = False,
+        spans: Spans | None = None,
+        name: object = None,
+    ) -> None:
+        self._folder, self._query, self._field = folder, query, field
+        self._rising = rising
+        self._spans, self._name = spans, name
+
+    def page(self, after: Position | None, limit: int) -> Page[Row]:
+        """The next `limit` rows."""
+        rows = list(islice(self.walk(after, limit), limit + 1))
+        return Page(rows[:limit], rows[limit - 1].position if len(rows) > limit else None)
+
+    def walk(self, after: Position | None, limit: int) -> Iterator[Row]:
+        """Every row after a position, read by about `limit` at a time."""
+        bound = None if after is None else after.key
+        while True:
+            rows = self._top(bound, limit + SLACK)
+            last = rows[-1].key if len(rows) == limit + SLACK else None
+            yield from self._beyond(after, (row for row in rows if row.key != last))
+            if last is None:
+                return
+            # Equals of the last key may have been cut off: take them all.
+            yield from self._beyond(after, self._rows(self._equals(last), MOST_EQUALS))
+            bound = last + 1 if self._rising else last - 1
+            if not 0 <= bound <= _TOP:
+                return
+
+    def _beyond(self, after: Position | None, rows: Iterator[Row] | list[Row]) -> list[Row]:
+        ordered = sorted(rows, key=lambda row: row[:2], reverse=not self._rising)
+        if after is None:
+            return ordered
+        if self._rising:
+            return [row for row in ordered if row.position > after]
+        return [row for row in ordered if row.position < after]
+
+    def _top(self, bound: int | None, count: int) -> list[Row]:
+        """The first rows from a key on."""
+        if self._spans is not None and not self._rising:
+            near = self._window(bound, count, self._spans)
+            if near is not None:
+                return near
+        if bound is None:
+            query = self._query
+        else:
+            query = self._within(bound, _TOP) if self._rising else self._within(0, bound)
+        rows = self._rows(query, count)
+        self._remember(bound, rows)
+        return rows
+
+    def _window(self, bound: int | None, count: int, spans: Spans) -> list[Row] | None:
+        """The first rows, if they lie as close together as they did before."""
+        known = spans.get((self._name, bound is None))
+        if known is None:
+            return None
+        last, width = known
+        for low in (last, last - 8 * width) if bound is None else (bound - 2 * width, bound - 16 * width):
+            if low <= 0:
+                return None
+            keys = Query.range_query(
+                self._folder.schema,
+                self._field,
+                FieldType.Unsigned,
+                low,
+                _TOP if bound is None else bound,
+                use_inverted_index=True,
+            )
+            rows = self._rows(every(self._query, keys), count)
+            if len(rows) == count:
+                self._remember(bound, rows)
+                return rows
+        return None
+
+    def _remember(self, bound: int | None, rows: list[Row]) -> None:
+        if self._spans is not None and len(rows) > SLACK:
+            if len(self._spans) > MANY:
+                self._spans.clear()
+            self._spans[self._name, bound is None] = rows[-1].key, rows[0].key - rows[-1].key + 1
+
+    def _within(self, low: int, high: int) -> Query:
+        keys = Query.range_query(self._folder.schema, self._field, FieldType.Unsigned, low, high)
+        return every(self._query, keys)
+
+    def _equals(self, key: int) -> Query:
+        return every(self._query, self._folder.term(self._field, key))
+
+    def _rows(self, query: Query, count: int) -> list[Row]:
+        if self._folder.searcher is None:
+            return []
+        order = Order.Asc if self._rising else Order.Desc
+        found = self._folder.searcher.search(
+            query, count, count=False, order_by_field=self._field, order=order
+        ).hits
+        ids = self._folder.numbers("id", [address for _, address in found])
+        return [Row(key, number, address) for (key, address), number in zip(found, ids, strict=True)]

@@ -1,0 +1,279 @@
+"""The door to the search index: read-only, opened by every worker, asked by every request.
+
+Answers come from the state that `refresh` saw last. A look-up costs some tens of microseconds.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import orjson
+from tantivy import DocAddress, Query, Searcher
+
+from readapi.cards import Card, Cards
+from readapi.errors import IndexNotReady
+from readapi.index_folder import IndexFolder, either, every
+from readapi.paging import MANY, Listing, Page, Position, Row, Spans
+from schemas import search_index
+from schemas.access import Place, Viewer
+from schemas.ids import normalise_tag
+from schemas.search_index import Kind
+
+Sort = Literal["recent", "popular"]
+MOST_LIKED = 50_000  # likes of one person that are counted
+
+
+class Like(NamedTuple):
+    """Somebody's liking of a track: who, and since when as RFC 3339."""
+
+    did: str
+    liked_at: str
+
+
+class Index:
+    """Both indexes, as one set of questions. Raises IndexNotReady as long as there is nothing to read."""
+
+    def __init__(self, data_dir: Path) -> None:
+        folder = data_dir / "search"
+        self.catalog = IndexFolder(folder / search_index.CATALOG_FOLDER, search_index.catalog_schema())
+        self.social = IndexFolder(folder / search_index.SOCIAL_FOLDER, search_index.social_schema())
+        self.generation = 0  # counts up whenever answers may differ from before
+        self._cards = Cards()
+        self._spans: Spans = {}
+        self._liked: dict[str, int] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to read."""
+        return self.catalog.searcher is not None and self.social.searcher is not None
+
+    @property
+    def op(self) -> int:
+        """The outbox entry up to which everything can be found."""
+        return min(self.catalog.op, self.social.op)
+
+    @property
+    def documents(self) -> int:
+        """Documents in both indexes."""
+        return sum(folder.searcher.num_docs for folder in (self.catalog, self.social) if folder.searcher)
+
+    def refresh(self) -> None:
+        """See what was committed. Costs four stats when nothing was."""
+        changed = [self.catalog.refresh(), self.social.refresh()]
+        if any(changed):
+            self.generation += 1
+            self._liked.clear()
+
+    def track(self, track_id: int) -> Card | None:
+        """The track with a public id."""
+        return self._one("track:", self.catalog.term("id", track_id))
+
+    def track_at(self, uri: str) -> Card | None:
+        """The track with an at-uri."""
+        return self._one("track:", self.catalog.term("uri", uri))
+
+    def tracks(self, keys: Sequence[int]) -> list[Card]:
+        """The tracks with these keys, in this order; those that are not there left out."""
+        return self._many("track", "key", keys)
+
+    def tracks_by_id(self, track_ids: Sequence[int]) -> list[Card]:
+        """The tracks with these public ids, in this order; those that are not there left out."""
+        return self._many("track", "id", track_ids)
+
+    def artist(self, name: str) -> Card | None:
+        """The account with a DID or a handle."""
+        if name.startswith("did:"):
+            return self._one("artist:", self.catalog.term("doc", f"artist:{name}"))
+        return self._one("artist:", every(self.catalog.term("handle", name.lower()), self._kind("artist")))
+
+    def people(self, dids: Iterable[str]) -> dict[str, Card]:
+        """The accounts with these DIDs, by DID."""
+        names = [f"artist:{did}" for did in set(dids)]
+        found = self._unpack(self._addresses(self.catalog.any_term("doc", names), len(names)))
+        return {card.did: card for card in found}
+
+    def find_list(self, kind: Literal["album", "playlist"], name: str) -> Card | None:
+        """The album or playlist with a UUID or an at-uri."""
+        field, value = ("uri", name) if name.startswith("at://") else ("uuid", name.lower())
+        return self._one("list:", every(self.catalog.term(field, value), self._kind(kind)))
+
+    def album(self, handle: str, slug: str) -> Card | None:
+        """The album that an artist's address names."""
+        where = self.catalog.term("handle", handle.lower()), self.catalog.term("slug", slug)
+        return self._one("list:", every(*where, self._kind("album")))
+
+    def tag(self, name: str) -> Card | None:
+        """The tag of this name, however it is spelt."""
+        return self._one("tag:", self.catalog.term("doc", f"tag:{normalise_tag(name)}"))
+
+    def track_page(
+        self,
+        place: Place,
+        sort: Sort,
+        after: Position | None,
+        limit: int,
+        *,
+        artist_did: str | None = None,
+        tags: Sequence[str] = (),
+        viewer: Viewer | None = None,
+    ) -> Page[Card]:
+        """Tracks that this viewer may meet in this place: of an artist, with any of these tags."""
+        query = self._tracks(place, artist_did, tags, viewer)
+        broad = artist_did is None and self._is_broad(place, tags)
+        name = (place, sort, tuple(tags), viewer.did if viewer else None)
+        return self._page(query, sort, after, limit, name if broad else None)
+
+    def track_count(
+        self,
+        place: Place,
+        *,
+        artist_did: str | None = None,
+        tags: Sequence[str] = (),
+        viewer: Viewer | None = None,
+    ) -> int:
+        """How many tracks such a listing holds."""
+        return self.catalog.count(self._tracks(place, artist_did, tags, viewer))
+
+    def list_page(
+        self,
+        kind: Literal["album", "playlist"],
+        after: Position | None,
+        limit: int,
+        *,
+        artist_did: str | None = None,
+    ) -> Page[Card]:
+        """Albums or playlists, newest first: all of them, or an artist's."""
+        query = self._visible(kind, "discovery", None)
+        if artist_did is not None:
+            return self._page(
+                every(query, self.catalog.term("did", artist_did)), "recent", after, limit, None
+            )
+        return self._page(query, "recent", after, limit, kind)
+
+    def likers_page(self, track_key: int, after: Position | None, limit: int) -> Page[Like]:
+        """Who liked a track, newest first."""
+        page = Listing(self.social, self._about("like", track_key), "recent").page(after, limit)
+        likes = [orjson.loads(card) for card in self._social_cards(page.items)]
+        return Page([Like(like["did"], like["liked_at"]) for like in likes], page.after)
+
+    def like_count(self, track_key: int) -> int:
+        """How many people like a track."""
+        return self.social.count(self._about("like", track_key))
+
+    def comment_page(self, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
+        """Comments of a track by the moment they stand at, as JSON without the people's names."""
+        page = Listing(self.social, self._about("comment", track_key), "at", rising=True).page(after, limit)
+        return Page(self._social_cards(page.items), page.after)
+
+    def comment_count(self, track_key: int) -> int:
+        """How many comments a track has."""
+        return self.social.count(self._about("comment", track_key))
+
+    def liked_page(self, did: str, after: Position | None, limit: int) -> Page[Card]:
+        """Tracks that somebody likes and anybody may see, the last liked first."""
+        found: list[tuple[Card, Position]] = []
+        chunk: list[Row] = []
+        for row in Listing(self.social, self._likes_of(did), "recent").walk(after, limit):
+            chunk.append(row)
+            if len(chunk) > limit:
+                found += self._seen(chunk)
+                chunk = []
+            if len(found) > limit:
+                break
+        else:
+            found += self._seen(chunk)
+        cards = [card for card, _ in found[:limit]]
+        return Page(cards, found[limit - 1][1] if len(found) > limit else None)
+
+    def liked_count(self, did: str) -> int:
+        """How many tracks somebody likes and anybody may see."""
+        if did not in self._liked:
+            likes = self._addresses(self._likes_of(did), MOST_LIKED, self.social)
+            keys = set(self.social.numbers("subject", likes))
+            liked = every(self.catalog.any_term("key", list(keys)), self._visible("track", "discovery", None))
+            self._liked[did] = self.catalog.count(liked) if keys else 0
+        return self._liked[did]
+
+    def _seen(self, likes: Sequence[Row]) -> list[tuple[Card, Position]]:
+        keys = self.social.numbers("subject", [row.address for row in likes])
+        cards = {card.key: card for card in self.tracks(keys) if card.access.visibility == "public"}
+        return [(cards[key], row.position) for key, row in zip(keys, likes, strict=True) if key in cards]
+
+    def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
+        self._ready()
+        spans = self._spans if name is not None else None
+        page = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
+        return Page(self._unpack([row.address for row in page.items]), page.after)
+
+    def _tracks(
+        self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
+    ) -> Query:
+        self._ready()
+        filters = [self._visible("track", place, viewer)]
+        if artist_did is not None:
+            filters.append(self.catalog.term("did", artist_did))
+        if tags:
+            filters.append(self.catalog.any_term("tag", [normalise_tag(tag) for tag in tags]))
+        return every(*filters)
+
+    def _is_broad(self, place: Place, tags: Sequence[str]) -> bool:
+        """Whether most of what matches is elsewhere in the order than the page that is wanted."""
+        searcher = self._ready()
+        if not tags:
+            return searcher.doc_freq("place", f"track@{place}") > MANY
+        matching = sum(searcher.doc_freq("tag", normalise_tag(tag)) for tag in tags)
+        return matching > max(MANY, searcher.num_docs // 20)
+
+    def _visible(self, kind: Kind, place: Place, viewer: Viewer | None) -> Query:
+        """What strangers may meet there, and what is the viewer's own: see schemas.access."""
+        strangers = self.catalog.term("place", f"{kind}@{place}")
+        if viewer is None:
+            return strangers
+        return either(strangers, every(self.catalog.term("did", viewer.did), self._kind(kind)))
+
+    def _ready(self) -> Searcher:
+        if self.catalog.searcher is None or self.social.searcher is None:
+            raise IndexNotReady
+        return self.catalog.searcher
+
+    def _kind(self, kind: Kind) -> Query:
+        return self.catalog.term("kind", kind)
+
+    def _about(self, kind: str, track_key: int) -> Query:
+        self._ready()
+        return every(self.social.term("subject", track_key), self.social.term("kind", kind))
+
+    def _likes_of(self, did: str) -> Query:
+        self._ready()
+        return every(self.social.term("did", did), self.social.term("kind", "like"))
+
+    def _one(self, doc_prefix: str, query: Query) -> Card | None:
+        for card in self._unpack(self._addresses(query, 4)):
+            if card.doc.startswith(doc_prefix):
+                return card
+        return None
+
+    def _many(self, kind: Kind, field: str, values: Sequence[int]) -> list[Card]:
+        """The documents that carry these numbers, in this order."""
+        if not values:
+            return []
+        wanted = list(dict.fromkeys(values))
+        query = every(self.catalog.any_term(field, wanted), self._kind(kind))
+        addresses = self._addresses(query, len(wanted))
+        numbers = self.catalog.numbers(field, addresses)
+        found = dict(zip(numbers, self._unpack(addresses), strict=True))
+        return [found[value] for value in values if value in found]
+
+    def _addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
+        self._ready()
+        searcher = (folder or self.catalog).searcher
+        assert searcher is not None
+        return [address for _, address in searcher.search(query, max(limit, 1), count=False).hits]
+
+    def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
+        return self._cards.unpack(self._ready(), addresses, self.catalog.numbers("digest", addresses))
+
+    def _social_cards(self, rows: Iterable[Row]) -> list[bytes]:
+        searcher = self.social.searcher
+        assert searcher is not None
+        return [bytes(searcher.doc(row.address)["card"][0]) for row in rows]
