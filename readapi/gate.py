@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -12,7 +13,7 @@ from aiohttp import web
 
 from readapi import errors
 from readapi.access_log import AccessLog
-from readapi.answers import Answer
+from readapi.answers import HTML, Answer
 from readapi.cache import AnswerCache, Kept
 from readapi.clients import Clients
 from readapi.cors import Cors
@@ -20,6 +21,7 @@ from readapi.endpoint import Endpoint
 from readapi.headers import NEVER, Headers
 from readapi.limits import Allowance, Limiter, Rate
 from readapi.metrics import Metrics
+from readapi.pages import refusals
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -41,8 +43,12 @@ class Gate:
         access_log: AccessLog,
         version: Callable[[], object],
         lag: Callable[[], str | None],
+        refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
     ) -> None:
-        """`version` changes whenever answers may; `lag` is what X-Index-Lag says."""
+        """`version` changes whenever answers may; `lag` is what X-Index-Lag says.
+
+        `refusal_page` makes a refusal fit to be shown, where a browser asks for a page.
+        """
         self.limiter = Limiter(Rate.of(settings), time.monotonic)
         self.cache = AnswerCache(settings.response_cache_bytes)
         self._clients = Clients(settings.trusted_proxies)
@@ -52,9 +58,18 @@ class Gate:
         self._access_log = access_log
         self._version = version
         self._lag = lag
+        self._refusal_page = refusal_page
         self._endpoints: Mapping[Any, Endpoint] = {}
         self._ids = itertools.count()
         self._id_prefix = os.urandom(6).hex()
+
+    def watch(self, metrics: Metrics) -> None:
+        """Let the gate's own numbers be seen from outside."""
+        cache, limiter = self.cache, self.limiter
+        metrics.watch("fmsvc_cache_hits", "Answers found ready.", lambda: cache.hits)
+        metrics.watch("fmsvc_cache_misses", "Answers that had to be made.", lambda: cache.misses)
+        metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
+        metrics.watch("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limiter.refused)
 
     def guard(self, endpoints: Mapping[Any, Endpoint]) -> None:
         """Learn which handler belongs to which endpoint."""
@@ -79,6 +94,8 @@ class Gate:
             result = errors.Internal().answer()
         finally:
             self._metrics.in_flight -= 1
+        if isinstance(result, Answer) and result.status >= HTTPStatus.BAD_REQUEST:
+            result = self._shown(request, endpoint, result)
         response = self._response(request, result)
         self._headers.stamp(response.headers, request, request_id, self._lag(), allowance)
         seconds = time.perf_counter() - started
@@ -96,6 +113,13 @@ class Gate:
         self._metrics.requests.count(_NO_ROUTE, response.status, 0.0)
         self._access_log.add(request_id, request.method, request.path, response.status, 0.0)
         return response
+
+    def _shown(self, request: web.Request, endpoint: Endpoint | None, refused: Answer[Any]) -> Answer[Any]:
+        """The refusal, as a page where somebody looks for one."""
+        for_people = endpoint is None or HTML in endpoint.media_types
+        if for_people and self._refusal_page and refusals.prefers_page(request.headers.get("Accept", "")):
+            return self._refusal_page(refused)
+        return refused
 
     def _allowance(self, request: web.Request, endpoint: Endpoint | None) -> Allowance | None:
         if endpoint is not None and endpoint.operational:

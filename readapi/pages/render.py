@@ -18,6 +18,7 @@ class Renderer:
 
     def __init__(self, addresses: Addresses, assets: Assets) -> None:
         self.addresses = addresses
+        self.assets = assets
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(TEMPLATES),
             autoescape=True,

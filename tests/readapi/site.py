@@ -1,14 +1,16 @@
 """A small application of given routes, on a real port of 127.0.0.1."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from io import StringIO
+from typing import Any
 
 import aiohttp
 from aiohttp import web
 
 from readapi.access_log import AccessLog
+from readapi.answers import Answer
 from readapi.app import build_app
 from readapi.endpoint import Routes
 from readapi.gate import Gate
@@ -40,13 +42,18 @@ class Site:
 
 @asynccontextmanager
 async def running(
-    routes: Routes, services: Mapping[type, object] | None = None, settings: Settings | None = None
+    routes: Routes,
+    services: Mapping[type, object] | None = None,
+    settings: Settings | None = None,
+    refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
 ) -> AsyncIterator[Site]:
     """Serve the routes for as long as the block runs."""
     settings = settings or Settings()
     log, version = StringIO(), [1]
     metrics, access_log = Metrics(), AccessLog(settings, log)
-    gate = Gate(settings, metrics, access_log, version=lambda: version[0], lag=lambda: "0.500")
+    gate = Gate(
+        settings, metrics, access_log, lambda: version[0], lag=lambda: "0.500", refusal_page=refusal_page
+    )
     site = Site(gate, metrics, access_log, log, version)
     runner = Runner(build_app(routes.endpoints, services or {}, gate), gate.refuse, shutdown_timeout=1)
     await runner.setup()
