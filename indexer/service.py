@@ -48,7 +48,7 @@ class Indexer:
         collections = settings.collections.all
         self._settings = settings
         self._source = source
-        self._stores = stores
+        self.stores = stores
         self._resolver = Resolver(
             outbound,
             Handles(outbound, service=settings.handle_resolver, allow_test=settings.allow_loopback),
@@ -66,7 +66,7 @@ class Indexer:
         self._pictures = Errands[Picture](
             "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
         )
-        self._follower = Follower(
+        self.follower = Follower(
             stores.follow, stores.prune, watermark=stores.index.watermark, op=stores.writer.op
         )
         tracked = Tracked(stores.writer.tracked)
@@ -79,15 +79,15 @@ class Indexer:
             resolver=self._resolver,
             identities=self._identities,
             pictures=self._pictures,
-            follower=self._follower,
+            follower=self.follower,
         )
-        self._nudges = Nudges(self._resolver, outbound, self._intake, self._follower, collections, tracked)
-        self._health = Health(source, self.pipeline, self._follower, stores)
+        self._nudges = Nudges(self._resolver, outbound, self._intake, self.follower, collections, tracked)
+        self._health = Health(source, self.pipeline, self.follower, stores)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Follow the source until `stop`; then commit what was read. Raises StoreError."""
-        self._identities.ask(self._stores.writer.unresolved())
-        self._pictures.ask(self._stores.writer.unmeasured())
+        self._identities.ask(self.stores.writer.unresolved())
+        self._pictures.ask(self.stores.writer.unmeasured())
         control = Control(
             self._settings.data_dir,
             health=self._health.report,
@@ -101,7 +101,7 @@ class Indexer:
     async def replay(self) -> None:
         """Take in everything that the source has. Raises StoreError."""
         await self._keep(self.pipeline.read(), thorough=True)
-        await self._stores.publish()
+        await self.stores.publish()
 
     async def _keep(
         self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any], thorough: bool = False
@@ -113,7 +113,7 @@ class Indexer:
         try:
             async with asyncio.TaskGroup() as group:
                 committing = group.create_task(self._intake.run())
-                following = group.create_task(self._follower.run())
+                following = group.create_task(self.follower.run())
                 running = [group.create_task(work) for work in beside]
                 await until
                 for task in running:
@@ -122,8 +122,8 @@ class Indexer:
                 self._intake.close()
                 await committing
                 if thorough:
-                    await self._follower.reached(self._stores.writer.op)
-                self._follower.close()
+                    await self.follower.reached(self.stores.writer.op)
+                self.follower.close()
                 await following
         except BaseExceptionGroup as group:
             raise _first(group) from None
@@ -135,7 +135,7 @@ class Indexer:
 
     async def _publish(self) -> None:
         while True:
-            await self._stores.publish()
+            await self.stores.publish()
             await asyncio.sleep(PUBLISH_SECONDS)
 
 
@@ -146,7 +146,7 @@ async def run(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with aiohttp.ClientSession() as session:
         source = Firehose(settings.relay, session, start=settings.start)
-        async with _opened(settings, source) as indexer:
+        async with opened(settings, source) as indexer:
             log.info("indexer started", relay=settings.relay, cursor=indexer.pipeline.finished)
             await indexer.run(stop)
             log.info("indexer stopped", cursor=indexer.pipeline.finished)
@@ -156,7 +156,7 @@ async def replay(settings: Settings, path: Path, progress: Progress) -> None:
     """Take in a recording. The relay's cursor stays, so that nothing which only the relay has is skipped."""
     source = Recorded(path)
     source.name = f"recording of {source.name}"
-    async with _opened(settings, source) as indexer, _watched(source, progress):
+    async with opened(settings, source) as indexer, _watched(source, progress):
         await indexer.replay()
 
 
@@ -181,7 +181,8 @@ def rebuild(settings: Settings, progress: Callable[[int, int], object]) -> int:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
+async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
+    """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
     chosen = [url for url in (settings.plc_url, settings.handle_resolver) if url is not None]
     async with Outbound(allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
         stores = await asyncio.to_thread(Stores.open, settings)

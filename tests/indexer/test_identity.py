@@ -22,29 +22,9 @@ from indexer.handles import Handles
 from indexer.identity import IdentityFacts, Resolver
 from indexer.outbound import Outbound, OutboundError
 from schemas.ids import Did, Handle
-from tests.network.doubles import Names, NameServer, Pages
+from tests.network.doubles import ALICE, HANDLE, HOSTED, KEY, Names, NameServer, Pages, document, service
 
-ALICE = Did("did:plc:abcdefghijklmnopqrstuvwx")
 MALLORY = Did("did:plc:mallorymallorymallory222")
-HANDLE = "alice.example.com"
-HOSTED = "https://pds.example.com"
-KEY = "zQ3shXjHeiBuRCKmM36cuYnm7YEMzhGnCmCyW92sRJ9pribSF"
-
-
-def document(did: str = ALICE, **changes: object) -> bytes:
-    whole = {
-        "id": did,
-        "alsoKnownAs": [f"at://{HANDLE}"],
-        "verificationMethod": [
-            {"id": f"{did}#atproto", "type": "Multikey", "controller": did, "publicKeyMultibase": KEY}
-        ],
-        "service": [{"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": HOSTED}],
-    }
-    return orjson.dumps(whole | changes)
-
-
-def service(endpoint: object) -> list[dict[str, object]]:
-    return [{"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": endpoint}]
 
 
 @dataclass

@@ -9,9 +9,34 @@ import dns.flags
 import dns.message
 import dns.rcode
 import dns.rrset
+import orjson
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.test_utils import TestServer
+
+from schemas.ids import Did
+
+ALICE = Did("did:plc:abcdefghijklmnopqrstuvwx")
+HANDLE = "alice.example.com"
+HOSTED = "https://pds.example.com"
+KEY = "zQ3shXjHeiBuRCKmM36cuYnm7YEMzhGnCmCyW92sRJ9pribSF"
+
+
+def document(did: str = ALICE, **changes: object) -> bytes:
+    """The DID document of an account that goes by HANDLE and lives at HOSTED, with these parts changed."""
+    method = {"id": f"{did}#atproto", "type": "Multikey", "controller": did, "publicKeyMultibase": KEY}
+    whole = {
+        "id": did,
+        "alsoKnownAs": [f"at://{HANDLE}"],
+        "verificationMethod": [method],
+        "service": service(HOSTED),
+    }
+    return orjson.dumps(whole | changes)
+
+
+def service(endpoint: object) -> list[dict[str, object]]:
+    """The `service` part that names this personal data server."""
+    return [{"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": endpoint}]
 
 
 class Names(AbstractResolver):

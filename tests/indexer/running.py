@@ -1,0 +1,91 @@
+"""An indexer running in the test's own process, around a relay and a directory on loopback."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import orjson
+
+from indexer import service
+from indexer.service import Indexer
+from indexer.sources.firehose import Backoff, Firehose
+from schemas.settings import Settings
+
+QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04)
+PATIENCE_SECONDS = 20.0
+
+Row = tuple[Any, ...]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for something that becomes true while the loop runs."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.005)
+
+
+class Running:
+    """The indexer, what it has stored, and its control socket."""
+
+    def __init__(
+        self, indexer: Indexer, source: Firehose, settings: Settings, control: aiohttp.ClientSession
+    ) -> None:
+        self.indexer = indexer
+        self.source = source
+        self.settings = settings
+        self._control = control
+
+    async def reach(self, seq: int) -> None:
+        """Wait until everything up to `seq` is committed and can be found."""
+        await until(lambda: (self.indexer.pipeline.finished or 0) >= seq and self._is_followed())
+
+    def rows(self, query: str) -> list[Row]:
+        """What a query finds in the live catalogue."""
+        return self.indexer.stores.writer.reader().execute(query).fetchall()
+
+    async def ask(self, path: str) -> Any:
+        """GET from the control socket."""
+        async with self._control.get(f"http://indexer{path}") as response:
+            body = await response.read()
+            return orjson.loads(body) if response.content_type == "application/json" else body.decode()
+
+    async def nudge(self, body: object) -> tuple[int, dict[str, Any]]:
+        """POST /nudge."""
+        sent = body if isinstance(body, bytes) else orjson.dumps(body)
+        async with self._control.post("http://indexer/nudge", data=sent) as response:
+            return response.status, await response.json()
+
+    def _is_followed(self) -> bool:
+        return self.indexer.follower.watermark >= self.indexer.stores.writer.op
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Running]:
+    """Start, and stop as SIGTERM does."""
+    socket = aiohttp.UnixConnector(str(settings.data_dir / "control.sock"))
+    async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
+        source = Firehose(settings.relay, session, start=settings.start, backoff=QUICK)
+        async with service.opened(settings, source) as indexer:
+            stop = asyncio.Event()
+            task = asyncio.create_task(indexer.run(stop))
+            try:
+                await _answering(control)
+                yield Running(indexer, source, settings, control)
+            finally:
+                stop.set()
+                await task
+
+
+async def _answering(control: aiohttp.ClientSession) -> None:
+    """Wait until the control socket is there."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            with contextlib.suppress(aiohttp.ClientConnectorError):
+                async with control.get("http://indexer/health"):
+                    return
+            await asyncio.sleep(0.005)

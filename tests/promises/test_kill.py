@@ -1,0 +1,272 @@
+"""kill -9 at any instant loses nothing: afterwards both stores hold, record by record, what the network said.
+
+KILLS sets how many times (20), SEED repeats a run.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import duckdb
+import orjson
+import pytest
+import tantivy
+
+from indexer import search
+from schemas import search_index
+from schemas.ids import record_key, tid_at
+from schemas.settings import Settings
+from tests import documents
+from tests.network.doubles import Pages, document
+from tests.network.forge import ForgedRepo
+from tests.network.relay import Relay
+
+KILLS = int(os.environ.get("KILLS", "20"))
+SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
+ACCOUNTS = 40
+FRAMES_PER_SECOND = 250
+PATIENCE_SECONDS = 60.0
+
+TABLES = {"track": "tracks", "like": "likes", "comment": "comments", "list": "lists", "profile": "profiles"}
+
+
+class Network:
+    """Accounts that write, change, delete and disappear at random, and the state that this amounts to."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.now = datetime.now(UTC) - timedelta(hours=1)
+        self.seq = 0
+        self.repos = [ForgedRepo(seed=f"account {number}", minimal=True) for number in range(ACCOUNTS)]
+        self.records: dict[str, tuple[str, str | None]] = {}
+        self.kinds: dict[str, str] = {}
+        self.tracks: list[str] = []
+        self.held: dict[str, list[str]] = defaultdict(list)
+        self.status: dict[str, str] = defaultdict(lambda: "active")
+        self.known: set[str] = set()
+
+    def frame(self) -> bytes:
+        """Something happens somewhere."""
+        self.seq += 1
+        self.now += timedelta(milliseconds=self.dice.randrange(1, 50))
+        repo = self.dice.choice(self.repos)
+        if repo.did in self.known and self.dice.random() < 0.02:
+            return self._account_event(repo)
+        staged = {}
+        for _ in range(self.dice.choice((1, 1, 1, 2, 5))):
+            staged |= self._stage(repo)
+        frame = repo.commit_frame(self.seq, self.now)
+        self.known.add(repo.did)
+        self.records |= {uri: (repo.rev or "", cid) for uri, cid in staged.items()}
+        return frame
+
+    def is_visible(self, uri: str) -> bool:
+        return self.records[uri][1] is not None and self.status[_did(uri)] == "active"
+
+    def _account_event(self, repo: ForgedRepo) -> bytes:
+        status = self.dice.choice(("active", "active", "deactivated", "takendown", "deleted"))
+        self.status[repo.did] = status
+        if status == "deleted":
+            removed = tid_at(self.now)
+            mine = [uri for uri, (rev, _) in self.records.items() if _did(uri) == repo.did and rev <= removed]
+            for uri in mine:
+                del self.records[uri]
+            self.held[repo.did].clear()
+            repo.now = max(repo.now, self.now)
+        return repo.account_frame(self.seq, status, self.now)
+
+    def _stage(self, repo: ForgedRepo) -> dict[str, str | None]:
+        held, action = self.held[repo.did], self.dice.random()
+        if held and action < 0.15:
+            uri = held.pop(self.dice.randrange(len(held)))
+            collection, rkey = uri.split("/")[3:]
+            repo.delete(collection, rkey)
+            return {uri: None}
+        if held and action < 0.35:
+            uri = self.dice.choice(held)
+            kind = self.kinds[uri]
+            written = repo.update(documents.collection(kind), uri.split("/")[4], self._record(kind))
+        else:
+            kind = self.dice.choice(("track", "track", "like", "like", "like", "comment", "list", "profile"))
+            rkey = "self" if kind == "profile" else None
+            written = repo.create(documents.collection(kind), self._record(kind), rkey)
+            self.kinds[written.uri] = kind
+            if kind == "track":
+                self.tracks.append(written.uri)
+            if written.uri not in held:
+                held.append(written.uri)
+        return {written.uri: written.cid}
+
+    def _record(self, kind: str) -> dict[str, Any]:
+        record = documents.least(kind)
+        tracks = self.tracks
+        match kind:
+            case "track":
+                record["title"] = f"Song {self.dice.randrange(10**9)}"
+            case "like" | "comment" if tracks:
+                record["subject"] = documents.strong_ref(self.dice.choice(tracks))
+            case "list":
+                chosen = self.dice.sample(tracks, min(3, len(tracks)))
+                record["items"] = [{"subject": documents.strong_ref(uri)} for uri in chosen]
+            case "profile":
+                record["displayName"] = f"Person {self.dice.randrange(1000)}"
+        return record
+
+
+class Process:
+    """The indexer, started and killed again and again."""
+
+    def __init__(self, data_dir: Path, environment: dict[str, str]) -> None:
+        self._socket = data_dir / "control.sock"
+        self._environment = {**os.environ, **environment, "FMSVC_DATA_DIR": str(data_dir)}
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.promises.indexer_process",
+            env=self._environment,
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+
+    async def end(self, number: signal.Signals) -> int:
+        """Send a signal and wait. Returns the exit code."""
+        assert self._child is not None
+        with contextlib.suppress(ProcessLookupError):
+            self._child.send_signal(number)
+        return await self._child.wait()
+
+    async def health(self) -> dict[str, Any]:
+        """What it says of itself; nothing while it does not answer."""
+        connector = aiohttp.UnixConnector(str(self._socket))
+        try:
+            async with (
+                aiohttp.ClientSession(connector=connector) as session,
+                session.get("http://indexer/health") as response,
+            ):
+                health: dict[str, Any] = orjson.loads(await response.read())
+                return health
+        except (aiohttp.ClientError, OSError):
+            return {}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_nothing_is_lost_however_often_the_indexer_is_killed(tmp_path: Path) -> None:
+    """Under load, at random instants, also while it starts."""
+    print(f"SEED={SEED}")
+    dice = random.Random(SEED)
+    network = Network(dice)
+    async with Relay() as relay, Pages() as directory:
+        for repo in network.repos[::2]:
+            directory.answers[f"/{repo.did}"] = (200, document(repo.did, alsoKnownAs=[]))
+        environment = {
+            "FMSVC_RELAY": relay.url,
+            "FMSVC_PLC_URL": directory.origin,
+            "FMSVC_ALLOW_LOOPBACK": "true",
+            "FMSVC_SNAPSHOT_SECONDS": "0.2",
+        }
+        process = Process(tmp_path, environment)
+        load = asyncio.create_task(_load(network, relay))
+        for kill in range(KILLS):
+            connections = len(relay.cursors)
+            await process.start()
+            if kill % 5:
+                await until(lambda: len(relay.cursors) > connections)  # noqa: B023 - awaited at once
+            await asyncio.sleep(dice.uniform(0, 1.5))
+            await process.end(signal.SIGKILL)
+        load.cancel()
+        await asyncio.gather(load, return_exceptions=True)
+        await process.start()
+        await _caught_up(process, network)
+        assert await process.end(signal.SIGTERM) == 0
+    assert len({cursor for cursor in relay.cursors if cursor}) >= KILLS // 4
+
+    _compare_catalogue(tmp_path, network)
+    _compare_search(tmp_path, network)
+
+
+async def _load(network: Network, relay: Relay) -> None:
+    while True:
+        await relay.send(*[network.frame() for _ in range(FRAMES_PER_SECOND // 20)])
+        await asyncio.sleep(0.05)
+
+
+async def _caught_up(process: Process, network: Network) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            health = await process.health()
+            if health.get("cursor") == network.seq and health["watermark"] == health["op"]:
+                return
+            await asyncio.sleep(0.1)
+
+
+def _compare_catalogue(data_dir: Path, network: Network) -> None:
+    with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
+        stored: dict[str, tuple[str, str | None]] = {}
+        for table in TABLES.values():
+            rows = con.execute(f"select uri, rev, cid, state from {table}").fetchall()
+            assert len({row[0] for row in rows}) == len(rows), table
+            stored |= {uri: (rev, cid if state != "deleted" else None) for uri, rev, cid, state in rows}
+        assert stored == network.records
+        cursor = con.execute("select seq from cursors").fetchone()
+        likes = dict(con.execute("select subject_key, likes from track_counts where likes > 0").fetchall())
+        people = con.execute(
+            "select subject_key, count(distinct did) from visible_likes group by subject_key"
+        ).fetchall()
+    assert cursor == (network.seq,)
+    assert likes == dict(people)
+
+
+def _compare_search(data_dir: Path, network: Network) -> None:
+    followed = _documents(data_dir / search.FOLDER)
+    with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
+        search.rebuild(con, data_dir / "again", Settings().base_url, lambda done, total: None)
+    again = _documents(data_dir / "again")
+    visible = {
+        f"{kind}:{record_key(uri)}"
+        for uri, kind in network.kinds.items()
+        if kind in ("track", "comment") and uri in network.records and network.is_visible(uri)
+    }
+    assert {name for name in followed if name.startswith(("track:", "comment:"))} == visible
+    for cursor in (followed, again):
+        cursor.pop(search_index.CURSOR)
+    assert followed.keys() == again.keys()
+    assert [name for name in again if followed[name] != again[name]] == []
+
+
+def _documents(folder: Path) -> dict[str, dict[str, Any]]:
+    """Every document of both indexes, by name."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in (search_index.CATALOG_FOLDER, search_index.SOCIAL_FOLDER):
+        index = tantivy.Index.open(str(folder / part))
+        search_index.register_tokenizers(index)
+        searcher = index.searcher()
+        hits = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs)).hits
+        for _, address in hits:
+            fields = searcher.doc(address).to_dict()
+            assert fields["doc"][0] == search_index.CURSOR or fields["doc"][0] not in found
+            found[fields["doc"][0]] = fields
+    return found
+
+
+def _did(uri: str) -> str:
+    return uri.split("/")[2]
