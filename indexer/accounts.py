@@ -7,7 +7,7 @@ import pyarrow
 
 from indexer import projections
 from indexer.batch import IdentityFact, RecordChange
-from indexer.catalogue import Catalogue, marks
+from indexer.catalogue import LISTED, Catalogue, listed
 from indexer.events import Account
 from indexer.projections.projection import utc
 from schemas.ids import Did, tid_at
@@ -83,46 +83,50 @@ class Accounts:
         mine = [did for did in sorted(dids) if did in self.known]
         if mine:
             self._catalogue.con.execute(
-                f"update accounts set stale = true where did in ({marks(mine)})", mine
+                f"update accounts set stale = true where did in {LISTED}", [listed(mine)]
             )
         return mine
 
-    def remove(self, removals: Mapping[Did, str]) -> None:
-        """Take out every version up to the removal, of every record type."""
+    def remove(self, removals: Mapping[Did, str]) -> list[int]:
+        """Take out every version up to the removal, of every record type. Returns the pairs of live likes."""
+        pairs: list[int] = []
         if not removals:
-            return
+            return pairs
         con = self._catalogue.con
-        con.register("removals", pyarrow.table({"did": list(removals), "rev": list(removals.values())}))
+        con.register("asked", pyarrow.table({"did": list(removals), "rev": list(removals.values())}))
         for projection in projections.ALL:
             con.execute(
                 f"""
                 create or replace temp table gone as
                 select records.rowid as place, records.key
                 from {projection.table} as records
-                join removals on records.did = removals.did and records.rev <= removals.rev
+                join asked on records.did = asked.did and records.rev <= asked.rev
                 """
             )
+            if projection.name == "like":
+                live = "select pair from likes where state = 'live' and rowid in (select place from gone)"
+                pairs = [pair for (pair,) in self._catalogue.rows(live)]
             for table in projection.child_tables:
                 con.execute(f"delete from {table} where {projection.child_key} in (select key from gone)")
             con.execute("delete from invalid_records where key in (select key from gone)")
             con.execute(f"delete from {projection.table} where rowid in (select place from gone)")
-        con.unregister("removals")
+        con.unregister("asked")
+        return pairs
 
     def _hidden_among(self, dids: Collection[Did]) -> set[Did]:
         if not dids:
             return set()
-        query = f"select did from hidden_accounts where did in ({marks(dids)})"
-        return {did for (did,) in self._catalogue.rows(query, list(dids))}
+        query = f"select did from hidden_accounts where did in {LISTED}"
+        return {did for (did,) in self._catalogue.rows(query, [listed(dids)])}
 
     def _rows(self, dids: Collection[Did]) -> dict[Did, dict[str, Any]]:
         if not dids:
             return {}
         names = self._catalogue.columns("accounts")
-        found = self._catalogue.rows(f"select * from accounts where did in ({marks(dids)})", list(dids))
+        found = self._catalogue.rows(f"select * from accounts where did in {LISTED}", [listed(dids)])
         return {row["did"]: row for row in (dict(zip(names, values, strict=True)) for values in found)}
 
     def _replace(self, rows: Mapping[Did, Mapping[str, Any]]) -> None:
         if rows:
-            dids = list(rows)
-            self._catalogue.con.execute(f"delete from accounts where did in ({marks(dids)})", dids)
+            self._catalogue.con.execute(f"delete from accounts where did in {LISTED}", [listed(rows)])
             self._catalogue.insert("accounts", list(rows.values()))

@@ -97,14 +97,14 @@ class Batch:
         )
 
 
-def newest(changes: list[RecordChange]) -> dict[AtUri, RecordChange]:
+def newest(changes: list[RecordChange]) -> list[RecordChange]:
     """The change with the highest rev for each record, in order of arrival."""
-    found: dict[AtUri, RecordChange] = {}
+    found: dict[tuple[Did, Nsid, Rkey], RecordChange] = {}
     for change in changes:
-        known = found.get(change.uri)
-        if known is None or change.rev > known.rev:
-            found[change.uri] = change
-    return found
+        known = found.setdefault((change.did, change.collection, change.rkey), change)
+        if change.rev > known.rev:
+            found[change.did, change.collection, change.rkey] = change
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
 """How many people like each track, and its comments: moved by what a transaction changes, never recounted."""
 
-from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable
+from typing import Final
 
-from indexer.catalogue import Catalogue, keys, marks
-from indexer.projections import Row
+from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.rows import Applied
-from indexer.seen import Seen
+from indexer.tally import Tally
 from schemas.ids import Did
 
-MISMATCHES = """
+MISMATCHES: Final = """
     with counted as (
         select subject_key, sum(likes) as likes, sum(comments) as comments
         from (
@@ -50,18 +50,22 @@ class Counters:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._pairs = Seen(catalogue.hashes("likes", "pair"))
+        self._live = Tally(catalogue.hashes("likes", "pair"))
+        self._steps: Counter[int] = Counter()
 
     def likes(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
         """Count people, not records: a pair moves the count with its first live like and its last."""
-        live_before, live_after = _live_pairs(applied.before), _live_pairs(applied.after)
-        others = self._others(live_before.keys() | live_after.keys(), applied.after)
+        steps: Counter[int] = Counter()
         whose = {row["pair"]: row for row in applied.versions()}
-        for pair, row in whose.items():
-            if row["did"] in hidden or pair in others:
-                continue
-            moves.likes[row["subject_key"]] += (pair in live_after) - (pair in live_before)
-        self._pairs.add(live_after.keys())
+        for rows, step in ((applied.before, -1), (applied.after, 1)):
+            for row in rows.values():
+                if row["state"] == "live":
+                    steps[row["pair"]] += step
+        for pair, count in self._live.counts(whose.keys()).items():
+            row = whose[pair]
+            if row["did"] not in hidden:
+                moves.likes[row["subject_key"]] += (count + steps[pair] > 0) - (count > 0)
+        self._steps.update(steps)
 
     def comments(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
         """Every live comment counts."""
@@ -72,23 +76,26 @@ class Counters:
 
     def contributions(self, dids: Iterable[Did], sign: int, moves: Moves) -> None:
         """Add (or take away) everything that these accounts' live records count for."""
-        people = list(dids)
+        people = listed(dids)
         if not people:
             return
-        where = f"where did in ({marks(people)}) and state = 'live' group by subject_key"
+        where = f"where did in {LISTED} and state = 'live' group by subject_key"
         likes = f"select subject_key, count(distinct pair) from likes {where}"
-        for subject, count in self._catalogue.rows(likes, people):
+        for subject, count in self._catalogue.rows(likes, [people]):
             moves.likes[subject] += sign * count
         comments = f"select subject_key, count(*) from comments {where}"
-        for subject, count in self._catalogue.rows(comments, people):
+        for subject, count in self._catalogue.rows(comments, [people]):
             moves.comments[subject] += sign * count
+
+    def removed(self, pairs: Iterable[int]) -> None:
+        """These likes, live until then, were removed with their account."""
+        self._steps.subtract(pairs)
 
     def apply(self, moves: Moves) -> None:
         """Write the moves: subjects known and new, and none left that count nothing."""
         rows = moves.rows()
         if not rows:
             return
-        con = self._catalogue.con
         values = ", ".join(f"({subject}, {likes}, {comments})" for subject, likes, comments in rows)
         updated = self._catalogue.rows(
             f"""
@@ -110,25 +117,17 @@ class Counters:
         )
         fallen = [subject for subject, likes, comments in rows if likes < 0 or comments < 0]
         if fallen:
-            con.execute(
+            self._catalogue.con.execute(
                 "delete from track_counts "
                 f"where subject_key in ({keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
             )
 
+    def settle(self, committed: bool) -> None:
+        """Let memory follow the transaction, or forget it."""
+        if committed:
+            self._live.move(self._steps)
+        self._steps.clear()
+
     def mismatches(self) -> int:
         """Subjects whose stored counts differ from a recount: none, unless something is broken."""
         return int(self._catalogue.rows(MISMATCHES)[0][0])
-
-    def _others(self, pairs: Collection[int], replaced: Mapping[int, object]) -> set[int]:
-        """Pairs that stay liked whatever this batch does: by a live record that it does not touch."""
-        known = self._pairs.known(pairs)
-        if not known:
-            return set()
-        found = self._catalogue.rows(
-            f"select key, pair from likes where pair in ({keys(known)}) and state = 'live'"
-        )
-        return {pair for key, pair in found if key not in replaced}
-
-
-def _live_pairs(rows: Mapping[int, Row]) -> dict[int, int]:
-    return {row["pair"]: key for key, row in rows.items() if row["state"] == "live"}

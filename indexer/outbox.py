@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from indexer.catalogue import Catalogue, keys, marks
+from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.rows import Applied
 from schemas.ids import Did
 
@@ -39,7 +39,7 @@ class Stale:
         if not dids:
             return
         self._named("artist", dids)
-        mine = f"where did in ({marks(dids)})"
+        mine = f"where did in {LISTED}"
         self._found("track", f"select key from tracks {mine}", dids)
         self._found("list", f"select key from lists {mine}", dids)
         self._found("track", f"select distinct track_key from track_features {mine}", dids)
@@ -54,20 +54,20 @@ class Stale:
         if not dids:
             return
         self.renamed(dids)
-        mine = f"where did in ({marks(dids)}) and state = 'live'"
+        mine = f"where did in {LISTED} and state = 'live'"
         self._found("like", f"select distinct pair from likes {mine}", dids)
         self._found("track", f"select distinct subject_key from likes {mine}", dids)
         self._found("comment", f"select key from comments {mine}", dids)
         self._found("track", f"select distinct subject_key from comments {mine}", dids)
         tags = f"select distinct tag from track_tags where track_key in (select key from tracks {mine})"
-        self._named("tag", [tag for (tag,) in self._catalogue.rows(tags, list(dids))])
+        self._named("tag", [tag for (tag,) in self._catalogue.rows(tags, [listed(dids)])])
 
     def measured(self, cids: Collection[str]) -> None:
         """Tracks and lists that show an image."""
         if not cids:
             return
-        self._found("track", f"select key from tracks where image_cid in ({marks(cids)})", cids)
-        self._found("list", f"select key from lists where image_cid in ({marks(cids)})", cids)
+        self._found("track", f"select key from tracks where image_cid in {LISTED}", cids)
+        self._found("list", f"select key from lists where image_cid in {LISTED}", cids)
 
     def keyed(self, kind: str, numbers: Iterable[int]) -> None:
         """Mark documents that are known by a number."""
@@ -76,8 +76,9 @@ class Stale:
     def _named(self, kind: str, names: Iterable[str]) -> None:
         self._documents.update(((kind, None, name), None) for name in names)
 
-    def _found(self, kind: str, query: str, values: Collection[Any] = ()) -> None:
-        self.keyed(kind, (number for (number,) in self._catalogue.rows(query, list(values))))
+    def _found(self, kind: str, query: str, words: Collection[str] = ()) -> None:
+        found = self._catalogue.rows(query, [listed(words)] if words else [])
+        self.keyed(kind, (number for (number,) in found))
 
     def _tracks(self, applied: Applied) -> None:
         rows = list(applied.versions())
@@ -109,7 +110,7 @@ class Stale:
         artists = {row["did"] for row in rows if row["list_type"] == "album"}
         self._albums_of(artists)
         if artists:
-            mine = f"did in ({marks(artists)})"
+            mine = f"did in {LISTED}"
             self._found("track", f"select key from tracks where album is not null and {mine}", artists)
             albums = f"select key from lists where list_type = 'album' and {mine}"
             items = f"select distinct subject_key from list_items where list_key in ({albums})"
@@ -120,5 +121,5 @@ class Stale:
 
     def _albums_of(self, artists: Collection[Did]) -> None:
         if artists:
-            mine = f"did in ({marks(artists)})"
+            mine = f"did in {LISTED}"
             self._found("list", f"select key from lists where list_type = 'album' and {mine}", artists)

@@ -5,16 +5,15 @@ Rows, tombstones, counts, outbox, dead letters and the cursor commit together: a
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, Self
 
 import duckdb
-import structlog
 
 from indexer import projections
 from indexer.accounts import Accounts
 from indexer.batch import Batch, DeadLetter, Picture, RecordChange, Written, newest
-from indexer.catalogue import Catalogue, StoreError, marks, sentences
+from indexer.catalogue import LISTED, Catalogue, StoreError, listed, sentences
 from indexer.counters import Counters, Moves
 from indexer.dead_letters import DeadLetters
 from indexer.outbox import Stale
@@ -24,9 +23,7 @@ from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
 
 CHECKPOINT_BYTES: Final = 64 << 20  # of log, after which it goes into the file whatever the snapshots do
-CLASH: Final = "The first 64 bits of the SHA-256 of its at-uri are another record's"
-
-log = structlog.get_logger()
+CLASH: Final = "The key derived from the at-uri is another record's: "
 
 
 class Writer:
@@ -43,8 +40,8 @@ class Writer:
             collection: RecordTable(catalogue, projection, settings.collections, hashing)
             for collection, projection in projections.of(settings.collections).items()
         }
-        self._op = int(self._meta("outbox_op", 0))
-        self._pruned = int(self._meta("outbox_pruned", 0))
+        self._op = self._meta("outbox_op")
+        self._pruned = self._meta("outbox_pruned")
         self.changes = 0  # transactions so far that changed something a reader can see
 
     @classmethod
@@ -136,7 +133,7 @@ class Writer:
 
     def _store(self, batch: Batch) -> Written:
         stale, moves = Stale(self._catalogue), Moves()
-        changes = [change for change in newest(batch.changes).values() if self._accounts.survives(change)]
+        changes = [change for change in newest(batch.changes) if self._accounts.survives(change)]
         unresolved = self._accounts.meet(change.did for change in changes)
         applied = self._apply(changes)
         letters = [*batch.dead_letters, *_clashes(applied)]
@@ -184,14 +181,14 @@ class Writer:
         affected = flipped | removals.keys()
         stale.shown_or_hidden(affected)
         self._counters.contributions(affected & shown_before, -1, moves)
-        self._accounts.remove(removals)
+        self._counters.removed(self._accounts.remove(removals))
         self._counters.contributions(affected - self._accounts.hidden, 1, moves)
 
     def _measure(self, batch: Batch) -> list[str]:
         """Store the sizes of images. Returns their CIDs."""
         images = {image.cid: image for image in batch.images}
         if images:
-            self._catalogue.con.execute(f"delete from images where cid in ({marks(images)})", list(images))
+            self._catalogue.con.execute(f"delete from images where cid in {LISTED}", [listed(images)])
             self._catalogue.insert(
                 "images",
                 [{"cid": cid, "width": image.width, "height": image.height} for cid, image in images.items()],
@@ -204,7 +201,7 @@ class Writer:
             row["image_cid"]: Picture(row["did"], row["image_cid"]) for row in rows if row.get("image_cid")
         }
         known = (
-            self._catalogue.rows(f"select cid from images where cid in ({marks(pictures)})", list(pictures))
+            self._catalogue.rows(f"select cid from images where cid in {LISTED}", [listed(pictures)])
             if pictures
             else []
         )
@@ -214,16 +211,20 @@ class Writer:
 
     def _move_cursors(self, batch: Batch) -> None:
         for source, mark in batch.cursors.items():
-            self._catalogue.con.execute(
-                "insert or replace into cursors values (?, ?, ?)", [source, mark.seq, utc(mark.event_time)]
+            moved = self._catalogue.rows(
+                "update cursors set seq = ?, event_time = ? where source = ? returning seq",
+                (mark.seq, utc(mark.event_time), source),
             )
+            if not moved:
+                self._catalogue.con.execute(
+                    "insert into cursors values (?, ?, ?)", [source, mark.seq, utc(mark.event_time)]
+                )
 
-    def _meta(self, name: str, default: int) -> str:
-        found = self._catalogue.rows("select value from meta where name = ?", (name,))
-        return str(found[0][0]) if found else str(default)
+    def _meta(self, name: str) -> int:
+        return int(self._catalogue.rows("select value from meta where name = ?", (name,))[0][0])
 
     def _set_meta(self, name: str, value: int) -> None:
-        self._catalogue.con.execute("insert or replace into meta values (?, ?)", [name, str(value)])
+        self._catalogue.con.execute("update meta set value = ? where name = ?", [str(value), name])
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -232,16 +233,16 @@ class Writer:
             try:
                 yield
                 self._catalogue.con.execute("commit")
+                self._counters.settle(committed=True)
             except BaseException:
                 self._undo()
                 raise
 
     def _undo(self) -> None:
         """Roll back, and make memory agree with the file again."""
-        try:
+        self._counters.settle(committed=False)
+        with suppress(duckdb.TransactionException):  # a commit that failed has rolled back by itself
             self._catalogue.con.execute("rollback")
-        except duckdb.Error as error:
-            log.warning("rollback_failed", reason=str(error)[:200])  # a commit that failed has rolled back
         try:
             self._accounts.load()
             self._dead_letters.load()
@@ -262,7 +263,14 @@ class Writer:
 
 def _clashes(applied: list[Applied]) -> list[DeadLetter]:
     return [
-        DeadLetter(tid_time(change.rev), str(change.uri), None, change.did, CLASH, change.block or b"")
+        DeadLetter(
+            received_at=tid_time(change.rev),
+            source="writer",
+            seq=None,
+            did=change.did,
+            reason=f"{CLASH}{change.uri}",
+            raw=change.block or b"",
+        )
         for table in applied
         for change in table.clashes
     ]
