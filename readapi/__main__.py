@@ -13,9 +13,8 @@ from typing import NoReturn, TypeVar
 import cyclopts
 import uvloop
 
-from indexer import check as checking
 from indexer import service
-from indexer.store import StoreError
+from indexer.catalogue import StoreError
 from readapi import logs, worker
 from readapi.progress import Progress
 from readapi.supervisor import DAMAGED, Program, follow_parent, supervise
@@ -91,16 +90,6 @@ def rebuild() -> None:
     settings = _begin("rebuild")
     with Progress("rebuilding", "documents") as progress:
         _or_explain(lambda: service.rebuild(settings, progress))
-
-
-@app.command
-def check() -> None:
-    """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged."""
-    settings = _begin("check")
-    report = _or_explain(lambda: checking.report(settings))
-    print("\n".join(report.lines()))
-    if report.problems:
-        sys.exit(DAMAGED)
 
 
 def main() -> None:
