@@ -115,14 +115,24 @@ def _host(url: str) -> tuple[str, int | None]:
     return parts.hostname.rstrip("."), None if parts.port == _DEFAULT_PORTS[parts.scheme] else parts.port
 
 
+def track_target(text: str) -> TrackPage | RecordPage | None:
+    """The track that a path segment means: a public id or an at-uri."""
+    return _record(text) if text.startswith("at://") else _track(text)
+
+
+def playlist_target(text: str) -> PlaylistPage | RecordPage | None:
+    """The playlist that a path segment means: a public id or an at-uri."""
+    return _record(text) if text.startswith("at://") else _playlist(text)
+
+
 def _page(segments: list[str]) -> Target | None:
     match segments:
         case ["track", track]:
-            return _record(track) if track.startswith("at://") else _track(track)
+            return track_target(track)
         case ["u", artist, "album", slug] | ["album", artist, slug]:
             return AlbumPage(artist, slug) if is_handle(artist) or is_did(artist) else None
         case ["playlist", playlist]:
-            return _record(playlist) if playlist.startswith("at://") else _playlist(playlist)
+            return playlist_target(playlist)
         case _:
             return None
 

@@ -11,7 +11,7 @@ from readapi.pages.addresses import Addresses
 from readapi.pages.sound import Sound
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
-from schemas.api.playlists import PlaylistWithTracks
+from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
 
 SITE_NAME = "fmsvc"
@@ -84,7 +84,7 @@ def of_album(album: AlbumMetadata, sounds: Sequence[Sound], addresses: Addresses
     )
 
 
-def of_playlist(playlist: PlaylistWithTracks, sounds: Sequence[Sound], addresses: Addresses) -> Metadata:
+def of_playlist(playlist: Playlist, sounds: Sequence[Sound], addresses: Addresses) -> Metadata:
     """The head of a playlist's page."""
     address, player = addresses.playlist(playlist.id), addresses.playlist_player(playlist.id)
     owner = playlist.owner_display_name or playlist.owner_handle

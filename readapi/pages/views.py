@@ -1,0 +1,67 @@
+"""What each template is given: its head, its sounds, and the words around them."""
+
+from readapi.pages import frame, metadata
+from readapi.pages.addresses import Addresses
+from readapi.pages.metadata import LIST_SIZE, TRACK_SIZE, Metadata
+from readapi.pages.sound import Sound, sound
+from schemas.api.albums import AlbumMetadata
+from schemas.api.playlists import Playlist
+from schemas.api.tracks import Track
+
+View = dict[str, object]
+
+
+def of_track(track: Track, addresses: Addresses) -> View:
+    """For the player and the page of a track."""
+    heard = sound(track, addresses)
+    head = metadata.of_track(track, heard, addresses)
+    return {"head": head, "sound": heard, "track": track, "embed_html": _frame(head, TRACK_SIZE)}
+
+
+def of_album(album: AlbumMetadata, tracks: list[Track], addresses: Addresses) -> View:
+    """For the player and the page of an album."""
+    sounds = [sound(track, addresses) for track in tracks]
+    return {
+        **_list(metadata.of_album(album, sounds, addresses), sounds, album.image_url),
+        "kind": "Album",
+        "title": album.title,
+        "description": album.description,
+        "created_at": album.created_at,
+        "owner": album.artist,
+        "owner_page": addresses.artist(album.artist_handle, album.artist_did),
+    }
+
+
+def of_playlist(playlist: Playlist, tracks: list[Track], addresses: Addresses) -> View:
+    """For the player and the page of a playlist."""
+    sounds = [sound(track, addresses) for track in tracks]
+    return {
+        **_list(metadata.of_playlist(playlist, sounds, addresses), sounds, playlist.image_url),
+        "kind": "Playlist",
+        "title": playlist.name,
+        "description": None,
+        "created_at": playlist.created_at,
+        "owner": playlist.owner_display_name or playlist.owner_handle,
+        "owner_page": addresses.artist(playlist.owner_handle, playlist.owner_did),
+    }
+
+
+def playable(sounds: list[Sound]) -> Sound | None:
+    """The first sound that a stranger may hear."""
+    return next((sound for sound in sounds if sound.source), None)
+
+
+def _list(head: Metadata, sounds: list[Sound], image: str | None) -> View:
+    return {
+        "head": head,
+        "sounds": sounds,
+        "first": playable(sounds),
+        "seconds": sum(sound.seconds or 0 for sound in sounds),
+        "image": image or next((sound.image for sound in sounds if sound.image), None),
+        "embed_html": _frame(head, LIST_SIZE),
+    }
+
+
+def _frame(head: Metadata, size: tuple[int, int]) -> str:
+    assert head.player is not None, "only an artist has no player"
+    return frame.iframe(head.player, head.title, *size)

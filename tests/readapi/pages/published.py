@@ -1,0 +1,153 @@
+"""A published catalogue: records in real stores, a worker that serves them, and a server for their blobs."""
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+from aiohttp import web
+
+from indexer.batch import Batch, IdentityFact, ImageFact, RecordChange
+from indexer.search import SearchIndex
+from indexer.snapshots import Snapshots
+from indexer.writer import Writer
+from readapi import worker
+from schemas.ids import Cid, list_id, record_id
+from schemas.settings import Settings
+from tests import documents
+from tests.indexer.changes import album, did, put, uri
+from tests.network.media import cover, tone
+
+TONE = tone(30, 440)
+COVER = cover(64, 48, (20, 60, 80), (200, 180, 140))
+MARKUP = "</title><script>alert(1)</script> \"quoted\" & 'so'"
+
+SLOW, HARBOUR, SUPPORTERS, UNLISTED, PRIVATE, HOSTILE, BROKEN = range(1, 8)
+LABELS = {
+    SLOW: "Slow Water", HARBOUR: "Harbour Lights", SUPPORTERS: "For Supporters", UNLISTED: "Unlisted Song",
+    PRIVATE: "Private Song", HOSTILE: MARKUP, BROKEN: "Lost Recording",
+}  # fmt: skip
+
+
+@dataclass
+class Published:
+    """Where everything is."""
+
+    address: str
+    servers: str
+    client: aiohttp.ClientSession
+    settings: Settings
+
+    def track(self, number: int) -> int:
+        return record_id(str(uri("mara", "track", number)))
+
+    def list(self, person: str) -> str:
+        return str(list_id(str(uri(person, "list"))))
+
+    def get(self, path: str, **options: object) -> aiohttp.client._RequestContextManager:
+        return self.client.get(self.address + path, allow_redirects=False, **options)  # type: ignore[arg-type]
+
+    async def text(self, path: str) -> str:
+        async with self.get(path) as answer:
+            assert answer.status == 200, await answer.text()
+            return await answer.text()
+
+
+@asynccontextmanager
+async def published(folder: Path) -> AsyncIterator[Published]:
+    """Write the records, index them, and serve them for as long as the block runs."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = "http://127.0.0.1:{}".format(sock.getsockname()[1])
+    settings = Settings(data_dir=folder, public_url=address, rate_limit="100000/minute", log_level="error")
+    async with _blobs() as servers, aiohttp.ClientSession() as client:
+        with _stores(settings) as writer:
+            writer.write(Batch(changes=_records(), identities=_identities(servers), images=_images()))
+        async with worker.serving(settings, sock):
+            yield Published(address, servers, client, settings)
+
+
+def _records() -> list[RecordChange]:
+    access = {"downloads": "open", "visibility": "public", "listening": "public"}
+    changed = {
+        SLOW: {
+            "image": documents.blob("image/png", len(COVER), COVER),
+            "tags": ["Ambient"],
+            "description": "Recorded in one evening.\nTape.",
+        },
+        SUPPORTERS: {"access": access | {"listening": "supporters"}},
+        UNLISTED: {"access": access | {"visibility": "unlisted"}},
+        PRIVATE: {"access": access | {"visibility": "private", "listening": "space"}},
+        BROKEN: {"audioBlob": documents.blob("audio/wav", 9, b"nowhere")},
+    }
+    sound = {"audioBlob": documents.blob("audio/wav", len(TONE), TONE), "fileType": "wav", "duration": 30}
+    tracks = [
+        put("mara", "track", number, at=number, **{**sound, "title": title, **changed.get(number, {})})
+        for number, title in LABELS.items()
+    ]
+    held = [uri("mara", "track", number) for number in (SLOW, SUPPORTERS, HARBOUR, PRIVATE)]
+    picked = [uri("mara", "track", number) for number in (HARBOUR, UNLISTED, HOSTILE)]
+    return [
+        *tracks,
+        put("mara", "profile", at=20, displayName="Mara Lindqvist", bio="Writes songs by the sea."),
+        album("mara", held, at=21, name="Ninety Nights", description="For the dark half of the year."),
+        album("ben", picked, at=22, name="Evening", listType="playlist"),
+        put("nameless", "track", at=23, title="Anonymous"),
+        album("nameless", [uri("nameless", "track")], at=24, name="First"),
+    ]
+
+
+def _identities(servers: str) -> list[IdentityFact]:
+    return [
+        IdentityFact(did("mara"), "mara.example", servers),
+        IdentityFact(did("ben"), "ben.example", servers),
+        IdentityFact(did("nameless"), "handle.invalid", servers),
+    ]
+
+
+def _images() -> list[ImageFact]:
+    return [ImageFact(Cid(documents.link(COVER).encode()), 64, 48)]
+
+
+@contextmanager
+def _stores(settings: Settings) -> Iterator[Writer]:
+    """The catalogue to write to; indexed and published when the block ends."""
+    writer = Writer.open(settings)
+    try:
+        yield writer
+        index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
+        with writer.reader() as con:
+            while index.follow(con) < writer.op:
+                pass
+        index.close()
+        Snapshots(settings, writer).publish()
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def _blobs() -> AsyncIterator[str]:
+    """A server that gives out blobs as a PDS does: to everybody, and never a part of one."""
+    files = {
+        documents.link(TONE).encode(): (TONE, "audio/wav"),
+        documents.link(COVER).encode(): (COVER, "image/png"),
+    }
+
+    async def blob(request: web.Request) -> web.Response:
+        body, media_type = files.get(request.query["cid"], (None, ""))
+        if body is None:
+            raise web.HTTPBadRequest(headers={"Access-Control-Allow-Origin": "*"})
+        headers = {"Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff"}
+        return web.Response(body=body, content_type=media_type, headers=headers)
+
+    app = web.Application()
+    app.router.add_get("/xrpc/com.atproto.sync.getBlob", blob)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield "http://{}:{}".format(*runner.addresses[0][:2])
+    finally:
+        await runner.cleanup()
