@@ -1,6 +1,5 @@
 """The catalogue's file: made, opened or refused with a sentence, and written in sets."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,7 +41,7 @@ class Catalogue:
         self.con = con
         self._shapes = {name: _shape(con, name) for name in _tables(con)}
         # Closing any descriptor of a file drops this process's locks on it, so this one stays open.
-        self.descriptor = os.open(path, os.O_RDONLY)
+        self.file = path.open("rb", buffering=0)
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -63,7 +62,7 @@ class Catalogue:
     def close(self) -> None:
         """Close the file; its log goes into it first."""
         self.con.close()
-        os.close(self.descriptor)
+        self.file.close()
 
     def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append rows, all at once. Columns that a row does not name are null."""

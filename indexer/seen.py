@@ -17,14 +17,15 @@ Hashes = npt.NDArray[numpy.int64]
 class Seen:
     """Remembers every hash that was added: 8 bytes each. Hashes of removed rows may linger, harmlessly."""
 
-    def __init__(self, hashes: Hashes) -> None:
+    def __init__(self, hashes: Hashes, merge_at: int = MERGE_AT) -> None:
         self._sorted = numpy.sort(hashes)
+        self._merge_at = merge_at
         self._recent: set[int] = set()
 
     def add(self, hashes: Collection[int]) -> None:
         """Remember these."""
         self._recent.update(hashes)
-        if len(self._recent) > MERGE_AT:
+        if len(self._recent) > self._merge_at:
             recent = numpy.fromiter(self._recent, dtype=numpy.int64)
             self._sorted = numpy.concatenate((self._sorted, recent))
             self._sorted.sort(kind="stable")  # mostly in order, which this kind makes use of

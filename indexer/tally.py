@@ -1,20 +1,18 @@
 """How often each hash is there, in memory: whether a person likes a track already costs no look-up."""
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
 import numpy
 
-from indexer.seen import Hashes
-
-MERGE_AT: Final = 1 << 17
+from indexer.seen import MERGE_AT, Hashes
 
 
 class Tally:
     """A multiset of hashes: 8 bytes for each time that one is there."""
 
-    def __init__(self, hashes: Hashes) -> None:
+    def __init__(self, hashes: Hashes, merge_at: int = MERGE_AT) -> None:
         self._sorted = numpy.sort(hashes)
+        self._merge_at = merge_at
         self._moved: dict[int, int] = {}
 
     def counts(self, hashes: Collection[int]) -> dict[int, int]:
@@ -29,7 +27,7 @@ class Tally:
         """Add or take away so many of each."""
         for value, step in steps.items():
             self._moved[value] = self._moved.get(value, 0) + step
-        if len(self._moved) > MERGE_AT:
+        if len(self._moved) > self._merge_at:
             self._merge()
 
     def _merge(self) -> None:

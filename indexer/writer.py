@@ -33,6 +33,7 @@ class Writer:
         self.path = catalogue.path
         self.copying = threading.Lock()  # held while the file is copied: no checkpoint may change it then
         self._catalogue = catalogue
+        self._readers: list[duckdb.DuckDBPyConnection] = []
         self._accounts = Accounts(catalogue)
         self._counters = Counters(catalogue)
         self._dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
@@ -73,11 +74,13 @@ class Writer:
     @property
     def descriptor(self) -> int:
         """The open file, for whoever copies it: to open and close it anew would let other processes in."""
-        return self._catalogue.descriptor
+        return self._catalogue.file.fileno()
 
     def reader(self) -> duckdb.DuckDBPyConnection:
-        """A cursor for one other thread, which sees what is committed."""
-        return self._catalogue.con.cursor()
+        """A cursor for one other thread, which sees what is committed. It lives as long as the writer."""
+        reader = self._catalogue.con.cursor()
+        self._readers.append(reader)
+        return reader
 
     def cursor(self, source: str) -> int | None:
         """The source's low-water mark: everything up to it is stored."""
@@ -129,6 +132,8 @@ class Writer:
     def close(self) -> None:
         """Close the file. Waits for a copy that is being made of it."""
         with self.copying:
+            for reader in self._readers:
+                reader.close()
             self._catalogue.close()
 
     def _store(self, batch: Batch) -> Written:
