@@ -8,7 +8,9 @@ import orjson
 from pydantic import Field
 
 from readapi.errors import InvalidCursor
+from readapi.paging import Position
 
+Limit = Annotated[int, Field(ge=1, le=100, description="Most that one page holds.")]
 Cursor = Annotated[
     str | None, Field(description="`next_cursor` of the page before; none for the first page.")
 ]
@@ -33,6 +35,17 @@ def decode(cursor: str | None, order: str, *kinds: type[int] | type[str]) -> tup
         if type(value) is not kind or (isinstance(value, int) and value < 0):
             raise InvalidCursor
     return tuple(position)
+
+
+def read(cursor: str | None, order: str) -> Position | None:
+    """Where a page of a sorted list goes on; None for the first page. Raises InvalidCursor."""
+    found = decode(cursor, order, int, int)
+    return None if found is None else Position(*found)
+
+
+def write(after: Position | None, order: str) -> str | None:
+    """The `next_cursor` of a page; None on the last one."""
+    return None if after is None else encode(order, *after)
 
 
 def _read(cursor: str, order: str) -> list[Any]:

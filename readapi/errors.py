@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import ClassVar
 
 import orjson
-from aiohttp import web
 
 from readapi.answers import Answer
 from schemas.errors import Code, ErrorBody, FieldError
@@ -135,14 +134,3 @@ def refusal(
     if errors:
         body["errors"] = [error.model_dump() for error in errors]
     return Answer(orjson.dumps(body), status=status, headers=headers or {})
-
-
-def of_framework(error: web.HTTPException) -> Answer[ErrorBody]:
-    """The framework's own refusals, in our words."""
-    headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
-    for kind in (NotFound, MethodNotAllowed, TooLarge, BadRequest):
-        if error.status == kind.status:
-            return kind(headers=headers).answer()
-    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Internal().answer()
-    return refusal(error.status, Code.INVALID_REQUEST, f"{error.reason}.", headers=headers)

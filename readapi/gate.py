@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from readapi import errors
+from readapi import errors, framework
 from readapi.access_log import AccessLog
 from readapi.answers import HTML, Answer
 from readapi.cache import AnswerCache, Kept
@@ -88,7 +88,7 @@ class Gate:
         except errors.ApiError as error:
             result = error.answer()
         except web.HTTPException as error:
-            result = errors.of_framework(error)
+            result = framework.translate(error)
         except Exception:
             log.exception("request failed", request_id=request_id, path=request.path)
             result = errors.Internal().answer()

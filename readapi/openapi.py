@@ -172,6 +172,9 @@ def _models(shapes: Iterable[Any]) -> list[Any]:
 
 
 def _open(schema: dict[str, Any]) -> dict[str, Any]:
-    """Fields may be added at any time; a description that forbids it would break its readers."""
+    """Fields may be added at any time, and absent ones are absent: the description must not say otherwise."""
     schema.pop("additionalProperties", None)
+    for member in schema.get("properties", {}).values():
+        if member.get("default", ...) is None:
+            del member["default"]
     return schema

@@ -1,19 +1,29 @@
-"""Ready-made cards → what this viewer gets: the last three members of a track depend on who asks.
+"""Ready-made cards → what this viewer gets: the last members of a track depend on who asks.
 
-Cards are the bytes of a JSON object without its closing brace; nothing here parses them.
+Bytes are put together; nothing that is ready-made is parsed.
 """
 
 from collections.abc import Iterable
 from functools import lru_cache
 
-from schemas.access import Access, Viewer, may_download, may_listen
+import orjson
 
-_TRUE, _FALSE = b"true", b"false"
+from readapi.cards import Card
+from schemas.access import Access, Downloads, Listening, Viewer, Visibility, may_download, may_listen
+from schemas.ids import Did
 
 
-def track(card: bytes, access: Access, viewer: Viewer | None, is_liked: bool = False) -> bytes:
+def track(card: Card, viewer: Viewer | None, is_liked: bool = False) -> bytes:
     """A Track: the card, and what this viewer may do with it."""
-    return card + (_stranger(access) if viewer is None else _tail(access, viewer, is_liked))
+    access = card.access
+    if viewer is None:
+        return card.card + _strangers(access.listening, access.downloads, access.visibility)
+    return card.card + _members(access, viewer, is_liked)
+
+
+def tracks(cards: Iterable[Card], viewer: Viewer | None) -> bytes:
+    """A list of Track."""
+    return array(track(card, viewer) for card in cards)
 
 
 def array(items: Iterable[bytes]) -> bytes:
@@ -21,15 +31,33 @@ def array(items: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(items) + b"]"
 
 
-@lru_cache(maxsize=4096)
-def _stranger(access: Access) -> bytes:
-    return _tail(access, None, False)
+def record(**members: bytes) -> bytes:
+    """A JSON object of ready-made members."""
+    return b"{" + b",".join(b'"%b":%b' % (name.encode(), value) for name, value in members.items()) + b"}"
 
 
-def _tail(access: Access, viewer: Viewer | None, is_liked: bool) -> bytes:
-    gated, downloadable = not may_listen(access, viewer), may_download(access, viewer)
-    return b',"is_liked":%b,"gated":%b,"downloadable":%b}' % (
-        _TRUE if is_liked else _FALSE,
-        _TRUE if gated else _FALSE,
-        _TRUE if downloadable else _FALSE,
-    )
+def extended(card: bytes, **members: bytes) -> bytes:
+    """A ready-made object with more members."""
+    return card[:-1] + b"," + record(**members)[1:]
+
+
+def rest(next_cursor: str | None) -> dict[str, bytes]:
+    """The members in which every page says what is left."""
+    return {
+        "next_cursor": orjson.dumps(next_cursor),
+        "has_more": b"false" if next_cursor is None else b"true",
+    }
+
+
+@lru_cache(maxsize=64)
+def _strangers(listening: Listening, downloads: Downloads, visibility: Visibility) -> bytes:
+    return _members(Access(Did(""), listening, downloads, visibility), None, False)
+
+
+def _members(access: Access, viewer: Viewer | None, is_liked: bool) -> bytes:
+    members = {
+        "is_liked": is_liked,
+        "gated": not may_listen(access, viewer),
+        "downloadable": may_download(access, viewer),
+    }
+    return b"," + orjson.dumps(members)[1:]

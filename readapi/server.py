@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from readapi import errors
+from readapi import errors, framework
 from readapi.answers import Answer
 
 log = structlog.get_logger()
@@ -45,7 +45,7 @@ class _Connection(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Send a response. The framework's own refusals get our words first."""
         if isinstance(resp, web.HTTPException):
-            resp = self._refuse(request, errors.of_framework(resp))
+            resp = self._refuse(request, framework.translate(resp))
         return await super().finish_response(request, resp, start_time)
 
 

@@ -4,8 +4,10 @@ import asyncio
 import gc
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -13,19 +15,22 @@ from aiohttp import web
 from readapi.access_log import AccessLog
 from readapi.app import all_endpoints, build_app
 from readapi.catalog import Catalog
+from readapi.endpoint import Endpoint
 from readapi.gate import Gate
 from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
 from readapi.openapi import Description, describe
+from readapi.pages import refusals
+from readapi.pages.addresses import Addresses
+from readapi.pages.assets import Assets
+from readapi.pages.render import Renderer
 from readapi.search import Index
 from readapi.server import Runner
+from readapi.stores import Stores, repeat
 from schemas.settings import Settings
 
 log = structlog.get_logger()
 
-INDEX_SECONDS = 0.075
-SNAPSHOT_SECONDS = 0.25
-STATUS_SECONDS = 1.0
 ACCESS_LOG_SECONDS = 0.25
 STOP_SECONDS = 3.0
 _BACKLOG = 1024
@@ -45,7 +50,7 @@ async def run(settings: Settings, sock: socket.socket | None = None) -> None:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A listening socket that other workers may open beside this one."""
+    """A socket that other workers may open beside this one."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -55,74 +60,47 @@ def listen(settings: Settings) -> socket.socket:
     except OSError as error:
         listening.close()
         raise SystemExit(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}") from error
-    listening.setblocking(False)
     return listening
 
 
 @asynccontextmanager
-async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[web.Application]:
+async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[None]:
     """Everything a worker is made of, alive for as long as the block runs."""
-    index, catalog, indexer = (
-        Index(settings.data_dir),
-        Catalog(settings.data_dir),
-        IndexerStatus(settings.data_dir),
-    )
-    metrics, access_log = Metrics(), AccessLog(settings)
-    gate = Gate(
-        settings,
-        metrics,
-        access_log,
-        version=lambda: (index.generation, catalog.version),
-        lag=indexer.lag_text,
-    )
-    _watch(metrics, index, catalog, gate)
+    stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
-    services = {
-        Index: index,
-        Catalog: catalog,
-        IndexerStatus: indexer,
-        Metrics: metrics,
-        Settings: settings,
-        Description: describe(endpoints, settings.base_url),
-    }
-    runner = Runner(build_app(endpoints, services, gate), gate.refuse, shutdown_timeout=STOP_SECONDS)
-    followers = [
-        asyncio.create_task(_repeat("index", INDEX_SECONDS, index.refresh)),
-        asyncio.create_task(_repeat("snapshot", SNAPSHOT_SECONDS, catalog.refresh)),
-        asyncio.create_task(_repeat("indexer status", STATUS_SECONDS, indexer.refresh)),
-        asyncio.create_task(_repeat("access log", ACCESS_LOG_SECONDS, access_log.flush)),
-    ]
-    await runner.setup()
+    renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
+    offered = services(settings, stores, metrics, renderer, endpoints)
+    show = partial(refusals.page, renderer=renderer)
+    gate = Gate(settings, metrics, access_log, stores.version, stores.indexer.lag_text, show)
+    stores.watch(metrics)
+    gate.watch(metrics)
+    app = build_app(endpoints, offered, gate)
+    runner = Runner(app, gate.refuse, shutdown_timeout=STOP_SECONDS)
+    flushing = asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush))
     try:
+        await stores.open()
+        await runner.setup()
         await web.SockSite(runner, sock, backlog=_BACKLOG).start()
-        yield runner.app
+        yield
     finally:
         await runner.cleanup()
-        for follower in followers:
-            follower.cancel()
-        await asyncio.gather(*followers, return_exceptions=True)
-        catalog.close()
+        await stores.close()
+        flushing.cancel()
+        access_log.flush()
 
 
-def _watch(metrics: Metrics, index: Index, catalog: Catalog, gate: Gate) -> None:
-    metrics.watch(
-        "fmsvc_index_generation", "Version of the search index being read.", lambda: index.generation
-    )
-    metrics.watch("fmsvc_index_documents", "Documents in the search index.", lambda: index.documents)
-    metrics.watch("fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: catalog.age_seconds() or 0.0)
-    metrics.watch("fmsvc_cache_hits", "Answers found ready.", lambda: gate.cache.hits)
-    metrics.watch("fmsvc_cache_misses", "Answers that had to be made.", lambda: gate.cache.misses)
-    metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: gate.cache.bytes)
-    metrics.watch("fmsvc_rate_limited", "Requests refused by the rate limit.", lambda: gate.limiter.refused)
-
-
-async def _repeat(name: str, seconds: float, step: Callable[[], Awaitable[object] | None]) -> None:
-    """Do a step again and again, whatever becomes of the last one."""
-    while True:
-        try:
-            waiting = step()
-            if waiting is not None:
-                await waiting
-        except Exception:
-            log.exception("refresh failed", of=name)
-        await asyncio.sleep(seconds)
+def services(
+    settings: Settings, stores: Stores, metrics: Metrics, renderer: Renderer, endpoints: Iterable[Endpoint]
+) -> dict[type, Any]:
+    """Everything that handlers may ask for, by its type."""
+    return {
+        Index: stores.index,
+        Catalog: stores.catalog,
+        IndexerStatus: stores.indexer,
+        Metrics: metrics,
+        Settings: settings,
+        Addresses: renderer.addresses,
+        Assets: renderer.assets,
+        Renderer: renderer,
+        Description: describe(endpoints, settings.base_url),
+    }

@@ -1,7 +1,11 @@
 """Tags and how much they are used."""
 
+import orjson
+
 from readapi.catalog import Snapshot
-from schemas.api.tags import Tag
+from readapi.errors import NotFound
+from readapi.search import Index
+from schemas.api.tags import Tag, TagHead
 from schemas.ids import normalise_tag
 
 MOST = 100
@@ -22,3 +26,12 @@ async def counted(snapshot: Snapshot, prefix: str) -> list[Tag]:
     """The most used tags that begin so, at most MOST."""
     rows = await snapshot.rows(COUNTED, prefix=normalise_tag(prefix), most=MOST)
     return [Tag(name=name, track_count=count, total_plays=plays) for name, count, plays in rows]
+
+
+def find(index: Index, name: str) -> TagHead:
+    """The tag, however it is spelt. Raises NotFound when no public track carries it."""
+    card = index.tag(name)
+    if card is None:
+        raise NotFound("No public track carries this tag.")
+    known = orjson.loads(card.card)
+    return TagHead(name=known["name"], track_count=known["track_count"])

@@ -4,11 +4,15 @@ import orjson
 import pytest
 
 from readapi import present
+from readapi.cards import Card
 from schemas.access import Access, Viewer
 from schemas.ids import Did
 
 ARTIST = Did("did:plc:artist")
-CARD = b'{"id":1'
+
+
+def card(access: Access) -> Card:
+    return Card("track:7", 7, access.artist, b'{"id":1', b"", access, None, ())
 
 
 @pytest.mark.parametrize(
@@ -25,7 +29,7 @@ def test_a_track_says_what_this_viewer_may_do(access, viewer, expected):
     """`is_liked`, `gated` and `downloadable` complete the card."""
     is_liked, gated, downloadable = expected
 
-    assert orjson.loads(present.track(CARD, access, viewer)) == {
+    assert orjson.loads(present.track(card(access), viewer)) == {
         "id": 1,
         "is_liked": is_liked,
         "gated": gated,
@@ -37,3 +41,5 @@ def test_a_list_is_its_items_joined():
     """Nothing is parsed."""
     assert present.array([]) == b"[]"
     assert present.array([b"1", b'"a"']) == b'[1,"a"]'
+    assert present.record(a=b"1", b=b"[]") == b'{"a":1,"b":[]}'
+    assert present.extended(b'{"a":1}', b=b"2") == b'{"a":1,"b":2}'

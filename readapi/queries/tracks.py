@@ -1,0 +1,41 @@
+"""Tracks: one, or lists of those that a viewer may meet."""
+
+from collections.abc import Iterable, Sequence
+
+from readapi.cards import Card
+from readapi.errors import NotFound
+from readapi.paging import Page, Position
+from readapi.queries import names
+from readapi.search import Index, Sort
+from schemas.access import Place, Viewer, may_see
+
+
+def find(index: Index, name: str, viewer: Viewer | None) -> Card:
+    """The track with an id or at-uri. Raises NotFound, also for one that the viewer may not know of."""
+    number = names.track_id(name)
+    if number is not None:
+        card = index.track(number)
+    else:
+        card = index.track_at(names.with_did(index, name)) if name.startswith("at://") else None
+    if card is None or not may_see(card.access, viewer, "direct"):
+        raise NotFound("There is no such track.")
+    return card
+
+
+def page(
+    index: Index,
+    sort: Sort,
+    after: Position | None,
+    limit: int,
+    artist_did: str | None,
+    tags: Sequence[str],
+    viewer: Viewer | None,
+) -> Page[Card]:
+    """Tracks of everybody, or of one artist: there the unlisted ones are shown too."""
+    place: Place = "discovery" if artist_did is None else "profile"
+    return index.track_page(place, sort, after, limit, artist_did=artist_did, tags=tags, viewer=viewer)
+
+
+def seen(cards: Iterable[Card], viewer: Viewer | None, place: Place) -> list[Card]:
+    """Those that this viewer may meet in this place, in order."""
+    return [card for card in cards if may_see(card.access, viewer, place)]

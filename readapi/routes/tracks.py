@@ -1,0 +1,121 @@
+"""Tracks, and what people made of them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from readapi import cursors, present, times
+from readapi.answers import Answer, render
+from readapi.catalog import Catalog
+from readapi.cursors import Cursor, Limit
+from readapi.endpoint import Routes
+from readapi.queries import social, tracks
+from readapi.queries import tags as tag_queries
+from readapi.queries import top as top_queries
+from readapi.queries.names import AtUriName, DidName, TrackName
+from readapi.queries.top import Period
+from readapi.search import Index, Sort
+from schemas.access import Viewer
+from schemas.api.comments import CommentPage
+from schemas.api.tags import Tag, TaggedTrackPage
+from schemas.api.tracks import LikerPage, Track, TrackPage
+
+routes = Routes("tracks")
+
+TopLimit = Annotated[int, Field(ge=1, le=top_queries.MOST)]
+TagNames = Annotated[tuple[str, ...], Field(max_length=20, description="Tracks with any of these tags.")]
+
+
+@routes.get("/tracks/")
+async def list_tracks(
+    index: Index,
+    viewer: Viewer | None,
+    artist_did: DidName | None = None,
+    tags: TagNames = (),
+    sort: Sort = "recent",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Answer[TrackPage]:
+    """List public tracks; of one artist, the unlisted ones too."""
+    order = f"tracks.{sort}"
+    page = tracks.page(index, sort, cursors.read(cursor, order), limit, artist_did, tags, viewer)
+    following = present.rest(cursors.write(page.after, order))
+    return Answer(present.record(tracks=present.tracks(page.items, viewer), **following))
+
+
+@routes.get("/tracks/top")
+async def top_tracks(
+    index: Index,
+    catalog: Catalog,
+    viewer: Viewer | None,
+    period: Period = "all_time",
+    limit: TopLimit = 10,
+) -> Answer[list[Track]]:
+    """List the tracks that most people liked within a period.
+
+    A like counts from when it was made or first seen, whichever is earlier. `X-As-Of` tells the instant
+    that the period ends at.
+    """
+    snapshot = catalog.current
+    found = index.tracks_by_id(await top_queries.tracks(snapshot, period))
+    cards = tracks.seen(found, viewer, "discovery")[:limit]
+    return Answer(present.tracks(cards, viewer), headers={"X-As-Of": times.render(snapshot.as_of)})
+
+
+@routes.get("/tracks/tags")
+async def list_tags(
+    catalog: Catalog,
+    q: Annotated[str, Field(max_length=100, description="How the tag begins.")] = "",
+    limit: Limit = 20,
+) -> Answer[list[Tag]]:
+    """List the tags that most public tracks carry. `X-As-Of` tells when they were counted."""
+    snapshot = catalog.current
+    counted = await tag_queries.counted(snapshot, q)
+    return Answer(render(counted[:limit]), headers={"X-As-Of": times.render(snapshot.as_of)})
+
+
+@routes.get("/tracks/tags/{name:.+}")
+async def tracks_by_tag(
+    name: str, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
+) -> Answer[TaggedTrackPage]:
+    """List the public tracks that carry a tag, newest first."""
+    head = tag_queries.find(index, name)
+    page = tracks.page(index, "recent", cursors.read(cursor, "tag"), limit, None, [name], viewer)
+    following = present.rest(cursors.write(page.after, "tag"))
+    return Answer(present.record(tag=render(head), tracks=present.tracks(page.items, viewer), **following))
+
+
+@routes.get("/tracks/by-uri")
+async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[Track]:
+    """Return the track that a record is."""
+    return Answer(present.track(tracks.find(index, uri, viewer), viewer))
+
+
+@routes.get("/tracks/{track_id}")
+async def get_track(track_id: TrackName, index: Index, viewer: Viewer | None) -> Answer[Track]:
+    """Return one track, with what this viewer may do with it."""
+    return Answer(present.track(tracks.find(index, track_id, viewer), viewer))
+
+
+@routes.get("/tracks/{track_id}/likes")
+async def track_likes(
+    track_id: TrackName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
+) -> Answer[LikerPage]:
+    """List who likes a track, newest like first."""
+    track = tracks.find(index, track_id, viewer)
+    page = social.likers(index, track.key, cursors.read(cursor, "likers"), limit)
+    count = b"%d" % index.like_count(track.key)
+    following = present.rest(cursors.write(page.after, "likers"))
+    return Answer(present.record(users=present.array(page.items), count=count, **following))
+
+
+@routes.get("/tracks/{track_id}/comments")
+async def track_comments(
+    track_id: TrackName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
+) -> Answer[CommentPage]:
+    """List what was said of a track, by the moment of the track that it stands at."""
+    track = tracks.find(index, track_id, viewer)
+    page = social.comments(index, track.key, cursors.read(cursor, "comments"), limit)
+    count = b"%d" % index.comment_count(track.key)
+    following = present.rest(cursors.write(page.after, "comments"))
+    return Answer(present.record(comments=present.array(page.items), count=count, **following))

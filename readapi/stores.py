@@ -1,0 +1,79 @@
+"""The stores that a worker reads, and how it follows them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from readapi.catalog import Catalog
+from readapi.indexer_status import IndexerStatus
+from readapi.metrics import Metrics
+from readapi.search import Index
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+Step = Callable[[], Awaitable[object] | None]
+
+INDEX_SECONDS = 0.075
+SNAPSHOT_SECONDS = 0.25
+STATUS_SECONDS = 1.0
+
+
+class Stores:
+    """Search index, snapshots, and what the indexer says of itself. None of them needs to exist yet."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.index = Index(settings.data_dir)
+        self.catalog = Catalog(settings.data_dir)
+        self.indexer = IndexerStatus(settings.data_dir)
+        self._followers: list[asyncio.Task[None]] = []
+
+    def version(self) -> object:
+        """Changes whenever answers may."""
+        return self.index.generation, self.catalog.version
+
+    async def open(self) -> None:
+        """Look once, then again and again until `close`."""
+        steps: tuple[tuple[float, Step], ...] = (
+            (INDEX_SECONDS, self.index.refresh),
+            (SNAPSHOT_SECONDS, self.catalog.refresh),
+            (STATUS_SECONDS, self.indexer.refresh),
+        )
+        for seconds, step in steps:
+            await _once(step)
+            self._followers.append(asyncio.create_task(repeat(seconds, step)))
+
+    async def close(self) -> None:
+        """Stop following and let go."""
+        for follower in self._followers:
+            follower.cancel()
+        await asyncio.gather(*self._followers, return_exceptions=True)
+        self.catalog.close()
+
+    def watch(self, metrics: Metrics) -> None:
+        """Let the stores be seen from outside."""
+        metrics.watch("fmsvc_index_generation", "Version of the index read.", lambda: self.index.generation)
+        metrics.watch("fmsvc_index_documents", "Documents in the index.", lambda: self.index.documents)
+        metrics.watch(
+            "fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: self.catalog.age_seconds() or 0.0
+        )
+        metrics.watch(
+            "fmsvc_index_lag_seconds", "How far answers are behind.", lambda: self.indexer.lag_seconds or 0.0
+        )
+
+
+async def repeat(seconds: float, step: Step) -> None:
+    """Do a step again and again, whatever becomes of the last one."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await _once(step)
+        except Exception:
+            log.exception("step failed", step=step.__qualname__)
+
+
+async def _once(step: Step) -> None:
+    under_way = step()
+    if under_way is not None:
+        await under_way
