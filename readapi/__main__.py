@@ -1,6 +1,7 @@
 """The server's command line: `fmsvc-server serve`, and the parts that `serve` is made of.
 
-The composition root: the only module that knows both the indexer and the API.
+The composition root: the only module that knows both the indexer and the API. Each command imports what it
+runs, so that a worker does not carry the indexer's libraries in memory.
 """
 
 import asyncio
@@ -11,12 +12,8 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import cyclopts
-import uvloop
 
-from indexer import service
-from indexer.catalogue import StoreError
-from readapi import logs, worker
-from readapi.progress import Progress
+from readapi import logs
 from readapi.supervisor import DAMAGED, Program, follow_parent, supervise
 from schemas.settings import Settings, SettingsError
 
@@ -41,6 +38,8 @@ def serve() -> None:
 @app.command
 def index(*, supervised: bool = False) -> None:
     """Follow the network and keep the index; the API runs elsewhere."""
+    from indexer import service
+
     settings = _begin("index", supervised)
     _or_explain(lambda: asyncio.run(service.run(settings)))
 
@@ -48,6 +47,10 @@ def index(*, supervised: bool = False) -> None:
 @app.command
 def api(*, supervised: bool = False) -> None:
     """Serve the API from an index that another process keeps."""
+    import uvloop
+
+    from readapi import worker
+
     settings = _begin("api", supervised)
     uvloop.run(worker.run(settings))
 
@@ -61,6 +64,9 @@ def replay(file: Path) -> None:
     file
         What `fmsvc-server record` wrote.
     """
+    from indexer import service
+    from readapi.progress import Progress
+
     settings = _begin("replay")
     with Progress("replaying", "frames") as progress:
         _or_explain(lambda: asyncio.run(service.replay(settings, file, progress)))
@@ -79,6 +85,9 @@ def record(file: Path, *, seconds: float | None = None, frames: int | None = Non
     frames
         Stop after so many messages.
     """
+    from indexer import service
+    from readapi.progress import Progress
+
     settings = _begin("record")
     with Progress("recording", "frames", total=frames) as progress:
         _or_explain(lambda: asyncio.run(service.record(settings, file, seconds, frames, progress)))
@@ -87,6 +96,9 @@ def record(file: Path, *, seconds: float | None = None, frames: int | None = Non
 @app.command
 def rebuild() -> None:
     """Drop the search index and make it again from the catalogue. The indexer must not be running."""
+    from indexer import service
+    from readapi.progress import Progress
+
     settings = _begin("rebuild")
     with Progress("rebuilding", "documents") as progress:
         _or_explain(lambda: service.rebuild(settings, progress))
@@ -111,6 +123,8 @@ def _begin(program: str, supervised: bool = False) -> Settings:
 
 def _or_explain(work: Callable[[], Answer]) -> Answer:
     """Do the work; damage to our own store ends the program with its sentence."""
+    from indexer.catalogue import StoreError
+
     try:
         return work()
     except StoreError as error:
