@@ -7,7 +7,11 @@ from readapi.pages.assets import Assets
 
 routes = Routes("pages")
 
-_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+# Other origins may load them: a sandboxed frame is one.
+_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
 _TYPES = ("text/css", "text/javascript", "image/svg+xml")
 
 
@@ -17,4 +21,4 @@ async def static_file(name: str, assets: Assets) -> Answer[str]:
     asset = assets.find(name)
     if asset is None:
         raise NotFound
-    return Answer(asset.body, asset.content_type, headers=_FOR_EVER)
+    return Answer(asset.body, asset.content_type, headers=_HEADERS)

@@ -59,7 +59,7 @@ class Published:
 async def published(folder: Path) -> AsyncIterator[Published]:
     """Write the records, index them, and serve them for as long as the block runs."""
     sock = socket.create_server(("127.0.0.1", 0))
-    address = "http://127.0.0.1:{}".format(sock.getsockname()[1])
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}"
     settings = Settings(data_dir=folder, public_url=address, rate_limit="100000/minute", log_level="error")
     async with _blobs() as servers, aiohttp.ClientSession() as client:
         with _stores(settings) as writer:
