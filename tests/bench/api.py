@@ -1,0 +1,142 @@
+"""The API under load: one worker beside the reference, in turns, on the same core."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from tests.bench import machine
+from tests.bench.load import LEVELS, Load, Loader
+from tests.bench.machine import Memory
+from tests.bench.questions import Questions
+from tests.bench.rows import Row, rounded
+from tests.bench.stores import BASE_URL, NOBODY_IS_REFUSED
+from tests.network.server import free_port
+
+CONNECTIONS: Final = 16  # where the ratios are taken
+ROUNDS: Final = 3
+REFERENCE: Final = "aiohttp answering a fixed JSON body"
+BY_CPU: Final = "the same by the servers' CPU time"
+UNCACHED: Final = "no response cache"
+
+Curves = dict[str, list[Load]]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A process that answers."""
+
+    url: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run: what came back, and how much of it for each second of the server's CPU time."""
+
+    load: Load
+    per_cpu_second: float
+
+
+class ApiBench:
+    """A worker, a worker without response cache, and the reference, all started."""
+
+    def __init__(self, loader: Loader, worker: Server, uncached: Server, reference: Server) -> None:
+        self.worker = worker
+        self._loader = loader
+        self._uncached = uncached
+        self._reference = reference
+        self._fixed = loader.paths(["/"])
+
+    def rows(self, questions: Questions, rounds: int = ROUNDS) -> Iterator[Row]:
+        """Throughput and p99 of every kind of question, beside the reference's."""
+        for name, paths in questions.kinds().items():
+            file = self._loader.paths(paths)
+            yield from self._compared(name, self.worker, file, rounds)
+            yield from self._compared(f"{name}, {UNCACHED}", self._uncached, file, rounds)
+        for name, paths in questions.searches().items():
+            file = self._loader.paths(paths)
+            yield from self._compared(f"GET /search/ {name}, {UNCACHED}", self._uncached, file, rounds)
+
+    def measure_curves(self, questions: Questions) -> Curves:
+        """Latency against load, for the routes as they are served."""
+        curves = {REFERENCE: self._curve(self._reference, self._fixed)}
+        for name, paths in questions.kinds().items():
+            curves[name] = self._curve(self.worker, self._loader.paths(paths))
+        return curves
+
+    def _compared(self, name: str, server: Server, paths: Path, rounds: int) -> Iterator[Row]:
+        self._turn(server, paths)  # the first is for warming up
+        turns = [(self._turn(self._reference, self._fixed), self._turn(server, paths)) for _ in range(rounds)]
+        fixed, ours = zip(*turns, strict=True)
+        ratios = {
+            REFERENCE: rounded(median(o.load.per_second / f.load.per_second for f, o in turns)),
+            BY_CPU: rounded(median(o.per_cpu_second / f.per_cpu_second for f, o in turns)),
+        }
+        yield Row(name, rounded(median(turn.load.per_second for turn in ours)), "requests/s", ratios)
+        p99, fixed_p99 = (median(turn.load.p99 for turn in column) for column in (ours, fixed))
+        slower = {REFERENCE: rounded(p99 / fixed_p99)}
+        yield Row(f"{name}, p99 at {CONNECTIONS} connections", rounded(p99), "ms", slower)
+
+    def _turn(self, server: Server, paths: Path) -> Turn:
+        before = machine.cpu_seconds(server.pid)
+        load = self._loader.run(server.url, paths, CONNECTIONS)
+        spent = max(machine.cpu_seconds(server.pid) - before, 0.01)
+        return Turn(load, load.requests / spent)
+
+    def _curve(self, server: Server, paths: Path) -> list[Load]:
+        return [self._loader.run(server.url, paths, connections) for connections in LEVELS]
+
+
+@contextmanager
+def started(data_dir: Path, loader: Loader, scratch: Path) -> Iterator[ApiBench]:
+    """Start the three servers on one core; only the one that is asked has anything to do."""
+    with ExitStack() as stack:
+        worker = stack.enter_context(worker_of(data_dir, scratch))
+        uncached = stack.enter_context(worker_of(data_dir, scratch, FMSVC_RESPONSE_CACHE_BYTES="0"))
+        reference = stack.enter_context(_reference(scratch))
+        yield ApiBench(loader, worker, uncached, reference)
+
+
+@contextmanager
+def worker_of(data_dir: Path, scratch: Path, **more: str) -> Iterator[Server]:
+    """One API worker, with the defaults of a service, that refuses nobody for asking often."""
+    port = free_port()
+    variables = {
+        "FMSVC_DATA_DIR": str(data_dir),
+        "FMSVC_PORT": str(port),
+        "FMSVC_PUBLIC_URL": BASE_URL,
+        "FMSVC_RATE_LIMIT": NOBODY_IS_REFUSED,
+    }
+    with _server(["-m", "readapi", "api"], variables | more, port, "/stats", scratch / "api.log") as server:
+        yield server
+
+
+@contextmanager
+def _reference(scratch: Path) -> Iterator[Server]:
+    """It answers as many bytes as a track has."""
+    body, port = scratch / "body.json", free_port()
+    body.write_text('{"text": "' + "x" * 1900 + '"}')
+    command = ["-m", "tests.bench.reference", str(port), str(body)]
+    with _server(command, {}, port, "/", scratch / "reference.log") as server:
+        yield server
+
+
+@contextmanager
+def _server(
+    command: list[str], variables: Mapping[str, str], port: int, path: str, log: Path
+) -> Iterator[Server]:
+    url = f"http://127.0.0.1:{port}"
+    core, _ = machine.cores()
+    with machine.program(command, variables, core, log) as process:
+        machine.until_answers(f"{url}{path}", process, log)
+        yield Server(url, process.pid)
+
+
+def memory_row(name: str, memory: Memory) -> Row:
+    """Resident memory, and how much of it is not mapped files."""
+    return Row(
+        name, memory.resident, "MB", {"without mapped files": rounded(memory.private / memory.resident)}
+    )

@@ -1,0 +1,129 @@
+"""Processes under measurement: each on a core of its own, with what Linux tells of their time and memory."""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 20.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+_LIBRARIES: Final = ("aiohttp", "uvloop", "duckdb", "tantivy", "atproto")
+
+
+class ProgramFailed(Exception):
+    """A process under measurement ended or never answered; the message says which."""
+
+
+def cores() -> tuple[int, int]:
+    """The core for what is measured, and one for what puts it to work; the same when there is only one."""
+    available = sorted(os.sched_getaffinity(0))
+    return available[0], available[-1]
+
+
+@contextmanager
+def program(
+    arguments: Sequence[str], variables: Mapping[str, str], core: int | None, log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `python …` with these FMSVC_* variables and no others, on one core; it ends with the block."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
+    pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [*pinned, sys.executable, *arguments],
+            env={**inherited, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def until_answers(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a GET is answered with 200."""
+    wait_for(lambda: _answers(url), process, f"{url} (see {log})")
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], what: str) -> None:
+    """Wait until something is so, unless the process ends or START_SECONDS pass."""
+    deadline = time.monotonic() + START_SECONDS
+    while not condition():
+        if process.poll() is not None:
+            raise ProgramFailed(f"The process ended with code {process.returncode} before {what} answered.")
+        if time.monotonic() > deadline:
+            raise ProgramFailed(f"{what} did not answer within {START_SECONDS:.0f} s.")
+        time.sleep(0.05)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process has had, all threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Resident megabytes of a process: its own, those with mapped files, and the most it ever had."""
+
+    private: float
+    resident: float
+    peak: float
+
+    @classmethod
+    def of(cls, pid: int) -> "Memory":
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.endswith(" kB")}
+        return cls(*(round(sizes[name] / 1024, 1) for name in ("RssAnon", "VmRSS", "VmHWM")))
+
+
+def children(pid: int) -> dict[str, int]:
+    """The processes that `fmsvc-server serve` has started: their subcommand and number."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
+            found[next((word for word in ("index", "api") if word in words), child)] = int(child)
+    return found
+
+
+def described() -> dict[str, str]:
+    """What the figures were measured on."""
+    info = Path("/proc/cpuinfo").read_text()
+    model = next(
+        (line.split(":")[1].strip() for line in info.splitlines() if "model name" in line), "unknown"
+    )
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in _LIBRARIES)
+    return {
+        "processor": f"{model}, {len(os.sched_getaffinity(0))} cores usable",
+        "memory": f"{gigabytes:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "libraries": versions,
+        "load": f"{os.getloadavg()[0]:.1f} on average in the minute before the end",
+    }
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False

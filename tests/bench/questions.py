@@ -1,0 +1,140 @@
+"""What the API is asked: addresses drawn from the catalogue itself, many of each kind."""
+
+import random
+from collections.abc import Callable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+import duckdb
+
+from schemas.ids import list_id
+
+DRAWN: Final = 20_000  # different addresses of a kind, where the catalogue has so many
+PERIODS: Final = ("all_time", "month", "week", "day")
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Questions:
+    """Paths by kind of question; the same catalogue gives the same ones."""
+
+    def __init__(self, data_dir: Path, base_url: str) -> None:
+        self._rng = random.Random(2)
+        self._base_url = base_url
+        snapshot = (data_dir / "snapshots" / "current").resolve()
+        with duckdb.connect(snapshot, read_only=True) as con:
+            tracks = con.execute(
+                "select id, title, did from visible_tracks where visibility = 'public' order by id"
+            ).fetchall()
+            self._tags = [
+                tag for (tag,) in con.execute("select distinct tag from track_tags order by tag").fetchall()
+            ]
+            self._playlists = [
+                uri
+                for (uri,) in con.execute(
+                    "select uri from visible_lists where list_type = 'playlist' order by uri"
+                ).fetchall()
+            ]
+        self._ids = [track_id for track_id, _, _ in tracks]
+        self._titles = [title for _, title, _ in tracks]
+        self._artists = sorted({did for _, _, did in tracks})
+
+    def kinds(self) -> dict[str, list[str]]:
+        """The rows of the benchmark."""
+        return {
+            "GET /tracks/{id}": self._tracks(),
+            "GET /tracks/ by tag and by artist, limit 50": self._lists(),
+            "GET /tracks/ newest 50": ["/tracks/?limit=50"],
+            "GET /tracks/tags/{name}, limit 50": self._by_tag(),
+            "GET /lists/playlists/{id}": self._whole_playlists(),
+            "GET /tracks/top": self._top(),
+            "GET /tracks/tags": self._tag_counts(),
+            "GET /stats": ["/stats"],
+            "GET /oembed": self._oembed(),
+            "GET /search/": mixed(self.searches()),
+        }
+
+    def _tracks(self) -> list[str]:
+        """Every public track, in no order."""
+        return self._shuffled([f"/tracks/{track_id}" for track_id in self._ids])
+
+    def _lists(self) -> list[str]:
+        """Pages of up to fifty tracks: by artist, by tag, both ways of sorting."""
+        by_tag = [
+            _path("/tracks/", tags=tag, sort=sort, limit=50)
+            for tag in self._tags
+            for sort in ("recent", "popular")
+        ]
+        some = self._some(self._artists, len(by_tag))
+        by_artist = [_path("/tracks/", artist_did=did, limit=50) for did in some]
+        return self._shuffled([*by_tag, *by_artist])
+
+    def _by_tag(self) -> list[str]:
+        """The newest of every tag."""
+        return self._shuffled([f"/tracks/tags/{quote(tag)}?limit=50" for tag in self._tags])
+
+    def _whole_playlists(self) -> list[str]:
+        """All playlists, whole."""
+        return self._shuffled([f"/lists/playlists/{list_id(uri)}" for uri in self._playlists])
+
+    def _top(self) -> list[str]:
+        """All periods, all lengths."""
+        asked = [
+            _path("/tracks/top", period=period, limit=limit) for period in PERIODS for limit in range(1, 51)
+        ]
+        return self._shuffled(asked)
+
+    def _tag_counts(self) -> list[str]:
+        """Beginnings of tags, and the most used."""
+        begins = sorted({tag[:length] for tag in self._tags for length in (1, 2, 3)})
+        return ["/tracks/tags", *(_path("/tracks/tags", q=begin) for begin in self._shuffled(begins))]
+
+    def _oembed(self) -> list[str]:
+        """Every public track's player."""
+        pages = [f"{self._base_url}/track/{track_id}" for track_id in self._ids]
+        return self._shuffled([_path("/oembed", url=page) for page in pages])
+
+    def searches(self) -> Mapping[str, list[str]]:
+        """Queries by class, as many different ones of each as titles give."""
+        titles = [title for title in self._titles if title.isascii() or " " in title]
+        words = sorted({word.lower() for title in titles for word in title.split() if len(word) > 3})
+        pairs = [" ".join(title.lower().split()[:2]) for title in titles if title.count(" ") > 0]
+        unspaced = sorted(
+            {
+                title[at : at + 2]
+                for title in self._titles
+                if " " not in title and not title.isascii()
+                for at in range(max(len(title) - 1, 1))
+            }
+        )
+        classes: Mapping[str, tuple[list[str], Callable[[str], str]]] = {
+            "one word": (words, str),
+            "two words": (sorted(set(pairs)), str),
+            "prefix": (words, lambda word: word[: self._rng.randint(2, len(word) - 1)]),
+            "typo": ([word for word in words if len(word) > 4], self._mistyped),
+            "CJK": ([text for text in unspaced if len(text) > 1], str),
+        }
+        return {
+            name: [_path("/search/", q=change(text)) for text in self._some(texts)]
+            for name, (texts, change) in classes.items()
+        }
+
+    def _mistyped(self, word: str) -> str:
+        at = self._rng.randrange(1, len(word))
+        return word[:at] + self._rng.choice(_LETTERS) + word[at + 1 :]
+
+    def _some(self, items: list[str], count: int = DRAWN) -> list[str]:
+        return self._rng.sample(items, min(count, len(items)))
+
+    def _shuffled(self, items: list[str]) -> list[str]:
+        return self._some(items, len(items))
+
+
+def _path(path: str, **asked: str | int) -> str:
+    return f"{path}?{urlencode(asked, quote_via=quote)}"
+
+
+def mixed(classes: Mapping[str, list[str]]) -> list[str]:
+    """One of each class in turn, for as long as all have any."""
+    return list(chain.from_iterable(zip(*classes.values(), strict=False)))

@@ -1,0 +1,100 @@
+"""Catalogue, search index and snapshot of a size: built once through the real writer, then kept."""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from indexer import search
+from indexer.batch import Batch
+from indexer.snapshots import Snapshots
+from indexer.writer import Writer
+from schemas.settings import Settings
+from tests.bench.corpus import Corpus, Size
+
+BUILD: Final = Path(__file__).parents[2] / "build"
+# Top tracks of the last day are empty in a catalogue that has stood too long.
+FRESH: Final = timedelta(hours=12)
+ROWS: Final = 20_000  # in a transaction, when all that counts is to be done soon
+BASE_URL: Final = "http://127.0.0.1:8000"
+NOBODY_IS_REFUSED: Final = "1000000000/second"
+_MADE: Final = "made.json"
+
+Item = TypeVar("Item")
+
+
+def settings_of(folder: Path, **fields: Any) -> Settings:
+    """The defaults, but for where the data is and that nobody is refused for asking often."""
+    return Settings(data_dir=folder, rate_limit=NOBODY_IS_REFUSED, **fields)
+
+
+def prepared(size: Size, build: Path = BUILD) -> Path:
+    """The folder of this size's stores. Builds them when they are missing, old or of another schema."""
+    folder = build / f"bench-{size}"
+    if _is_usable(folder):
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    started = time.monotonic()
+    now = datetime.now(UTC)
+    _fill(settings_of(folder), Corpus(size, now))
+    made = {"at": now.isoformat(), "seconds": round(time.monotonic() - started, 1)}
+    (folder / _MADE).write_text(json.dumps(made))
+    return folder
+
+
+def copied(folder: Path, target: Path) -> Path:
+    """A copy to write in: the catalogue and the search index, without snapshots."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("snapshots", "*.lock"))
+    return target
+
+
+def _is_usable(folder: Path) -> bool:
+    made = folder / _MADE
+    if not made.exists():
+        return False
+    built_at = datetime.fromisoformat(json.loads(made.read_text())["at"])
+    sources = [Path(search.__file__).parents[1] / name for name in ("indexer", "schemas", "tests/bench")]
+    newest = max(path.stat().st_mtime for source in sources for path in source.rglob("*.*"))
+    return datetime.now(UTC) - built_at < FRESH and made.stat().st_mtime > newest
+
+
+def _fill(settings: Settings, corpus: Corpus) -> None:
+    writer = Writer.open(settings)
+    try:
+        for batch in _batches(corpus):
+            writer.prune(writer.write(batch).op)
+            _say(f"{len(batch)} written")
+        search.rebuild(writer.reader(), settings.data_dir / search.FOLDER, settings.base_url, _progress)
+        Snapshots(settings, writer).publish()
+    finally:
+        writer.close()
+
+
+def _batches(corpus: Corpus) -> Iterator[Batch]:
+    for identities in _chunks(corpus.identities()):
+        yield Batch(identities=identities)
+    for images in _chunks(corpus.images()):
+        yield Batch(images=images)
+    for records in (corpus.profiles(), corpus.tracks(), corpus.lists(), corpus.comments(), corpus.likes()):
+        for changes in _chunks(records):
+            yield Batch(changes=changes)
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, ROWS)):
+        yield chunk
+
+
+def _progress(done: int, total: int) -> None:
+    _say(f"{done} of {total} in the search index")
+
+
+def _say(what: str) -> None:
+    print(f"building: {what}", file=sys.stderr)
