@@ -1,5 +1,6 @@
 """A PDS on loopback and the accounts on it, as their owners and its operator use them."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -50,13 +51,14 @@ class Write:
         return operation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pds:
     """One server, spoken to over XRPC."""
 
     url: str
     admin_password: str
     session: aiohttp.ClientSession = field(repr=False)
+    answered: float = 0.0  # when it last accepted a write, by time.perf_counter
 
     @property
     def relay_url(self) -> str:
@@ -90,7 +92,9 @@ class Pds:
         """Call a procedure with JSON, with nothing, or with bytes whose Content-Type is in the headers."""
         sent: Any = {"data": body} if isinstance(body, bytes) else {"json": body} if body is not None else {}
         async with self.session.post(f"{self.url}/xrpc/{method}", headers=headers, **sent) as response:
-            return await _answer(method, response)
+            answer = await _answer(method, response)
+        self.answered = time.perf_counter()
+        return answer
 
 
 @dataclass(slots=True)
