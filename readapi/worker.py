@@ -64,7 +64,7 @@ def listen(settings: Settings) -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[None]:
+async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stores]:
     """Everything a worker is made of, alive for as long as the block runs."""
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
@@ -81,7 +81,7 @@ async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[None
         await stores.open()
         await runner.setup()
         await web.SockSite(runner, sock, backlog=_BACKLOG).start()
-        yield
+        yield stores
     finally:
         await runner.cleanup()
         await stores.close()

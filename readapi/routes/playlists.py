@@ -4,6 +4,7 @@ from readapi import present
 from readapi.answers import Answer
 from readapi.cards import Card
 from readapi.endpoint import Routes
+from readapi.errors import NotFound
 from readapi.queries import lists
 from readapi.queries.names import AtUriName, DidName, ListName
 from readapi.search import Index
@@ -19,7 +20,7 @@ async def playlists_of(did: DidName, index: Index) -> Answer[list[Playlist]]:
     return Answer(present.array(lists.playlists_of(index, did)))
 
 
-@routes.get("/lists/playlists/by-uri")
+@routes.get("/lists/playlists/by-uri", raises=(NotFound,))
 async def playlist_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[PlaylistWithTracks]:
     """Return the playlist that a record is, and its tracks."""
     return _whole(index, lists.find(index, "playlist", uri), viewer)

@@ -9,6 +9,7 @@ from readapi.answers import Answer, render
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
+from readapi.errors import NotFound
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
 from readapi.queries import top as top_queries
@@ -85,7 +86,7 @@ async def tracks_by_tag(
     return Answer(present.record(tag=render(head), tracks=present.tracks(page.items, viewer), **following))
 
 
-@routes.get("/tracks/by-uri")
+@routes.get("/tracks/by-uri", raises=(NotFound,))
 async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return the track that a record is."""
     return Answer(present.track(tracks.find(index, uri, viewer), viewer))

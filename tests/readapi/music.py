@@ -1,0 +1,167 @@
+"""A little music in real stores, and a real worker that serves it: both can be asked, and added to."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import aiohttp
+
+from indexer.batch import Batch, IdentityFact, RecordChange
+from indexer.search import SearchIndex
+from indexer.snapshots import Snapshots
+from indexer.writer import Writer
+from readapi import worker
+from readapi.stores import Stores
+from schemas.ids import list_id, record_id
+from schemas.settings import Settings
+from tests import documents
+from tests.indexer.changes import album, comment, did, like, put, uri
+from tests.indexer.running import until
+
+PEOPLE = {"mara": "mara.example", "ben": "ben.example", "ida": "ida.example", "lost": "handle.invalid"}
+PUBLIC_TRACKS = 9  # of mara's; then one each that is unlisted, private, for supporters
+UNLISTED, PRIVATE, SUPPORTERS = 10, 11, 12
+PICTURE = documents.blob("image/png", 900, b"cover")
+
+
+class Reply(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: Any
+    json: Any
+
+
+class Music:
+    """The stores being written, the worker being asked."""
+
+    def __init__(self, settings: Settings, address: str) -> None:
+        self.settings = settings
+        self.address = address
+        self._writer = Writer.open(settings)
+        self._index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
+        self._snapshots = Snapshots(settings, self._writer)
+        self.stores: Stores
+        self.client: aiohttp.ClientSession
+
+    def write(self, *changes: RecordChange, identities: tuple[IdentityFact, ...] = ()) -> None:
+        """Commit, index, publish."""
+        self._writer.write(Batch(changes=list(changes), identities=list(identities)))
+        with self._writer.reader() as con:
+            while self._index.follow(con) < self._writer.op:
+                pass
+        self._snapshots.publish()
+
+    async def add(self, *changes: RecordChange) -> None:
+        """Write, and wait until the worker has seen it."""
+        self.write(*changes)
+        newest = self._snapshots.current.readlink().name
+        await until(lambda: self.stores.index.op >= self._writer.op and self.stores.catalog.version == newest)
+
+    async def get(self, path: str, **headers: str) -> Reply:
+        """Ask the worker."""
+        return await self.send("GET", path, **headers)
+
+    async def send(self, method: str, path: str, **headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        async with self.client.request(method, self.address + path, headers=named) as answer:
+            is_json = answer.content_type == "application/json" and method != "HEAD" and answer.status != 304
+            return Reply(
+                answer.status, answer.headers, await answer.json() if is_json else await answer.text()
+            )
+
+    async def pages(self, path: str, member: str) -> list[list[Any]]:
+        """Every page of a list, by following its cursors."""
+        found, cursor = [], ""
+        while True:
+            reply = await self.get(path + cursor)
+            assert reply.status == 200, reply.json
+            found.append(reply.json[member])
+            assert reply.json["has_more"] is (reply.json["next_cursor"] is not None)
+            if not reply.json["has_more"]:
+                return found
+            cursor = ("&" if "?" in path else "?") + "cursor=" + reply.json["next_cursor"]
+
+    def close(self) -> None:
+        self._index.close()
+        self._writer.close()
+
+
+@asynccontextmanager
+async def playing(folder: Path, **fields: Any) -> AsyncIterator[Music]:
+    """Fill the stores and serve them for as long as the block runs."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}"
+    defaults = {"rate_limit": "1000000/minute", "log_level": "error", "public_url": address}
+    settings = Settings(data_dir=folder, **{**defaults, **fields})
+    music = Music(settings, address)
+    try:
+        music.write(*songs(), *lists(), *reactions(), identities=_identities())
+        async with worker.serving(settings, sock) as music.stores, aiohttp.ClientSession() as music.client:
+            yield music
+    finally:
+        music.close()
+
+
+def songs() -> list[RecordChange]:
+    """Mara's: public ones, the later the newer; then one of each other kind. Ben's: one."""
+    special = {
+        UNLISTED: {"access": _access(visibility="unlisted")},
+        PRIVATE: {"access": _access(visibility="private", listening="space")},
+        SUPPORTERS: {"access": _access(listening="supporters", downloads="supporters")},
+    }
+    plain = {"image": PICTURE, "tags": ["Ambient", "a/b"], "duration": 60, "audioBlob": documents.blob()}
+    return [
+        put("mara", "track", n, at=n, title=f"Song {n}", **{**plain, **special.get(n, {})})
+        for n in range(1, SUPPORTERS + 1)
+    ] + [
+        put(
+            "ben",
+            "track",
+            1,
+            at=30,
+            document=documents.full("track") | {"access": _access(), "title": "Full"},
+        ),
+        put("mara", "profile", at=31, displayName="Mara", bio="Songs", avatar=PICTURE),
+    ]
+
+
+def lists() -> list[RecordChange]:
+    """An album of Mara's, and a playlist of Ben's that holds what it may not show, too."""
+    held = [uri("mara", "track", n) for n in (3, 1, UNLISTED, PRIVATE)]
+    return [
+        album("mara", held, 1, at=32, name="First Light", description="The first."),
+        album("ben", held, 2, at=33, name="Evening", listType="playlist"),
+    ]
+
+
+def reactions() -> list[RecordChange]:
+    """Song 2 is liked by three, song 3 by one; song 2 is spoken of twice."""
+    two, three = uri("mara", "track", 2), uri("mara", "track", 3)
+    return [
+        like("ben", two, 1, at=40),
+        like("ida", two, 1, at=41),
+        like("lost", two, 1, at=42),
+        like("ida", three, 2, at=43),
+        like("ida", uri("mara", "track", PRIVATE), 3, at=44),
+        comment("ida", two, 4, at=45, timestampMs=9000, text="later"),
+        comment("ben", two, 5, at=46, timestampMs=1000, text="early"),
+    ]
+
+
+def track_id(person: str, number: int) -> int:
+    return record_id(str(uri(person, "track", number)))
+
+
+def public_list_id(person: str, number: int) -> str:
+    return str(list_id(str(uri(person, "list", number))))
+
+
+def _access(**fields: str) -> dict[str, str]:
+    return {"listening": "public", "downloads": "open", "visibility": "public", **fields}
+
+
+def _identities() -> tuple[IdentityFact, ...]:
+    return tuple(IdentityFact(did(name), handle, "https://pds.example") for name, handle in PEOPLE.items())
