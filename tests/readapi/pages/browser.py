@@ -29,7 +29,7 @@ _FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-port=0",
 )
-_PATIENCE_SECONDS = 20.0
+_PATIENCE_SECONDS = 60.0
 
 Message = dict[str, Any]
 
@@ -47,6 +47,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._pages: dict[str, Page] = {}
+        self._targets: list[str] = []
 
     async def listen(self) -> None:
         """Hand every message to whoever waits for it."""
@@ -79,6 +80,7 @@ class Browser:
         """Open an address in a tab of its own and wait until it has loaded."""
         target = await self.call("Target.createTarget", url="about:blank")
         attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        self._targets.append(target["targetId"])
         page = Page(self, attached["sessionId"])
         await self.follow(page, page.session)
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -89,6 +91,12 @@ class Browser:
         await page.call("Page.navigate", url=url)
         await asyncio.wait_for(page.loaded.wait(), _PATIENCE_SECONDS)
         return page
+
+    async def close_pages(self) -> None:
+        """Close every tab that was opened."""
+        self._pages.clear()
+        while self._targets:
+            await self.call("Target.closeTarget", targetId=self._targets.pop())
 
     async def follow(self, page: "Page", session: str) -> None:
         """Hear what a tab, or a frame that runs apart from it, has to say."""

@@ -19,7 +19,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Publis
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")
-async def chromium() -> AsyncIterator[Browser]:
+async def running_chromium() -> AsyncIterator[Browser]:
     """A headless Chromium. CI must have one; elsewhere tests without one are skipped."""
     found = browser.find_chromium()
     if found is None:
@@ -27,3 +27,10 @@ async def chromium() -> AsyncIterator[Browser]:
         tell("no chromium here; on Debian: apt-get install chromium")
     async with browser.launched(found) as running:
         yield running
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def chromium(running_chromium: Browser) -> AsyncIterator[Browser]:
+    """The browser, with no tab left over from the test before."""
+    yield running_chromium
+    await running_chromium.close_pages()

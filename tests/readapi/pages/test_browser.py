@@ -1,0 +1,273 @@
+"""Pages and players in a real browser: they play, can be used without a mouse, and complain of nothing."""
+
+import json
+import os
+from collections.abc import AsyncIterator
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+
+from tests.readapi.pages.browser import Browser, Page
+from tests.readapi.pages.published import BROKEN, HOSTILE, SLOW, SUPPORTERS, Published
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+AXE = Path(__file__).parents[2] / "consumers" / "node_modules" / "axe-core" / "axe.min.js"
+PLAYING = (
+    "document.querySelector('[data-player]').dataset.state === 'playing'"
+    " && document.querySelector('audio').currentTime > 0.1"
+)
+STILL = "document.querySelector('audio').paused"
+POSITION = "document.querySelector('audio').currentTime"
+
+
+def paths(site: Published) -> dict[str, str]:
+    """Every kind of page, by what it is about."""
+    return {
+        "home": "/",
+        "track": f"/track/{site.track(SLOW)}",
+        "silent track": f"/track/{site.track(SUPPORTERS)}",
+        "hostile track": f"/track/{site.track(HOSTILE)}",
+        "artist": "/u/mara.example",
+        "album": "/u/mara.example/album/ninety-nights",
+        "playlist": f"/playlist/{site.list('ben')}",
+        "player of a track": f"/embed/track/{site.track(SLOW)}",
+        "player of a silent track": f"/embed/track/{site.track(SUPPORTERS)}",
+        "player of a hostile track": f"/embed/track/{site.track(HOSTILE)}",
+        "player of an album": "/embed/album/mara.example/ninety-nights",
+        "player of a playlist": f"/embed/playlist/{site.list('ben')}",
+    }
+
+
+KINDS = list(paths(Published("", "", None, None)))  # type: ignore[arg-type]
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def elsewhere() -> AsyncIterator[str]:
+    """Somebody else's site, whose page holds the HTML that its query says."""
+
+    async def page(request: web.Request) -> web.Response:
+        body = f"<!doctype html><title>elsewhere</title><link rel=icon href=data:,>{request.query['html']}"
+        return web.Response(text=body, content_type="text/html")
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield "http://127.0.0.1:{1}/".format(*runner.addresses[0][:2])
+    await runner.cleanup()
+
+
+async def framed(chromium: Browser, elsewhere: str, html: str) -> tuple[Page, str]:
+    """A page of somebody else's with a frame in it, and the frame's session."""
+    page = await chromium.page(f"{elsewhere}?html={quote(html)}", 500, 500)
+    return page, await page.frame()
+
+
+async def test_a_player_plays_in_a_sandboxed_frame_without_an_origin(
+    site: Published, chromium: Browser, elsewhere: str
+):
+    """Scripts are all that it needs: no origin, no cookies, no storage, no other server but the sound's."""
+    address = escape(f"{site.address}/embed/track/{site.track(SLOW)}")
+
+    page, frame = await framed(
+        chromium, elsewhere, f'<iframe sandbox="allow-scripts" src="{address}" width=400 height=165></iframe>'
+    )
+    await page.evaluate("document.querySelector('.toggle').click()", frame)
+    await page.until(PLAYING, frame)
+
+    assert await page.evaluate("self.origin", frame) == "null"
+    assert page.complaints == []
+    fetched = await page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)", frame)
+    assert {name.split("/")[2] for name in fetched} == {
+        site.address.removeprefix("http://"),
+        site.servers.removeprefix("http://"),
+    }
+
+
+async def test_the_frame_that_oembed_hands_out_plays(site: Published, chromium: Browser, elsewhere: str):
+    """Put into a page as it is."""
+    told = json.loads(await site.text(f"/oembed?url={site.address}/u/mara.example/album/ninety-nights"))
+
+    page, frame = await framed(chromium, elsewhere, told["html"])
+    await page.evaluate("document.querySelector('.toggle').click()", frame)
+    await page.until(PLAYING, frame)
+
+    assert page.complaints == []
+
+
+async def test_a_player_works_by_keyboard(site: Published, chromium: Browser):
+    """Tab reaches title, artist, button and slider; space plays and pauses, arrows move by five seconds."""
+    page = await chromium.page(f"{site.address}/embed/track/{site.track(SLOW)}", 400, 165)
+    reached = []
+    for _ in range(3):
+        await page.press("Tab")
+        reached.append(await page.evaluate("document.activeElement.textContent.trim()"))
+
+    await page.press("Space")
+    await page.until(PLAYING)
+    named = await page.evaluate("document.activeElement.getAttribute('aria-label')")
+    await page.press("Space")
+    await page.until(STILL)
+    await page.press("Tab")
+    before = await page.evaluate(POSITION)
+    await page.press("ArrowRight")
+    await page.until(f"{POSITION} >= {before + 4.9}")
+    said = await page.evaluate("document.activeElement.getAttribute('aria-valuetext')")
+
+    assert reached == ["Slow Water", "Mara Lindqvist", ""]
+    assert named == "Pause"
+    assert said in ("0:05 of 0:30", "0:06 of 0:30")
+    assert page.complaints == []
+
+
+async def test_space_plays_when_a_frame_has_just_been_entered(site: Published, chromium: Browser):
+    """With nothing focused there is only one thing it can mean."""
+    page = await chromium.page(f"{site.address}/embed/track/{site.track(SLOW)}", 400, 165)
+
+    await page.press("Space")
+
+    await page.until(PLAYING)
+
+
+async def test_a_position_can_be_chosen_though_the_server_sends_only_whole_files(
+    site: Published, chromium: Browser
+):
+    """Before playing and while playing, as with a PDS that knows no ranges."""
+    page = await chromium.page(f"{site.address}/embed/track/{site.track(SLOW)}", 400, 165)
+    bar = "document.querySelector('.seek')"
+    choose = f"{bar}.value = %d; {bar}.dispatchEvent(new Event('input'))"
+
+    await page.evaluate(choose % 20)
+    await page.press("Space")
+    await page.until(f"{PLAYING} && {POSITION} > 20")
+    await page.evaluate(choose % 5)
+    await page.until(f"{PLAYING} && {POSITION} > 5 && {POSITION} < 19")
+
+    assert page.complaints == []
+
+
+async def test_a_list_plays_what_is_chosen_and_then_what_follows(site: Published, chromium: Browser):
+    """Rows are buttons, the current one is marked, and silent tracks are passed over."""
+    page = await chromium.page(f"{site.address}/embed/album/mara.example/ninety-nights", 400, 380)
+    current = "document.querySelector('[aria-current] .title').textContent"
+    assert await page.evaluate(current) == "Slow Water"
+    assert await page.evaluate("document.querySelectorAll('button.row').length") == 2
+
+    await page.evaluate("document.querySelector('.toggle').click()")
+    await page.until(PLAYING)
+    await page.evaluate("document.querySelector('[data-step=\"1\"]').click()")
+    await page.until(f"{current} === 'Harbour Lights' && {PLAYING}")
+    await page.evaluate("document.querySelector('[data-step=\"-1\"]').click()")
+    await page.until(f"{current} === 'Slow Water' && {PLAYING}")
+    await page.evaluate("document.querySelector('audio').dispatchEvent(new Event('ended'))")
+    await page.until(f"{current} === 'Harbour Lights' && {PLAYING}")
+
+    assert (
+        await page.evaluate("document.querySelector('[data-step=\"1\"]').getAttribute('aria-disabled')")
+        == "true"
+    )
+    assert page.complaints == []
+
+
+async def test_a_recording_that_is_gone_is_told(site: Published, chromium: Browser):
+    """The sentence is announced, and the button offers to play again."""
+    page = await chromium.page(f"{site.address}/embed/track/{site.track(BROKEN)}", 400, 165)
+
+    await page.press("Space")
+    await page.until("document.querySelector('.trouble').textContent !== ''")
+
+    assert await page.evaluate("document.querySelector('[role=status]').textContent") == (
+        "The recording could not be loaded from the artist’s server."
+    )
+    assert await page.evaluate("document.querySelector('.toggle').getAttribute('aria-label')") == "Play"
+
+
+async def test_a_player_without_scripts_is_the_browsers_own(site: Published, chromium: Browser):
+    """Native controls, in a list one for each track that may be heard."""
+    track = await chromium.page(f"{site.address}/embed/track/{site.track(SLOW)}", 400, 165, scripts=False)
+    album = await chromium.page(
+        f"{site.address}/embed/album/mara.example/ninety-nights", 400, 380, scripts=False
+    )
+    shown = "[...document.querySelectorAll('audio')].filter((one) => one.controls && one.offsetHeight).length"
+
+    assert await track.evaluate(shown) == 1
+    assert await album.evaluate(shown) == 2
+    assert await track.evaluate("document.querySelector('.controls').hidden")
+
+
+@pytest.mark.parametrize("size", [(400, 165), (320, 120), (250, 100), (200, 80)])
+async def test_a_player_fits_its_frame(site: Published, chromium: Browser, size: tuple[int, int]):
+    """Nothing is cut off or has to be scrolled to, whatever the title is."""
+    for number in (SLOW, HOSTILE, SUPPORTERS):
+        page = await chromium.page(f"{site.address}/embed/track/{site.track(number)}", *size)
+        edges = await page.evaluate(
+            "[...document.querySelectorAll('h1, .toggle, p.silence')].filter((one) => one.offsetHeight)"
+            ".map((one) => one.getBoundingClientRect())"
+            ".map((box) => [box.left, box.top, box.right, box.bottom])"
+        )
+        for left, top, right, bottom in edges:
+            assert left >= 0
+            assert top >= 0
+            assert right <= size[0]
+            assert bottom <= size[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_axe_finds_no_barrier_and_the_browser_nothing_to_complain_of(
+    site: Published, chromium: Browser, kind: str
+):
+    """Names, roles, landmarks, and contrast in light and in dark."""
+    if not AXE.exists():
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell("axe-core is not installed: npm --prefix tests/consumers ci --ignore-scripts")
+    page = await chromium.page(site.address + paths(site)[kind])
+    await page.evaluate(AXE.read_text())
+
+    found = await page.evaluate("axe.run().then((result) => result.violations)")
+    await page.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    found += await page.evaluate(
+        "axe.run({ runOnly: ['color-contrast'] }).then((result) => result.violations)"
+    )
+
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+    assert page.complaints == []
+
+
+async def test_nothing_moves_for_those_who_asked_for_stillness(site: Published, chromium: Browser):
+    """The button pulses while it waits, unless motion is to be reduced."""
+    page = await chromium.page(f"{site.address}/embed/track/{site.track(SLOW)}", 400, 165)
+    await page.evaluate("document.querySelector('[data-player]').dataset.state = 'waiting'")
+    motion = "getComputedStyle(document.querySelector('.toggle')).animationName"
+    moving = await page.evaluate(motion)
+
+    reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+    await page.call("Emulation.setEmulatedMedia", features=reduced)
+
+    assert (moving, await page.evaluate(motion)) == ("waiting", "none")
+
+
+async def test_the_description_opens_under_its_own_strict_policy(site: Published, chromium: Browser):
+    """Every route is listed and can be tried, from files of ours alone."""
+    page = await chromium.page(f"{site.address}/docs", 1000, 800)
+    await page.until("document.querySelectorAll('.opblock').length > 10")
+    await page.evaluate("document.querySelector('[id$=get_oembed] button').click()")
+    await page.until("document.querySelector('.execute')")
+
+    fetched = await page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    assert [name for name in fetched if not name.startswith((site.address, "data:"))] == []
+    assert page.complaints == []
+
+
+async def test_the_description_is_a_list_where_scripts_do_not_run(site: Published, chromium: Browser):
+    """Routes with their sentences."""
+    page = await chromium.page(f"{site.address}/docs", 1000, 800, scripts=False)
+
+    assert "GET /oembed" in await page.evaluate("document.body.innerText")
