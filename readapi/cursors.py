@@ -43,6 +43,12 @@ def read(cursor: str | None, order: str) -> Position | None:
     return None if found is None else Position(*found)
 
 
+def text(cursor: str | None, order: str) -> str | None:
+    """The position of a list that words it itself; None for the first page. Raises InvalidCursor."""
+    found = decode(cursor, order, str)
+    return None if found is None else str(found[0])
+
+
 def write(after: Position | None, order: str) -> str | None:
     """The `next_cursor` of a page; None on the last one."""
     return None if after is None else encode(order, *after)

@@ -233,7 +233,7 @@ async def test_pages_hold_everything_once_though_rows_arrive(tmp_path):
         before = set(titles((await music.get("/tracks/?limit=100")).json["tracks"]))
         seen, cursor = [], ""
         for step in itertools.count(50):
-            page = (await music.get(f"/tracks/?limit=2{cursor}")).json
+            page = (await music.get(f"/tracks/?limit=4{cursor}")).json
             seen += titles(page["tracks"])
             if not page["has_more"]:
                 break

@@ -1,0 +1,69 @@
+"""Search over everything."""
+
+from typing import Annotated, Any, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from readapi import cursors, present, searching
+from readapi.answers import Answer
+from readapi.cursors import Cursor
+from readapi.endpoint import Routes
+from readapi.queries.names import DidName
+from readapi.search import Index
+from readapi.searching import Search, Sort
+from schemas.api.search import SearchPage
+from schemas.search_index import Kind
+
+routes = Routes("search")
+
+ORDER = "search"
+_KINDS: dict[str, Kind] = {f"{kind}s": kind for kind in get_args(Kind)}
+
+
+def _split(given: Any) -> Any:
+    """`type=tracks,tags` is what `type=tracks&type=tags` is, too."""
+    return [name.strip() for text in given for name in text.split(",")] if isinstance(given, list) else given
+
+
+def _known(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in _KINDS:
+            raise ValueError(f"must be some of {', '.join(_KINDS)}")
+    return tuple(dict.fromkeys(names))
+
+
+Text = Annotated[str, Field(min_length=2, max_length=100, description="What to look for.")]
+Types = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_split),
+    AfterValidator(_known),
+    Field(description=f"Some of {', '.join(_KINDS)}, separated by commas; all without it."),
+]
+Limit = Annotated[int, Field(ge=1, le=50, description="Most results of each type.")]
+
+
+@routes.get("/search/")
+async def search(
+    q: Text,
+    index: Index,
+    type: Types = tuple(_KINDS),
+    tag: Annotated[str | None, Field(max_length=200, description="Only what carries this tag.")] = None,
+    artist_did: DidName | None = None,
+    sort: Sort = "relevance",
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> Answer[SearchPage]:
+    """Find tracks, artists, albums, playlists and tags by name, words, beginnings, or nearly so.
+
+    `counts` are totals of every type, whichever are asked for. Unlisted tracks are found, private ones never.
+    """
+    wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did)
+    found = searching.search(index, wanted, cursors.text(cursor, ORDER), limit)
+    following = None if found.after is None else cursors.encode(ORDER, found.after)
+    return Answer(
+        present.record(
+            results=present.array(found.results),
+            counts=present.record(**{name: b"%d" % found.counts[kind] for name, kind in _KINDS.items()}),
+            **present.rest(following),
+        )
+    )

@@ -1,0 +1,141 @@
+"""How the service is: alive, ready or why not, counted, described."""
+
+import asyncio
+import signal
+import socket
+import sys
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from readapi import worker
+from schemas.api.health import Readiness
+from schemas.settings import Settings
+from tests.indexer.running import until
+from tests.readapi.music import playing
+
+
+async def indexer(folder, **report):
+    """A control socket that tells one report."""
+
+    async def health(_request):
+        return web.json_response(report)
+
+    app = web.Application()
+    app.router.add_get("/health", health)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.UnixSite(runner, str(folder / "control.sock")).start()
+    return runner
+
+
+async def test_a_worker_waits_for_its_index(tmp_path):
+    """Without stores it lives, says that it is not ready and why, and refuses what needs them."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}"
+    settings = Settings(data_dir=tmp_path, log_level="error")
+    async with worker.serving(settings, sock), aiohttp.ClientSession() as client:
+        async with client.get(f"{address}/health") as health:
+            assert (health.status, await health.json()) == (200, {"status": "ok"})
+        async with client.get(f"{address}/ready") as ready:
+            report = Readiness.model_validate(await ready.json(), strict=False)
+        assert ready.status == 503
+        assert (report.detail, report.ready, report.index.open) == ("index_not_ready", False, False)
+        assert "The search index does not exist yet." in report.reasons
+        assert "The indexer does not answer." in report.reasons
+        for path in (
+            "/tracks/",
+            "/tracks/1",
+            "/search/?q=song",
+            "/stats",
+            "/tracks/top",
+            "/artists/a.example",
+        ):
+            async with client.get(address + path) as refused:
+                assert (refused.status, (await refused.json())["detail"]) == (503, "index_not_ready"), path
+                assert refused.headers["Retry-After"]
+
+
+async def test_a_worker_is_ready_when_its_stores_are_fresh(tmp_path):
+    """Index open, snapshot there, lag known and small."""
+    runner = await indexer(tmp_path, lag_seconds=2.5, source={"name": "relay", "connected": True})
+    async with playing(tmp_path) as music:
+        reply = await music.get("/ready")
+
+        report = Readiness.model_validate(reply.json, strict=False)
+
+        assert reply.status == 200, report.reasons
+        assert report.ready
+        assert report.lag_seconds == 2.5
+        assert report.index.documents > 0
+        assert report.snapshot.as_of
+        assert report.source.name == "relay"
+        assert (await music.get("/tracks/")).headers["X-Index-Lag"] == "2.500"
+    await runner.cleanup()
+
+
+async def test_a_relay_that_cannot_be_reached_is_named(tmp_path):
+    """With its error, in a sentence; the worker goes on serving."""
+    source = {"name": "wss://relay.example", "connected": False, "error": "Connection refused", "retry_in": 3}
+    runner = await indexer(tmp_path, lag_seconds=None, source=source)
+    async with playing(tmp_path) as music:
+        reply = await music.get("/ready")
+
+        assert reply.status == 503
+        assert "wss://relay.example cannot be reached: Connection refused." in reply.json["reasons"]
+        assert reply.json["message"].startswith("wss://relay.example")
+        assert (await music.get("/tracks/")).status == 200
+    await runner.cleanup()
+
+
+async def test_a_worker_counts_what_it_does(tmp_path):
+    """Prometheus text."""
+    async with playing(tmp_path) as music:
+        await music.get("/stats")
+        await music.get("/stats")
+
+        text = (await music.get("/metrics")).json
+
+        assert 'fmsvc_requests_total{route="/stats",status="200"} 2.0' in text
+        assert "fmsvc_cache_hits 1.0" in text
+        assert "fmsvc_index_documents" in text
+
+
+async def test_a_worker_stops_in_time_when_told_to(tmp_path):
+    """SIGTERM: the process ends by itself, without complaint."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "import asyncio, sys; from pathlib import Path; from readapi import worker;"
+        "from schemas.settings import Settings;"
+        "asyncio.run(worker.run(Settings(data_dir=Path(sys.argv[1]), port=int(sys.argv[2]))))",
+        str(tmp_path),
+        str(port := _free_port()),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    await until(lambda: _listens(port))
+
+    child.send_signal(signal.SIGTERM)
+    _, said = await asyncio.wait_for(child.communicate(), 5)
+
+    assert child.returncode == 0, said
+    assert b"Traceback" not in said
+
+
+def test_a_port_that_is_taken_stops_the_start(tmp_path):
+    """With a sentence that names it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit, match=f"cannot listen on 127.0.0.1:{port}"):
+            worker.listen(Settings(data_dir=tmp_path, port=port))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
