@@ -4,6 +4,7 @@ PORT ?= $(or $(FMSVC_PORT),8000)
 BIN := .venv/bin
 INSTALLED := .venv/installed
 NETWORK := tests/network/node/node_modules/.package-lock.json
+CONSUMERS := tests/consumers/node_modules/.package-lock.json
 
 .PHONY: help serve demo test lint network bench soak test-duckdb-next lock clean
 .DELETE_ON_ERROR:
@@ -17,7 +18,7 @@ serve: $(INSTALLED) ## follow the public relay; the API is on 127.0.0.1:PORT
 demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopback, filled with music
 	@PORT=$(PORT) exec $(BIN)/python -m tests.network.demo
 
-test: lint $(NETWORK) ## everything that CI runs
+test: lint $(NETWORK) $(CONSUMERS) ## everything that CI runs
 	$(BIN)/pytest
 
 lint: $(INSTALLED) ## format, style, types, who imports whom
@@ -26,7 +27,7 @@ lint: $(INSTALLED) ## format, style, types, who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-network: $(INSTALLED) $(NETWORK) ## install the test network
+network: $(INSTALLED) $(NETWORK) $(CONSUMERS) ## install the test network and other people's programs
 
 bench: $(INSTALLED) ## measure, one JSON line for each figure
 	$(BIN)/python -m tests.bench
@@ -43,7 +44,7 @@ lock: $(INSTALLED) ## choose the newest versions that pyproject.toml allows
 		--generate-hashes --upgrade --quiet --output-file requirements.lock --custom-compile-command "make lock"
 
 clean: ## remove what was installed and cached; the catalogue in data/ stays
-	rm -rf .venv .venv-* tests/network/node/node_modules *.egg-info .*_cache .hypothesis .schemathesis
+	rm -rf .venv .venv-* tests/network/node/node_modules tests/consumers/node_modules *.egg-info .*_cache .hypothesis .schemathesis
 
 $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -59,6 +60,6 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 # npm writes this file last, so it is there only when everything is.
-$(NETWORK): tests/network/node/package-lock.json
-	npm --prefix tests/network/node ci --ignore-scripts --no-audit --no-fund
+$(NETWORK) $(CONSUMERS): %/node_modules/.package-lock.json: %/package-lock.json
+	npm --prefix $* ci --ignore-scripts --no-audit --no-fund
 	@touch $@
