@@ -35,8 +35,27 @@ def decode(
     A commit with operations that cannot be used gives the good ones as a Commit, the rest as one Malformed.
     `received_at` stands in for the time of a message of ours whose own time cannot be read.
     """
-    if passed := _someone_elses(raw, collections):
-        return (passed,)
+    if len(raw) > envelope.MAX_FRAME_BYTES:
+        return _with_care(raw, collections, tracked, received_at)
+    # The fast path: a plain commit on other collections. Anything else is looked at again, with care.
+    try:
+        header, body = libipld.decode_dag_cbor_multi(raw)
+        if header["t"] == "#commit" and header["op"] == 1 and not body["tooBig"]:
+            for operation in body["ops"]:
+                if operation["path"].partition("/")[0] in collections:
+                    break
+            else:
+                seq, time = body["seq"], datetime.fromisoformat(body["time"])
+                if type(seq) is int and 0 <= seq <= envelope.MAX_SEQ and time.tzinfo is UTC:
+                    return (Passed(seq, time),)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        pass
+    return _with_care(raw, collections, tracked, received_at)
+
+
+def _with_care(
+    raw: bytes, collections: frozenset[Nsid], tracked: Container[Did], received_at: datetime
+) -> tuple[Event, ...]:
     body: Body | None = None
     try:
         kind, body = envelope.unwrap(raw)
@@ -54,25 +73,6 @@ def stream_error(raw: bytes) -> StreamError | None:
     except Refused:
         return None
     return StreamError(*envelope.read_note(body, "error")) if kind is None else None
-
-
-def _someone_elses(raw: bytes, collections: frozenset[Nsid]) -> Passed | None:
-    """The fast path: a plain commit on other collections. None says no more than: look with care."""
-    if len(raw) > envelope.MAX_FRAME_BYTES:
-        return None
-    try:
-        header, body = libipld.decode_dag_cbor_multi(raw)
-        if header["t"] != "#commit" or header["op"] != 1 or body["tooBig"]:
-            return None
-        for operation in body["ops"]:
-            if operation["path"].partition("/")[0] in collections:
-                return None
-        seq, time = body["seq"], datetime.fromisoformat(body["time"])
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None
-    if type(seq) is not int or not 0 <= seq <= envelope.MAX_SEQ or time.tzinfo is not UTC:
-        return None
-    return Passed(seq, time)
 
 
 def _commit(

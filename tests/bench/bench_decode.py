@@ -1,0 +1,205 @@
+"""Frames of other people, from a loopback websocket to the filter: our client and decoder beside the SDK's.
+
+    python -m tests.bench.bench_decode [FRAMES] [ROUNDS]
+
+One process serves ready-made bytes as fast as they are taken. The clients take turns, each in a process of
+its own and measured in its own CPU time; the figures are medians over the rounds. The SDK has a blocking
+client and a much slower one for asyncio. Both are shown; the target is set against the blocking one.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import random
+import statistics
+import struct
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from multiprocessing.connection import Connection
+
+import aiohttp
+
+from indexer.decode import decode
+from indexer.sources.firehose import Firehose
+from schemas.collections import Collections
+from schemas.ids import tid_at
+from tests.network.forge import START, ForgedRepo
+
+REPOS, RECORDS_BEFORE = 2, 1_500
+REPLY = {
+    "text": "Heard it last night on the way home, and then once more with the windows open. " * 5,
+    "langs": ["en"],
+    "createdAt": "2025-01-01T00:00:00.000Z",
+    "reply": {
+        end: {
+            "uri": "at://did:plc:ewvi7nxzyoun6zhxrhs64oiz/app.bsky.feed.post/3lenax2vsps22",
+            "cid": "bafyreihltcnuuyqp2jm24aqydpnlj7b6w3ogwrplomrjtg5rifv44mmjey",
+        }
+        for end in ("root", "parent")
+    },
+}
+SPARE = 2_000  # served beyond what is counted, so that no client waits for the end
+
+
+def make_frames(count: int) -> list[bytes]:
+    """Signed commits of posts with their proofs, about the size and shape of the network's."""
+    chance = random.Random(1)
+    repos = [ForgedRepo(seed=f"repo {number}") for number in range(REPOS)]
+    for repo in repos:
+        for _ in range(RECORDS_BEFORE):
+            repo.create("app.bsky.feed.like", REPLY, random_rkey(chance))
+        repo.commit_frame(0)
+    frames = []
+    for seq in range(1, count + 1):
+        repo = repos[seq % REPOS]
+        repo.create("app.bsky.feed.post", REPLY, random_rkey(chance))
+        frames.append(repo.commit_frame(seq))
+    return frames
+
+
+def random_rkey(chance: random.Random) -> str:
+    """A key from any time of the last years, so that neighbours in the tree share as little as real ones."""
+    return tid_at(START + timedelta(seconds=chance.uniform(0, 1e8)), chance.getrandbits(10))
+
+
+def serve(frames: list[bytes], total: int, port: Connection) -> None:
+    """Send `total` messages to whoever connects."""
+    messages = b"".join(b"\x82\x7e" + struct.pack(">H", len(frame)) + frame for frame in frames)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        key = next(line for line in head.split("\r\n") if line.lower().startswith("sec-websocket-key"))
+        accept = hashlib.sha1((key.split(": ")[1] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        writer.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Accept: " + base64.b64encode(accept) + b"\r\n\r\n"
+        )
+        with contextlib.suppress(ConnectionError):
+            for _ in range(-(-total // len(frames))):
+                writer.write(messages)
+                await writer.drain()
+            await reader.read()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(run())
+
+
+def read_ours(url: str, count: int) -> float:
+    """CPU seconds for `count` frames through our source and decoder."""
+    collections, tracked = Collections().all, frozenset[str]()
+
+    async def run() -> float:
+        async with aiohttp.ClientSession() as session:
+            stream = Firehose(url, session).frames(None)
+            async with contextlib.aclosing(stream):
+                started, taken = 0.0, 0
+                async for frame in stream:
+                    if taken == 0:
+                        started = time.process_time()
+                    [passed] = decode(frame.raw, collections, tracked, frame.received_at)
+                    assert passed.seq
+                    taken += 1
+                    if taken > count:
+                        break
+                return time.process_time() - started
+
+    return asyncio.run(run())
+
+
+def read_sdk(url: str, count: int) -> float:
+    """CPU seconds for `count` frames through the client and calls that the SDK's documentation shows."""
+    from atproto import CAR, FirehoseSubscribeReposClient, models, parse_subscribe_repos_message
+
+    client = FirehoseSubscribeReposClient(base_uri=f"{url}/xrpc")
+    started, taken = 0.0, 0
+
+    def on_message(message: object) -> None:
+        nonlocal started, taken
+        if taken == 0:
+            started = time.process_time()
+        commit = parse_subscribe_repos_message(message)
+        if not isinstance(commit, models.ComAtprotoSyncSubscribeRepos.Commit):
+            raise TypeError("every frame is a commit")
+        CAR.from_bytes(commit.blocks)
+        taken += 1
+        if taken > count:
+            client.stop()
+
+    client.start(on_message)
+    return time.process_time() - started
+
+
+def read_sdk_async(url: str, count: int) -> float:
+    """The same through the SDK's client for asyncio, which ours is too."""
+    from atproto import CAR, AsyncFirehoseSubscribeReposClient, models, parse_subscribe_repos_message
+
+    client = AsyncFirehoseSubscribeReposClient(base_uri=f"{url}/xrpc")
+    started, taken = 0.0, 0
+
+    async def on_message(message: object) -> None:
+        nonlocal started, taken
+        if taken == 0:
+            started = time.process_time()
+        commit = parse_subscribe_repos_message(message)
+        if not isinstance(commit, models.ComAtprotoSyncSubscribeRepos.Commit):
+            raise TypeError("every frame is a commit")
+        CAR.from_bytes(commit.blocks)
+        taken += 1
+        if taken > count:
+            await client.stop()
+
+    asyncio.run(client.start(on_message))
+    return time.process_time() - started
+
+
+def measure(read: Callable[[str, int], float], url: str, count: int) -> float:
+    """Frames per CPU second, in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return count / pool.apply(read, (url, count))
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    frames = make_frames(4_000)
+    told, port = multiprocessing.Pipe(duplex=False)
+    server = multiprocessing.Process(target=serve, args=(frames, count + SPARE, port), daemon=True)
+    server.start()
+    url = f"ws://127.0.0.1:{told.recv()}"
+    # The SDK is slower by a power of ten; a quarter of the frames is enough to know it.
+    turns = [
+        (
+            measure(read_ours, url, count),
+            measure(read_sdk, url, count // 4),
+            measure(read_sdk_async, url, count // 4),
+        )
+        for _ in range(rounds)
+    ]
+    server.terminate()
+    ours, sdk, sdk_async = (statistics.median(column) for column in zip(*turns, strict=True))
+    result = {
+        "name": "frames that are not ours, loopback websocket to filter, one core",
+        "value": round(ours),
+        "unit": "frames per CPU second",
+        "ratio_to": {
+            "FirehoseSubscribeReposClient, parse and CAR": round(ours / sdk, 1),
+            "AsyncFirehoseSubscribeReposClient, parse and CAR": round(ours / sdk_async, 1),
+        },
+        "references": [round(sdk), round(sdk_async)],
+        "mean_frame_bytes": round(sum(map(len, frames)) / len(frames)),
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
