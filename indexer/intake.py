@@ -12,7 +12,7 @@ from indexer.batch import Batch, Written
 
 IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
 ROW_BYTES = 1024  # what a row costs in memory besides its bytes
-MOST_ROWS = 5_000  # in a batch: a second or two to write
+AHEAD = 6  # batches' worth of rows that may be read while one is written
 
 BATCH_ROWS = Histogram(
     "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 500, 1000, 5000)
@@ -79,9 +79,10 @@ class Intake:
         self._bytes += size + rows * ROW_BYTES
         if self._is_full:
             self._changed.set()
-        if len(self.batch) >= MOST_ROWS or self._bytes + self._writing_bytes >= self._buffer_bytes:
+        held_bytes = self._bytes + self._writing_bytes
+        if len(self.batch) >= AHEAD * self._batch_rows or held_bytes >= self._buffer_bytes:
             self._room.clear()
-        HELD_BYTES.set(self._bytes + self._writing_bytes)
+        HELD_BYTES.set(held_bytes)
 
     async def room(self) -> None:
         """Wait while too much is held. Whoever reads the network does so here, and with it the network."""

@@ -10,10 +10,9 @@ import random
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 import duckdb
@@ -26,6 +25,7 @@ from schemas import search_index
 from schemas.ids import record_key, tid_at
 from schemas.settings import Settings
 from tests import documents
+from tests.indexer.running import until
 from tests.network.doubles import Pages, document
 from tests.network.forge import ForgedRepo
 from tests.network.relay import Relay
@@ -33,7 +33,8 @@ from tests.network.relay import Relay
 KILLS = int(os.environ.get("KILLS", "20"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 ACCOUNTS = 40
-FRAMES_PER_SECOND = 250
+FRAMES_PER_SECOND = 200
+BACKLOG = 1000
 PATIENCE_SECONDS = 60.0
 
 TABLES = {"track": "tracks", "like": "likes", "comment": "comments", "list": "lists", "profile": "profiles"}
@@ -123,12 +124,18 @@ class Network:
 
 
 class Process:
-    """The indexer, started and killed again and again."""
+    """The indexer, started and killed again and again; none is left behind."""
 
     def __init__(self, data_dir: Path, environment: dict[str, str]) -> None:
         self._socket = data_dir / "control.sock"
         self._environment = {**os.environ, **environment, "FMSVC_DATA_DIR": str(data_dir)}
         self._child: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end(signal.SIGKILL)
 
     async def start(self) -> None:
         self._child = await asyncio.create_subprocess_exec(
@@ -146,6 +153,14 @@ class Process:
             self._child.send_signal(number)
         return await self._child.wait()
 
+    async def committed_more(self) -> None:
+        """Wait until it has committed something since its start."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if (await self.health()).get("event_time"):
+                    return
+                await asyncio.sleep(0.02)
+
     async def health(self) -> dict[str, Any]:
         """What it says of itself; nothing while it does not answer."""
         connector = aiohttp.UnixConnector(str(self._socket))
@@ -158,14 +173,6 @@ class Process:
                 return health
         except (aiohttp.ClientError, OSError):
             return {}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.01)
 
 
 @pytest.mark.slow
@@ -183,30 +190,39 @@ async def test_nothing_is_lost_however_often_the_indexer_is_killed(tmp_path: Pat
             "FMSVC_PLC_URL": directory.origin,
             "FMSVC_ALLOW_LOOPBACK": "true",
             "FMSVC_SNAPSHOT_SECONDS": "0.2",
+            "FMSVC_BATCH_ROWS": "50",
         }
-        process = Process(tmp_path, environment)
-        load = asyncio.create_task(_load(network, relay))
-        for kill in range(KILLS):
-            connections = len(relay.cursors)
+        async with Process(tmp_path, environment) as process:
+            load = asyncio.create_task(_load(network, relay))
+            for kill in range(KILLS):
+                await process.start()
+                if kill % 4:
+                    await _connected(relay, len(relay.cursors))
+                if kill % 4 > 1:
+                    await process.committed_more()
+                await asyncio.sleep(dice.uniform(0, 0.8))
+                await process.end(signal.SIGKILL)
+            load.cancel()
+            await asyncio.gather(load, return_exceptions=True)
             await process.start()
-            if kill % 5:
-                await until(lambda: len(relay.cursors) > connections)  # noqa: B023 - awaited at once
-            await asyncio.sleep(dice.uniform(0, 1.5))
-            await process.end(signal.SIGKILL)
-        load.cancel()
-        await asyncio.gather(load, return_exceptions=True)
-        await process.start()
-        await _caught_up(process, network)
-        assert await process.end(signal.SIGTERM) == 0
+            await _caught_up(process, network)
+            assert await process.end(signal.SIGTERM) == 0
     assert len({cursor for cursor in relay.cursors if cursor}) >= KILLS // 4
 
     _compare_catalogue(tmp_path, network)
     _compare_search(tmp_path, network)
 
 
+async def _connected(relay: Relay, connections: int) -> None:
+    await until(lambda: len(relay.cursors) > connections)
+
+
 async def _load(network: Network, relay: Relay) -> None:
+    """Frames without end, but not further ahead than a slow machine can catch up with."""
     while True:
-        await relay.send(*[network.frame() for _ in range(FRAMES_PER_SECOND // 20)])
+        finished = max((cursor or 0 for cursor in relay.cursors), default=0)
+        if network.seq - finished < BACKLOG:
+            await relay.send(*[network.frame() for _ in range(FRAMES_PER_SECOND // 20)])
         await asyncio.sleep(0.05)
 
 
