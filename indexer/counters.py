@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable
 from typing import Final
 
+import duckdb
+
 from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.rows import Applied
 from indexer.tally import Tally
@@ -128,6 +130,8 @@ class Counters:
             self._live.move(self._steps)
         self._steps.clear()
 
-    def mismatches(self) -> int:
+    @staticmethod
+    def mismatches(con: duckdb.DuckDBPyConnection) -> int:
         """Subjects whose stored counts differ from a recount: none, unless something is broken."""
-        return int(self._catalogue.rows(MISMATCHES)[0][0])
+        ((found,),) = con.execute(MISMATCHES).fetchall()
+        return int(found)

@@ -1,0 +1,152 @@
+"""An account's status hides or removes what it wrote; its identity is learned and doubted."""
+
+from pathlib import Path
+
+import pytest
+
+from indexer.batch import Batch, IdentityFact
+from indexer.writer import Writer
+from schemas.ids import tid_at
+from tests import documents
+from tests.indexer.changes import (
+    account,
+    album,
+    comment,
+    contents,
+    delete,
+    did,
+    instant,
+    like,
+    put,
+    settings,
+    uri,
+    write,
+)
+
+TRACK = uri("ana", "track")
+
+
+def status(writer: Writer, person: str = "ana") -> str:
+    """What the catalogue says of an account."""
+    ((found,),) = (
+        writer.reader().execute("select status from accounts where did = ?", [did(person)]).fetchall()
+    )
+    return str(found)
+
+
+def visible(writer: Writer, view: str = "visible_tracks") -> int:
+    """Rows of a view."""
+    ((count,),) = writer.reader().execute(f"select count(*) from {view}").fetchall()
+    return int(count)
+
+
+@pytest.mark.parametrize("reason", ["deactivated", "takendown", "suspended"])
+def test_a_hidden_account_keeps_its_rows_and_shows_none(writer: Writer, reason: str) -> None:
+    """Until it is active again."""
+    write(writer, put("ana", "track", at=1))
+
+    write(writer, account("ana", reason, at=2))
+    hidden = visible(writer)
+    write(writer, account("ana", "active", at=3))
+
+    assert (hidden, visible(writer)) == (0, 1)
+
+
+@pytest.mark.parametrize("reason", ["throttled", "desynchronized", "something new"])
+def test_other_statuses_hide_nothing(writer: Writer, reason: str) -> None:
+    """They speak of the server, not of the person."""
+    write(writer, put("ana", "track", at=1), account("ana", reason, at=2))
+
+    assert (status(writer), visible(writer)) == (reason, 1)
+
+
+def test_only_newer_events_are_obeyed(writer: Writer) -> None:
+    """A relay may repeat or reorder them."""
+    write(writer, put("ana", "track", at=1), account("ana", "active", at=5))
+
+    write(writer, account("ana", "suspended", at=4))
+
+    assert status(writer) == "active"
+
+
+def test_events_of_strangers_are_ignored(writer: Writer) -> None:
+    """Only accounts that wrote a record of ours are known."""
+    write(writer, account("ana", "suspended", at=1))
+
+    assert contents(writer.reader())["accounts"] == []
+
+
+def test_a_deleted_account_leaves_only_its_row(writer: Writer) -> None:
+    """Records of every type, their children, what was invalid: all gone, derived from the list of types."""
+    write(
+        writer,
+        put("ana", "track", at=1, document=documents.full("track")),
+        put("ana", "track", 1, at=1, title=""),
+        delete("ana", "track", 2, at=1),
+        put("ana", "profile", at=1),
+        album("ana", [TRACK], at=1),
+        like("ana", TRACK, at=1),
+        comment("ana", TRACK, at=1),
+        like("ben", TRACK, at=1),
+    )
+
+    write(writer, account("ana", "deleted", at=2))
+
+    rows = {table: len(found) for table, found in contents(writer.reader()).items() if found}
+    assert rows == {"accounts": 2, "likes": 1, "meta": 1, "track_counts": 1}
+    assert status(writer) == "deleted"
+
+
+def test_nothing_up_to_a_removal_comes_back(writer: Writer, tmp_path: Path) -> None:
+    """Old commits change nothing, after a restart either; what is written later is kept, and hidden."""
+    write(writer, put("ana", "track", at=1), account("ana", "deleted", at=5))
+    writer.close()
+    reopened = Writer.open(settings(tmp_path))
+
+    write(reopened, put("ana", "track", at=1), put("ana", "track", 1, at=5))
+    replayed = len(contents(reopened.reader())["tracks"])
+    write(reopened, put("ana", "track", at=6))
+    hidden = visible(reopened)
+    write(reopened, account("ana", "active", at=7))
+
+    assert (replayed, hidden, visible(reopened)) == (0, 0, 1)
+    reopened.close()
+
+
+def test_a_removal_is_remembered_even_when_the_account_is_back(writer: Writer) -> None:
+    """The deletion arrives after the news that the account is active again: what it removed is gone."""
+    write(writer, put("ana", "track", at=1), account("ana", "active", at=9))
+
+    write(writer, account("ana", "deleted", at=5))
+
+    ((removed_rev,),) = writer.reader().execute("select removed_rev from accounts").fetchall()
+    assert (status(writer), removed_rev) == ("active", tid_at(instant(5)))
+    assert contents(writer.reader())["tracks"] == []
+
+
+def test_an_identity_is_learned_and_then_settled(writer: Writer) -> None:
+    """A new account wants resolving; facts end that; a hint asks for it again."""
+    write(writer, put("ana", "track", at=1))
+    fact = IdentityFact(did("ana"), "ana.example", "https://pds.example")
+
+    before = writer.unresolved()
+    writer.write(Batch(identities=[fact, IdentityFact(did("ben"), "ben.example", None)]))
+    settled = writer.unresolved()
+    hinted = writer.write(Batch(stale={did("ana"), did("ben")})).unresolved
+
+    assert (before, settled, hinted) == ([did("ana")], [], (did("ana"),))
+    assert writer.reader().execute("select did, handle, pds, stale from accounts").fetchall() == [
+        (did("ana"), "ana.example", "https://pds.example", True)
+    ]
+
+
+def test_a_handle_that_could_not_be_checked_stays_in_doubt(writer: Writer) -> None:
+    """The known handle is kept, the server is taken over, and the identity wants resolving still."""
+    write(writer, put("ana", "track", at=1))
+    writer.write(Batch(identities=[IdentityFact(did("ana"), "ana.example", "https://old.example")]))
+
+    writer.write(Batch(identities=[IdentityFact(did("ana"), None, "https://new.example")]))
+
+    assert writer.reader().execute("select handle, pds, stale from accounts").fetchall() == [
+        ("ana.example", "https://new.example", True)
+    ]
