@@ -1,43 +1,42 @@
 """Where pages live: writing their addresses, and reading them back as oEmbed consumers send them."""
 
-import uuid
+import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from schemas.api.tracks import Track
-from schemas.ids import INVALID_HANDLE, AtUri, is_did, is_handle
+from schemas.ids import INVALID_HANDLE
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_LARGEST_ID = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class TrackPage:
-    """A track by its public id."""
+    """A track by its id or at-uri."""
 
-    track_id: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class AlbumPage:
     """An album by its artist (handle or DID) and slug."""
 
-    artist: str
+    owner: str
     slug: str
 
 
 @dataclass(frozen=True, slots=True)
 class PlaylistPage:
-    """A playlist by its public id."""
+    """A playlist by its id or at-uri."""
 
-    playlist_id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
     """A track or a list by its at-uri."""
 
-    uri: AtUri
+    uri: str
 
 
 Target = TrackPage | AlbumPage | PlaylistPage | RecordPage
@@ -87,12 +86,15 @@ class Addresses:
         return f"{self.base_url}/oembed?{urlencode({'url': page, 'format': form})}"
 
     def read(self, url: str) -> Target | None:
-        """What an address of ours or an at-uri points at; None when it is not ours or not embeddable."""
+        """What an address of ours or an at-uri points at; None when it is not ours or nothing to embed.
+
+        Whether there is such a thing is another question.
+        """
         url = url.strip()
         if "://" not in url:
             url = unquote(url)  # encoded once more than it should be
         if url.startswith("at://"):
-            return _record(url)
+            return RecordPage(unquote(re.split("[?#]", url, maxsplit=1)[0]).rstrip("/"))
         try:
             parts = urlsplit(url)
             ours = parts.username is None and _host(url) in self._hosts()
@@ -115,45 +117,13 @@ def _host(url: str) -> tuple[str, int | None]:
     return parts.hostname.rstrip("."), None if parts.port == _DEFAULT_PORTS[parts.scheme] else parts.port
 
 
-def track_target(text: str) -> TrackPage | RecordPage | None:
-    """The track that a path segment means: a public id or an at-uri."""
-    return _record(text) if text.startswith("at://") else _track(text)
-
-
-def playlist_target(text: str) -> PlaylistPage | RecordPage | None:
-    """The playlist that a path segment means: a public id or an at-uri."""
-    return _record(text) if text.startswith("at://") else _playlist(text)
-
-
 def _page(segments: list[str]) -> Target | None:
     match segments:
-        case ["track", track]:
-            return track_target(track)
-        case ["u", artist, "album", slug] | ["album", artist, slug]:
-            return AlbumPage(artist, slug) if is_handle(artist) or is_did(artist) else None
-        case ["playlist", playlist]:
-            return playlist_target(playlist)
+        case ["track", name]:
+            return TrackPage(name)
+        case ["u", owner, "album", slug] | ["album", owner, slug]:
+            return AlbumPage(owner, slug)
+        case ["playlist", name]:
+            return PlaylistPage(name)
         case _:
             return None
-
-
-def _track(text: str) -> TrackPage | None:
-    if not (text.isascii() and text.isdigit() and len(text) <= 16):
-        return None
-    return TrackPage(int(text)) if int(text) < _LARGEST_ID else None
-
-
-def _playlist(text: str) -> PlaylistPage | None:
-    try:
-        return PlaylistPage(str(uuid.UUID(text)))
-    except ValueError:
-        return None
-
-
-def _record(text: str) -> RecordPage | None:
-    uri, _, _ = text.partition("#")
-    uri, _, _ = uri.partition("?")
-    try:
-        return RecordPage(AtUri.parse(unquote(uri).rstrip("/")))
-    except ValueError:
-        return None

@@ -4,6 +4,7 @@ from readapi.pages import frame, metadata
 from readapi.pages.addresses import Addresses
 from readapi.pages.metadata import LIST_SIZE, TRACK_SIZE, Metadata
 from readapi.pages.sound import Sound, sound
+from readapi.queries.pages import Shelf
 from schemas.api.albums import AlbumMetadata
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
@@ -46,8 +47,21 @@ def of_playlist(playlist: Playlist, tracks: list[Track], addresses: Addresses) -
     }
 
 
-def playable(sounds: list[Sound]) -> Sound | None:
-    """The first sound that a stranger may hear."""
+def of_shelf(shelf: Shelf, cursor: str | None, addresses: Addresses) -> View:
+    """For the page of an artist. `cursor` leads to older tracks."""
+    sounds = [sound(track, addresses) for track in shelf.tracks]
+    return {
+        "head": metadata.of_artist(shelf.artist, addresses),
+        "artist": shelf.artist,
+        "albums": shelf.albums,
+        "playlists": shelf.playlists,
+        "sounds": sounds,
+        "first": _playable(sounds),
+        "older": f"?cursor={cursor}" if cursor else None,
+    }
+
+
+def _playable(sounds: list[Sound]) -> Sound | None:
     return next((sound for sound in sounds if sound.source), None)
 
 
@@ -55,7 +69,7 @@ def _list(head: Metadata, sounds: list[Sound], image: str | None) -> View:
     return {
         "head": head,
         "sounds": sounds,
-        "first": playable(sounds),
+        "first": _playable(sounds),
         "seconds": sum(sound.seconds or 0 for sound in sounds),
         "image": image or next((sound.image for sound in sounds if sound.image), None),
         "embed_html": _frame(head, LIST_SIZE),

@@ -2,51 +2,77 @@
 
 from typing import Any
 
+import orjson
+
+from readapi import present
 from readapi.cards import Card
-from readapi.pages.addresses import Addresses
+from readapi.errors import NotFound
+from readapi.pages.addresses import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
 from readapi.pages.metadata import LIST_SIZE, TRACK_SIZE
 from readapi.pages.oembed import Embeddable
-from readapi.queries import pages
+from readapi.queries import lists, tracks
 from readapi.search import Index
 
 
-def find(index: Index, addresses: Addresses, url: str) -> Embeddable | None:
-    """What an address means, if it is one of ours and a stranger may see it."""
-    target = addresses.read(url)
-    card = pages.find(index, target) if target is not None else None
-    return _embeddable(card, addresses) if card is not None else None
+def find(index: Index, addresses: Addresses, url: str) -> Embeddable:
+    """What an address means, if it is one of ours and a stranger may see it. Raises NotFound."""
+    match addresses.read(url):
+        case TrackPage(name):
+            return _track(tracks.find(index, name, None), addresses)
+        case AlbumPage(owner, slug):
+            return _album(lists.album(index, owner, slug), addresses)
+        case PlaylistPage(name):
+            return _playlist(lists.find(index, "playlist", name), addresses)
+        case RecordPage(uri):
+            return _record(index, uri, addresses)
+        case None:
+            raise NotFound("This is no address of a track, an album or a playlist here.")
 
 
-def _embeddable(card: Card, addresses: Addresses) -> Embeddable:
-    members: Any = pages.members(card)
-    if "owner_did" in members:
-        return _playlist(members, card, addresses)
-    handle, did = members["artist_handle"], members["artist_did"]
-    is_track = card.doc.startswith("track:")
-    width, height = TRACK_SIZE if is_track else LIST_SIZE
+def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
+    """Whatever the record is. A list is an album or a playlist, never both."""
+    try:
+        return _track(tracks.find(index, uri, None), addresses)
+    except NotFound:
+        album = index.find_list("album", uri)
+    return _album(album, addresses) if album else _playlist(lists.find(index, "playlist", uri), addresses)
+
+
+def _track(card: Card, addresses: Addresses) -> Embeddable:
+    track: Any = orjson.loads(present.track(card, None))
     return Embeddable(
-        title=members["title"],
-        author=members["artist"],
-        author_page=addresses.artist(handle, did),
-        player=addresses.track_player(members["id"])
-        if is_track
-        else addresses.album_player(handle, did, members["slug"]),
-        width=width,
-        height=height,
-        image_url=members["image_url"],
-        image_size=card.thumb,
+        track["title"],
+        track["artist"],
+        addresses.artist(track["artist_handle"], track["artist_did"]),
+        addresses.track_player(track["id"]),
+        *TRACK_SIZE,
+        track["image_url"],
+        card.thumb,
     )
 
 
-def _playlist(members: Any, card: Card, addresses: Addresses) -> Embeddable:
-    width, height = LIST_SIZE
+def _album(card: Card, addresses: Addresses) -> Embeddable:
+    album: Any = orjson.loads(card.card)
+    whose = album["artist_handle"], album["artist_did"]
     return Embeddable(
-        title=members["name"],
-        author=members["owner_display_name"] or members["owner_handle"],
-        author_page=addresses.artist(members["owner_handle"], members["owner_did"]),
-        player=addresses.playlist_player(members["id"]),
-        width=width,
-        height=height,
-        image_url=members["image_url"],
-        image_size=card.thumb,
+        album["title"],
+        album["artist"],
+        addresses.artist(*whose),
+        addresses.album_player(*whose, album["slug"]),
+        *LIST_SIZE,
+        album["image_url"],
+        card.thumb,
+    )
+
+
+def _playlist(card: Card, addresses: Addresses) -> Embeddable:
+    playlist: Any = orjson.loads(card.card)
+    return Embeddable(
+        playlist["name"],
+        playlist["owner_display_name"] or playlist["owner_handle"],
+        addresses.artist(playlist["owner_handle"], playlist["owner_did"]),
+        addresses.playlist_player(playlist["id"]),
+        *LIST_SIZE,
+        playlist["image_url"],
+        card.thumb,
     )

@@ -37,8 +37,7 @@ async def get_oembed(
     """
     if format not in ("json", "xml"):
         raise FormatNotSupported("oEmbed documents exist as json and as xml.")
-    shown = query.find(index, addresses, url)
-    if shown is None:
-        raise NotFound
-    document = oembed.describe(shown, Box(maxwidth, maxheight), addresses.base_url)
+    document = oembed.describe(
+        query.find(index, addresses, url), Box(maxwidth, maxheight), addresses.base_url
+    )
     return Answer(oembed.xml(document), XML) if format == "xml" else Answer(render(document))

@@ -3,7 +3,6 @@
 import pytest
 
 from readapi.pages.addresses import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
-from schemas.ids import AtUri
 from tests.readapi.pages.examples import ADDRESSES, BASE_URL, DID, LIST_ID, track
 
 RECORD = f"at://{DID}/fm.svc.track/3kabcdefghijk"
@@ -12,8 +11,8 @@ RECORD = f"at://{DID}/fm.svc.track/3kabcdefghijk"
 @pytest.mark.parametrize(
     ("address", "target"),
     [
-        (ADDRESSES.track(7), TrackPage(7)),
-        (ADDRESSES.track_player(7), TrackPage(7)),
+        (ADDRESSES.track(7), TrackPage("7")),
+        (ADDRESSES.track_player(7), TrackPage("7")),
         (ADDRESSES.album("mara.example", DID, "über-uns/zwei"), AlbumPage("mara.example", "über-uns/zwei")),
         (ADDRESSES.album("handle.invalid", DID, "x"), AlbumPage(DID, "x")),
         (ADDRESSES.album_player("mara.example", DID, "雨"), AlbumPage("mara.example", "雨")),
@@ -43,16 +42,18 @@ def test_every_address_that_is_written_can_be_read_back(address, target):
 )
 def test_variants_that_people_paste_mean_the_same_track(variant):
     """Slashes, queries, fragments, ports, schemes and encodings do not matter; both of our origins do."""
-    assert Addresses(BASE_URL, "https://app.example").read(variant) == TrackPage(7)
+    assert Addresses(BASE_URL, "https://app.example").read(variant) == TrackPage("7")
 
 
-@pytest.mark.parametrize(
-    "written",
-    [RECORD, f"{RECORD}/", f"{RECORD}#t=3", f"{BASE_URL}/track/{RECORD.replace('/', '%2F')}"],
-)
+@pytest.mark.parametrize("written", [RECORD, f"{RECORD}/", f"{RECORD}#t=3", f"{RECORD}?x"])
 def test_records_can_be_named_by_their_uri(written):
-    """An at-uri stands for the page of its record, alone or in a path."""
-    assert ADDRESSES.read(written) == RecordPage(AtUri.parse(RECORD))
+    """An at-uri stands for the page of its record."""
+    assert ADDRESSES.read(written) == RecordPage(RECORD)
+
+
+def test_a_path_may_hold_a_uri():
+    """Percent-encoded, as anything that takes an id does."""
+    assert ADDRESSES.read(f"{BASE_URL}/track/{RECORD.replace('/', '%2F')}") == TrackPage(RECORD)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +72,9 @@ def test_records_can_be_named_by_their_uri(written):
         "https://music.example:notaport/track/7",
         f"{BASE_URL}/",
         f"{BASE_URL}/track",
-        f"{BASE_URL}/track/-7",
-        f"{BASE_URL}/track/٧",
-        f"{BASE_URL}/track/{2**53}",
         f"{BASE_URL}/track/7/extra",
         f"{BASE_URL}/u/mara.example",
-        f"{BASE_URL}/u/no handle/album/x",
-        f"{BASE_URL}/playlist/not-a-uuid",
         f"{BASE_URL}/embed",
-        "at://mara.example/fm.svc.track/3kabcdefghijk",
-        "at://",
         "\0",
     ],
 )

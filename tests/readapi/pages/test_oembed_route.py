@@ -42,6 +42,7 @@ async def test_every_way_to_write_an_address_gives_the_same_document(site: Publi
 
     assert await ask(site, form.format(site.address, site.track(SLOW))) == plain
     assert await ask(site, str(uri("mara", "track", SLOW))) == plain
+    assert await ask(site, str(uri("mara", "track", SLOW)).replace(did("mara"), "mara.example")) == plain
 
 
 async def test_lists_go_by_their_uri(site: Published):
@@ -70,6 +71,10 @@ async def test_what_is_private_foreign_or_nothing_is_404(site: Published):
         f"{site.address}/u/mara.example",
         f"{site.address}/tracks/{site.track(SLOW)}",
         str(uri("mara", "profile")),
+        "at://",
+        "at://mara.example",
+        f"{site.address}/track/\ud7ff\ue000\u0667",
+        f"{site.address}/playlist/none",
         "",
         "\0",
         "x" * 4000,
