@@ -1,4 +1,4 @@
-"""What pages and players show: records with their tracks, as strangers may see them, the same for everybody."""
+"""What pages and players show: records with their tracks, as any stranger may see them."""
 
 from dataclasses import dataclass
 
