@@ -7,6 +7,7 @@ from datetime import datetime
 
 import duckdb
 
+from indexer.catalogue import keys, listed
 from schemas.ids import list_id
 from schemas.slugs import same_name, slug
 
@@ -16,14 +17,14 @@ UNTITLED = "Untitled"
 ALBUMS = """
     select key, uri, did, name, image_cid, created_at, indexed_at
     from visible_lists
-    where list_type = 'album' and did in (select unnest($dids))
+    where list_type = 'album' and did in (select unnest(string_split($dids, ' ')))
     order by created_at, uri
 """
 
 HELD = """
     select subject_key, list_key
     from list_items
-    where list_key in (select unnest($keys))
+    where list_key in ({keys})
 """
 
 
@@ -77,13 +78,13 @@ def load(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> Shelves:
     shelves = Shelves()
     taken: set[tuple[str, str]] = set()
     for key, uri, did, name, image_cid, created_at, indexed_at in con.execute(
-        ALBUMS, {"dids": list(set(dids))}
+        ALBUMS, {"dids": listed(set(dids))}
     ).fetchall():
         title = (name or "").strip() or UNTITLED
         address = _address(did, title, uri, taken)
         shelves.add(Album(key, uri, did, title, address, image_cid, min(created_at, indexed_at)))
     if shelves.albums:
-        shelves.hold(con.execute(HELD, {"keys": list(shelves.albums)}).fetchall())
+        shelves.hold(con.execute(HELD.format(keys=keys(shelves.albums))).fetchall())
     return shelves
 
 

@@ -1,11 +1,12 @@
 """Accounts -> search documents of artists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
 
-from indexer.cards.fields import EPOCH, Fields, digested, findable, json, opened, ordered, placed
+from indexer.cards.fields import EPOCH, EVERYWHERE, Fields, digested, findable, json, of_kind, opened, ordered
 from indexer.cards.people import Person
+from indexer.catalogue import listed
 from schemas.ids import record_id
 
 # Tracks that strangers may find make an artist of an account, and make them popular; so does a list.
@@ -14,30 +15,29 @@ WORKS = """
     from (
         select t.did, coalesce(c.likes, 0) + coalesce(c.plays, 0) as counted
         from visible_tracks t left join track_counts c on c.subject_key = t.key
-        where t.visibility <> 'private' and t.did in (select unnest($dids))
+        where t.visibility <> 'private' and t.did in (select unnest(string_split($dids, ' ')))
         union all
-        select did, 0 from visible_lists where did in (select unnest($dids))
+        select did, 0 from visible_lists where did in (select unnest(string_split($dids, ' ')))
     )
     group by did
 """
 
 # Everybody else is known by what they like, say or keep to themselves.
 PRESENT = """
-    select did from visible_tracks where did in (select unnest($dids))
-    union select did from visible_likes where did in (select unnest($dids))
-    union select did from visible_comments where did in (select unnest($dids))
+    select did from visible_tracks where did in (select unnest(string_split($dids, ' ')))
+    union select did from visible_likes where did in (select unnest(string_split($dids, ' ')))
+    union select did from visible_comments where did in (select unnest(string_split($dids, ' ')))
 """
 
 
 def popularity(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, int]:
     """Likes and plays of everybody among these accounts who has something to show."""
-    return dict(con.execute(WORKS, {"dids": list(dids)}).fetchall())
+    return dict(con.execute(WORKS, {"dids": listed(dids)}).fetchall())
 
 
-def present(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> set[str]:
+def present(con: duckdb.DuckDBPyConnection, dids: Collection[str]) -> set[str]:
     """Those of these accounts that have a visible record of another kind."""
-    wanted = list(dids)
-    return {did for (did,) in con.execute(PRESENT, {"dids": wanted}).fetchall()} if wanted else set()
+    return {did for (did,) in con.execute(PRESENT, {"dids": listed(dids)}).fetchall()} if dids else set()
 
 
 def load(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[str, int | None]:
@@ -72,7 +72,7 @@ def document(person: Person, popular: int | None) -> Fields:
     since = min(person.created_at or EPOCH, person.indexed_at or EPOCH)
     fields: Fields = {
         "doc": f"artist:{person.did}",
-        "kind": "artist",
+        **of_kind("artist", EVERYWHERE if popular is not None else ()),
         "did": person.did,
         "handle": person.known_handle.lower() if person.known_handle else "",
         **ordered(record_id(person.did), since, popular or 0),
@@ -80,6 +80,5 @@ def document(person: Person, popular: int | None) -> Fields:
         "hit": opened(hit),
     }
     if popular is not None:
-        fields["place"] = placed("artist")
         fields |= findable("artist", person.names, prose=person.bio)
     return digested(fields)

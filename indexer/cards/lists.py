@@ -11,9 +11,9 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import UNTITLED, Album, Shelves
-from indexer.cards.fields import Fields, digested, findable, json, opened, ordered, placed
+from indexer.cards.fields import Fields, digested, findable, json, of_kind, opened, ordered
 from indexer.cards.people import Person
-from indexer.catalogue import keys
+from indexer.catalogue import keys, listed
 from schemas.ids import list_id, record_id
 
 LISTS = """
@@ -38,7 +38,7 @@ NAMING = """
     select t.key, t.did, t.visibility, coalesce(c.plays, 0), t.album
     from visible_tracks t
     left join track_counts c on c.subject_key = t.key
-    where t.album is not null and t.did in (select unnest($dids))
+    where t.album is not null and t.did in (select unnest(string_split($dids, ' ')))
     order by least(t.created_at, t.indexed_at), t.id
 """
 
@@ -97,7 +97,7 @@ def tracklists(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: She
         items[list_key].append(Item(*item))
     named: dict[int, list[Item]] = defaultdict(list)
     dids = {row.did for row in rows if row.list_type == "album"}
-    for *item, album_name in con.execute(NAMING, {"dids": list(dids)}).fetchall() if dids else ():
+    for *item, album_name in con.execute(NAMING, {"dids": listed(dids)}).fetchall() if dids else ():
         track = Item(*item)
         album = shelves.album_of(track.did, track.key, album_name)
         if album is not None:
@@ -142,8 +142,7 @@ def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Field
         "created_at": row.created_at,
     }
     return {
-        "kind": "album",
-        "place": placed("album"),
+        **of_kind("album"),
         "slug": album.slug,
         "items": orjson.dumps([track.key for track in tracks]),
         "card": json(card),
@@ -181,8 +180,7 @@ def _playlist(row: Row, owner: Person, contents: Tracklists) -> Fields:
     shown = ("id", "name", "owner_handle", "image_url", "track_count")
     hit = {"type": "playlist", **{key: card[key] for key in shown}, "owner_display_name": owner.name}
     return {
-        "kind": "playlist",
-        "place": placed("playlist"),
+        **of_kind("playlist"),
         "items": orjson.dumps([track.key for track in tracks]),
         "card": json(card),
         "hit": opened(hit),

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import duckdb
 
+from indexer.catalogue import listed
 from schemas import search_text
 from schemas.ids import INVALID_HANDLE
 
@@ -16,7 +17,8 @@ PEOPLE = """
            p.created_at, p.updated_at, p.indexed_at
     from accounts a
     left join profiles p on p.did = a.did and p.state = 'live'
-    where a.did in (select unnest($dids)) and a.did not in (select did from hidden_accounts)
+    where a.did in (select unnest(string_split($dids, ' ')))
+      and a.did not in (select did from hidden_accounts)
 """
 
 
@@ -72,7 +74,7 @@ class Person:
 
 def load(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, Person]:
     """The visible ones among these accounts."""
-    rows = con.execute(PEOPLE, {"dids": list(set(dids))}).fetchall()
+    rows = con.execute(PEOPLE, {"dids": listed(set(dids))}).fetchall()
     return {row[0]: _person(*row) for row in rows}
 
 

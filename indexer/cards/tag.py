@@ -4,22 +4,24 @@ from collections.abc import Iterable
 
 import duckdb
 
-from indexer.cards.fields import Fields, digested, findable, json, opened, ordered, placed
+from indexer.cards.fields import Fields, digested, findable, json, of_kind, opened, ordered
 from schemas.ids import record_id
+
+SEPARATOR = "\x1f"  # white space to Python, so no normalised tag holds it
 
 TAGS = """
     select g.tag, count(*), coalesce(sum(c.plays), 0)::bigint
     from track_tags g
     join visible_tracks t on t.key = g.track_key
     left join track_counts c on c.subject_key = t.key
-    where g.tag in (select unnest($names)) and t.visibility = 'public'
+    where g.tag in (select unnest(string_split($names, chr(31)))) and t.visibility = 'public'
     group by g.tag
 """
 
 
 def load(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[tuple[str, int, int]]:
     """Name, tracks and plays of those tags that are in use."""
-    return con.execute(TAGS, {"names": list(names)}).fetchall()
+    return con.execute(TAGS, {"names": SEPARATOR.join(names)}).fetchall()
 
 
 def document(name: str, track_count: int, total_plays: int) -> Fields:
@@ -29,8 +31,7 @@ def document(name: str, track_count: int, total_plays: int) -> Fields:
     return digested(
         {
             "doc": f"tag:{name}",
-            "kind": "tag",
-            "place": placed("tag"),
+            **of_kind("tag"),
             "tag": [name],
             **ordered(tag_id, None, track_count),
             "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
