@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
+
 
 class Follower:
     """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way."""
@@ -19,6 +21,7 @@ class Follower:
         self._follow = follow
         self._prune = prune
         self._op = op
+        self._pruned = 0
         self._moved = asyncio.Condition()
         self._wake = asyncio.Event()
         self._wake.set()
@@ -50,7 +53,9 @@ class Follower:
             async with self._moved:
                 self.watermark = watermark
                 self._moved.notify_all()
-            await self._prune(watermark)
+            if closing or watermark >= self._pruned + PRUNE_ENTRIES:
+                await self._prune(watermark)
+                self._pruned = watermark
             if closing:
                 return
             if watermark < self._op:

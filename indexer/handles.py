@@ -1,22 +1,18 @@
 """Handle -> the DID that it names: by DNS and by HTTPS, or by a service that does both for us."""
 
+import socket
 from urllib.parse import quote
 
-import dns.asyncresolver
-import dns.exception
-import dns.name
-import dns.resolver
 import orjson
 
+from indexer.names import Dns
 from indexer.outbound import Outbound, OutboundError, Unreachable
 from schemas.ids import Handle
 
 ANSWER_BYTES = 4096
 HTTPS_SECONDS = 8.0
-DNS_SECONDS = 4.0
 
 _NEVER_RESOLVED = ("alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion")
-_NO_RECORD = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer, dns.name.LabelTooLong, dns.name.NameTooLong)
 
 
 class Handles:
@@ -25,15 +21,15 @@ class Handles:
     def __init__(
         self,
         outbound: Outbound,
+        dns: Dns,
         *,
         service: str | None = None,
         allow_test: bool = False,
-        nameserver: dns.asyncresolver.Resolver | None = None,
     ) -> None:
         self._outbound = outbound
+        self._dns = dns
         self._service = service
         self._allow_test = allow_test
-        self._nameserver = nameserver
 
     async def find(self, handle: Handle) -> str | None:
         """What the handle names, None: nobody. Raises OutboundError when that could not be asked."""
@@ -65,14 +61,11 @@ class Handles:
 
     async def _by_dns(self, handle: Handle) -> str | None:
         try:
-            # Made late, because a machine without any name server can still serve what it has.
-            nameserver = self._nameserver = self._nameserver or dns.asyncresolver.Resolver()
-            answer = await nameserver.resolve(f"_atproto.{handle}", "TXT", lifetime=DNS_SECONDS, search=False)
-        except _NO_RECORD:
-            return None
-        except (dns.exception.DNSException, OSError) as error:
-            raise Unreachable(f"DNS does not answer ({type(error).__name__})") from error
-        texts = {b"".join(record.strings).decode(errors="replace") for record in answer}
+            texts = await self._dns.texts(f"_atproto.{handle}")
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_NONAME:
+                return None
+            raise Unreachable(str(error)) from error
         named = {text.removeprefix("did=") for text in texts if text.startswith("did=")}
         # Two different DIDs cancel each other out.
         return named.pop() if len(named) == 1 else None

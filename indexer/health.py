@@ -62,6 +62,10 @@ class Health:
             if report[name] is not None:
                 yield GaugeMetricFamily(f"fmsvc_{name}", meaning, value=report[name])
         yield GaugeMetricFamily("fmsvc_source_connected", "1 while frames can come.", value=status.connected)
+        cursor_age = time.monotonic() - self._pipeline.moved_at
+        yield GaugeMetricFamily(
+            "fmsvc_cursor_age_seconds", "Seconds since the cursor moved.", value=cursor_age
+        )
         yield CounterMetricFamily("fmsvc_frame_bytes", "Bytes of frames received.", value=status.bytes)
         yield _counts("fmsvc_events", "Events by type.", "type", self._pipeline.events, self._source.name)
         yield _counts(

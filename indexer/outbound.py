@@ -116,10 +116,10 @@ class Outbound:
 
     def __init__(
         self,
+        resolver: AbstractResolver,
         *,
         allow_loopback: bool = False,
         trusted: Collection[str] = (),
-        resolver: AbstractResolver | None = None,
         tls: ssl.SSLContext | bool = True,
     ) -> None:
         self._allow_loopback = allow_loopback
@@ -133,7 +133,9 @@ class Outbound:
                 ssl=tls,
             )
         )
-        self._open = _session(aiohttp.TCPConnector(limit_per_host=CONNECTIONS_PER_TRUSTED_HOST))
+        self._open = _session(
+            aiohttp.TCPConnector(limit_per_host=CONNECTIONS_PER_TRUSTED_HOST, resolver=resolver)
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ Facts that we fetch ourselves (identities, image sizes, nudged records) enter th
 """
 
 import contextlib
+import time
 from collections import Counter
 from datetime import datetime
 
@@ -55,6 +56,7 @@ class Pipeline:
         self.events: Counter[str] = Counter()
         self.finished = cursor
         self.event_time: datetime | None = None
+        self.moved_at = time.monotonic()
         self.lag = Lag(source.status)
         self._source = source
         self._collections = collections
@@ -95,6 +97,9 @@ class Pipeline:
                 batch.stale.add(event.did)
                 self._intake.added(1)
             case Malformed():
+                log.warning(
+                    "malformed", source=frame.source, seq=event.seq, did=event.did, reason=event.reason
+                )
                 batch.dead_letters.append(_dead_letter(event, frame))
                 self._intake.added(1, len(event.raw))
             case Info() | StreamError():
@@ -105,15 +110,15 @@ class Pipeline:
         """All events up to this one are in this batch or an earlier one."""
         if isinstance(event, Info | StreamError) or event.seq is None:
             return
-        time = None if isinstance(event, Malformed) else event.time
-        self._intake.batch.cursors[source] = Mark(event.seq, time)
+        event_time = None if isinstance(event, Malformed) else event.time
+        self._intake.batch.cursors[source] = Mark(event.seq, event_time)
         self._intake.added()
 
     def written(self, batch: Batch, written: Written) -> None:
         """A transaction is committed: move on, and set in motion what follows from it."""
         self._tracked.settle(batch)
         if mark := batch.cursors.get(self._source.name):
-            self.finished = mark.seq
+            self.finished, self.moved_at = mark.seq, time.monotonic()
             if mark.event_time is not None:
                 self.event_time = mark.event_time
                 self.lag.committed(mark.event_time)

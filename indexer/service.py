@@ -21,6 +21,7 @@ from indexer.handles import Handles
 from indexer.health import Health
 from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.names import Dns
 from indexer.nudges import Nudges
 from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
@@ -44,14 +45,16 @@ Progress = Callable[[int], object]
 class Indexer:
     """All parts around one source. `run` follows it until told to stop, `replay` until it ends."""
 
-    def __init__(self, settings: Settings, source: Source, stores: Stores, outbound: Outbound) -> None:
+    def __init__(
+        self, settings: Settings, source: Source, stores: Stores, dns: Dns, outbound: Outbound
+    ) -> None:
         collections = settings.collections.all
         self._settings = settings
         self._source = source
         self.stores = stores
         self._resolver = Resolver(
             outbound,
-            Handles(outbound, service=settings.handle_resolver, allow_test=settings.allow_loopback),
+            Handles(outbound, dns, service=settings.handle_resolver, allow_test=settings.allow_loopback),
             plc_url=settings.plc_url,
             allow_loopback=settings.allow_loopback,
         )
@@ -144,7 +147,7 @@ async def run(settings: Settings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
         source = Firehose(settings.relay, session, start=settings.start)
         async with opened(settings, source) as indexer:
             log.info("indexer started", relay=settings.relay, cursor=indexer.pipeline.finished)
@@ -164,7 +167,7 @@ async def record(
     settings: Settings, path: Path, seconds: float | None, frames: int | None, progress: Progress
 ) -> None:
     """Write the relay's frames to a file, until either limit."""
-    async with aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
         source = Firehose(settings.relay, session, start=settings.start)
         async with _watched(source, progress):
             await recorded.record(source, path, seconds=seconds, frames=frames)
@@ -184,10 +187,11 @@ def rebuild(settings: Settings, progress: Callable[[int, int], object]) -> int:
 async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
     """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
     chosen = [url for url in (settings.plc_url, settings.handle_resolver) if url is not None]
-    async with Outbound(allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
+    dns = Dns()
+    async with Outbound(dns, allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
         stores = await asyncio.to_thread(Stores.open, settings)
         try:
-            yield Indexer(settings, source, stores, outbound)
+            yield Indexer(settings, source, stores, dns, outbound)
         finally:
             await stores.close()
 

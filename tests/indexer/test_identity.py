@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import dns.asyncresolver
 import orjson
 import pytest
 from aiohttp import web
@@ -20,6 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from indexer.handles import Handles
 from indexer.identity import IdentityFacts, Resolver
+from indexer.names import Dns
 from indexer.outbound import Outbound, OutboundError
 from schemas.ids import Did, Handle
 from tests.network.doubles import ALICE, HANDLE, HOSTED, KEY, Names, NameServer, Pages, document, service
@@ -83,13 +83,11 @@ async def world(tls: tuple[ssl.SSLContext, ssl.SSLContext]) -> AsyncIterator[Wor
         directory = await stack.enter_async_context(Pages())
         names = await stack.enter_async_context(NameServer())
         known = Names({HANDLE: ("127.0.0.1", host.port or 0), "localhost": ("127.0.0.1", directory.port)})
-        outbound = await stack.enter_async_context(Outbound(allow_loopback=True, resolver=known, tls=tls[1]))
-        nameserver = dns.asyncresolver.Resolver(configure=False)
-        nameserver.nameservers, nameserver.port = ["127.0.0.1"], names.port
+        outbound = await stack.enter_async_context(Outbound(known, allow_loopback=True, tls=tls[1]))
         world = World(directory, names, resolver=None, at=at)  # type: ignore[arg-type]
         world.resolver = Resolver(
             outbound,
-            Handles(outbound, allow_test=True, nameserver=nameserver),
+            Handles(outbound, Dns(names.asked()), allow_test=True),
             plc_url=directory.origin,
             allow_loopback=True,
             clock=lambda: world.now,
@@ -242,8 +240,8 @@ async def test_a_web_did_is_read_at_its_host(world: World) -> None:
      "did:key:zQ3sh", "did:plc:short", "did:web:localhost"],
 )  # fmt: skip
 async def test_other_forms_of_did_do_not_exist(did: str) -> None:
-    async with Outbound() as outbound:
-        resolver = Resolver(outbound, Handles(outbound), plc_url="https://plc.example.com")
+    async with Outbound(Dns()) as outbound:
+        resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url="https://plc.example.com")
 
         assert (await resolver.resolve(Did(did))).pds is None
 
@@ -320,8 +318,8 @@ async def test_forgetting_asks_again_even_while_an_answer_is_under_way(world: Wo
 
 async def test_a_handle_service_replaces_dns_and_https() -> None:
     """With a service configured only that is asked; its 400 means that the handle names nobody."""
-    async with Pages() as pages, Outbound(trusted=[pages.origin]) as outbound:
-        handles = Handles(outbound, service=pages.origin, allow_test=True)
+    async with Pages() as pages, Outbound(Dns(), trusted=[pages.origin]) as outbound:
+        handles = Handles(outbound, Dns(), service=pages.origin, allow_test=True)
         ask = "/xrpc/com.atproto.identity.resolveHandle?handle="
         pages.answers[f"{ask}alice.test"] = (200, orjson.dumps({"did": ALICE}))
         pages.answers[f"{ask}nobody.test"] = (400, b"{}")

@@ -11,6 +11,7 @@ from indexer import images
 from indexer.batch import Picture
 from indexer.handles import Handles
 from indexer.identity import Resolver
+from indexer.names import Dns
 from indexer.outbound import Outbound, OutboundError
 from schemas.ids import Did
 from tests.network.doubles import ALICE, Pages, document, service
@@ -58,10 +59,10 @@ def test_hostile_bytes_measure_something_sane(magic: bytes, rest: bytes) -> None
 
 async def measured(status: int, body: bytes) -> tuple[int, int]:
     """What is measured when the owner's server answers so."""
-    async with Pages() as server, Outbound(allow_loopback=True) as outbound:
+    async with Pages() as server, Outbound(Dns(), allow_loopback=True) as outbound:
         server.answers[f"/{ALICE}"] = (200, document(alsoKnownAs=[], service=service(server.origin)))
         server.answers[f"/xrpc/com.atproto.sync.getBlob?did={ALICE}&cid=bafy"] = (status, body)
-        resolver = Resolver(outbound, Handles(outbound), plc_url=server.origin, allow_loopback=True)
+        resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url=server.origin, allow_loopback=True)
         return await images.measure(resolver, outbound, Picture(Did(ALICE), "bafy"))
 
 

@@ -9,6 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from indexer import outbound
+from indexer.names import Dns
 from indexer.outbound import Answered, Forbidden, NoSuchHost, Outbound, TooLarge, Unreachable
 from tests.network.doubles import Names
 
@@ -65,13 +66,13 @@ async def server() -> AsyncIterator[TestServer]:
 
 @pytest.fixture
 async def loopback() -> AsyncIterator[Outbound]:
-    async with Outbound(allow_loopback=True) as opened:
+    async with Outbound(Dns(), allow_loopback=True) as opened:
         yield opened
 
 
 @pytest.fixture
 async def strict() -> AsyncIterator[Outbound]:
-    async with Outbound() as opened:
+    async with Outbound(Dns()) as opened:
         yield opened
 
 
@@ -173,7 +174,7 @@ def test_public_https_is_permitted(url: str) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
 async def test_a_public_name_that_resolves_to_an_inner_address_gets_no_socket(address: str) -> None:
     """The address that is connected to is the one that is checked, so DNS cannot change its mind between."""
-    async with Outbound(resolver=Names({"rebind.example.com": (address, 443)})) as opened:
+    async with Outbound(Names({"rebind.example.com": (address, 443)})) as opened:
         with pytest.raises(Forbidden, match="not a public address"):
             await opened.fetch("https://rebind.example.com/", 10, 1)
 
@@ -256,13 +257,14 @@ async def test_no_credentials_and_no_compression_are_offered(server: TestServer,
 
 async def test_the_operators_own_origins_are_not_guarded(server: TestServer) -> None:
     """A private directory that the settings name may live at an inner address."""
-    async with Outbound(trusted=[str(server.make_url("/"))]) as opened:
+    async with Outbound(Dns(), trusted=[str(server.make_url("/"))]) as opened:
         assert await opened.fetch(str(server.make_url("/small")), 10, 5) == b"small"
 
 
 async def test_a_host_that_does_not_exist_is_told_from_one_that_is_down(loopback: Outbound) -> None:
-    with pytest.raises((NoSuchHost, Unreachable)):
-        await loopback.fetch("https://does-not-exist.invalid/", 10, 5)
+    async with Outbound(Names({})) as nowhere:
+        with pytest.raises(NoSuchHost):
+            await nowhere.fetch("https://does-not-exist.example.com/", 10, 5)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     with pytest.raises(Unreachable):

@@ -19,6 +19,7 @@ from indexer.follower import Follower
 from indexer.handles import Handles
 from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.names import Dns
 from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
 from indexer.sources import Status
@@ -340,7 +341,7 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
     async def nothing(*_: object) -> int:
         return 0
 
-    async with Outbound() as outbound:
+    async with Outbound(Dns()) as outbound:
         intake = Intake(write, batch_rows=batch_rows, batch_seconds=0.001, buffer_bytes=1 << 20)
         pipeline = Pipeline(
             Script(frames),
@@ -348,7 +349,7 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
             Tracked(known),
             cursor=None,
             intake=intake,
-            resolver=Resolver(outbound, Handles(outbound), plc_url="https://plc.example.com"),
+            resolver=Resolver(outbound, Handles(outbound, Dns()), plc_url="https://plc.example.com"),
             identities=Errands("identity", nothing, workers=1, patience=Patience()),
             pictures=Errands("picture", nothing, workers=1, patience=Patience()),
             follower=Follower(nothing, nothing, watermark=0, op=0),

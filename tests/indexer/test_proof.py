@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import car, proof
+from indexer.names import Dns
 from indexer.outbound import Answered, Outbound
 from indexer.proof import Proof, ProofError
 from schemas.ids import AtUri
@@ -102,7 +103,7 @@ async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -
     """did:web identifiers keep their percent signs on the way."""
     repo.did = "did:web:localhost%3A2583"
     repo.commit_frame(2)
-    async with Pages() as server, Outbound(allow_loopback=True) as outbound:
+    async with Pages() as server, Outbound(Dns(), allow_loopback=True) as outbound:
         ask = (
             f"/xrpc/com.atproto.sync.getRecord?did=did:web:localhost%253A2583&collection={PROFILE}&rkey=self"
         )

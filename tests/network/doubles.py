@@ -5,9 +5,10 @@ import socket
 from collections.abc import Mapping
 from typing import Any, Self
 
-import dns.flags
+import dns.asyncresolver
 import dns.message
 import dns.rcode
+import dns.rdatatype
 import dns.rrset
 import orjson
 from aiohttp import web
@@ -60,11 +61,13 @@ class Names(AbstractResolver):
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers TXT questions from `texts`; `failing` makes it answer SERVFAIL."""
+    """Answers TXT questions from `texts` and A questions from `hosts`; silent or failing on request."""
 
     def __init__(self) -> None:
         self.texts: dict[str, list[str]] = {}
+        self.hosts: dict[str, list[str]] = {}
         self.failing = False
+        self.silent = False
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -77,19 +80,26 @@ class NameServer(asyncio.DatagramProtocol):
     async def __aexit__(self, *_: object) -> None:
         self.transport.close()
 
+    def asked(self) -> dns.asyncresolver.Resolver:
+        """A client that asks this server."""
+        client = dns.asyncresolver.Resolver(configure=False)
+        client.nameservers, client.port = ["127.0.0.1"], self.port
+        return client
+
     def datagram_received(self, data: bytes, address: Any) -> None:
         question = dns.message.from_wire(data)
         response = dns.message.make_response(question)
-        name = question.question[0].name
-        texts = self.texts.get(name.to_text(omit_final_dot=True))
+        name, kind = question.question[0].name, dns.rdatatype.to_text(question.question[0].rdtype)
+        asked = name.to_text(omit_final_dot=True)
+        found = {"TXT": [f'"{text}"' for text in self.texts.get(asked, ())], "A": self.hosts.get(asked, [])}
         if self.failing:
             response.set_rcode(dns.rcode.SERVFAIL)
-        elif texts is None:
+        elif not any(found.values()):
             response.set_rcode(dns.rcode.NXDOMAIN)
-        else:
-            quoted = [f'"{text}"' for text in texts]
-            response.answer.append(dns.rrset.from_text(name, 60, "IN", "TXT", *quoted))
-        self.transport.sendto(response.to_wire(), address)
+        elif found.get(kind):
+            response.answer.append(dns.rrset.from_text(name, 60, "IN", kind, *found[kind]))
+        if not self.silent:
+            self.transport.sendto(response.to_wire(), address)
 
 
 class Pages:

@@ -1,0 +1,100 @@
+"""The search index follows every commit, several at once when it is late, and forgets the way behind it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from indexer.follower import PRUNE_ENTRIES, Follower
+from tests.indexer.running import until
+
+
+class Index:
+    """Follows as far as the catalogue has come, at most `step` entries at a time."""
+
+    def __init__(self) -> None:
+        self.op = 0
+        self.watermark = 0
+        self.step = 1 << 30
+        self.steps = 0
+        self.pruned: list[int] = []
+
+    async def follow(self) -> int:
+        self.steps += 1
+        reached = min(self.op, self.watermark + self.step)
+        await asyncio.sleep(0.01)
+        self.watermark = reached
+        return reached
+
+    async def prune(self, op: int) -> None:
+        self.pruned.append(op)
+
+
+@pytest.fixture
+def index() -> Index:
+    return Index()
+
+
+@pytest.fixture
+async def follower(index: Index) -> AsyncIterator[Follower]:
+    opened = Follower(index.follow, index.prune, watermark=0, op=0)
+    running = asyncio.create_task(opened.run())
+    yield opened
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def commit(index: Index, follower: Follower, op: int) -> None:
+    index.op = op
+    follower.committed(op)
+
+
+async def test_what_is_committed_is_reached(index: Index, follower: Follower) -> None:
+    commit(index, follower, 7)
+
+    await asyncio.wait_for(follower.reached(7), 1)
+
+    assert follower.watermark == 7
+
+
+async def test_commits_during_a_step_are_taken_together(index: Index, follower: Follower) -> None:
+    for op in range(1, 50):
+        commit(index, follower, op)
+        await asyncio.sleep(0.001)
+    await asyncio.wait_for(follower.reached(49), 1)
+
+    assert index.steps < 20
+
+
+async def test_a_long_way_is_gone_in_steps(index: Index, follower: Follower) -> None:
+    index.step = 10
+    commit(index, follower, 95)
+
+    await asyncio.wait_for(follower.reached(95), 2)
+
+    assert index.steps >= 10
+
+
+async def test_what_a_crash_left_behind_is_taken_up_at_the_start(index: Index) -> None:
+    """The catalogue came further than the index did; no new commit is needed to notice."""
+    index.op = 30
+    index.step = 10
+    late = Follower(index.follow, index.prune, watermark=0, op=30)
+    running = asyncio.create_task(late.run())
+
+    await until(lambda: late.watermark == 30)
+
+    late.close()
+    await running
+
+
+async def test_the_way_behind_is_forgotten_now_and_then_and_at_the_end(index: Index) -> None:
+    follower = Follower(index.follow, index.prune, watermark=0, op=0)
+    running = asyncio.create_task(follower.run())
+    for op in (1, PRUNE_ENTRIES, PRUNE_ENTRIES + 1):
+        commit(index, follower, op)
+        await follower.reached(op)
+    follower.close()
+    await running
+
+    assert index.pruned == [PRUNE_ENTRIES, PRUNE_ENTRIES + 1]
