@@ -89,7 +89,7 @@ class Index:
     def people(self, dids: Iterable[str]) -> dict[str, Card]:
         """The accounts with these DIDs, by DID."""
         names = [f"artist:{did}" for did in set(dids)]
-        found = self._unpack(self._addresses(self.catalog.any_term("doc", names), len(names)))
+        found = self._unpack(self.addresses(self.catalog.any_term("doc", names), len(names)))
         return {card.did: card for card in found}
 
     def find_list(self, kind: Literal["album", "playlist"], name: str) -> Card | None:
@@ -97,9 +97,10 @@ class Index:
         field, value = ("uri", name) if name.startswith("at://") else ("uuid", name.lower())
         return self._one("list:", every(self.catalog.term(field, value), self._kind(kind)))
 
-    def album(self, handle: str, slug: str) -> Card | None:
-        """The album that an artist's address names."""
-        where = self.catalog.term("handle", handle.lower()), self.catalog.term("slug", slug)
+    def album(self, artist: str, slug: str) -> Card | None:
+        """The album that an artist's address names. Artists go by handle or DID."""
+        field, value = ("did", artist) if artist.startswith("did:") else ("handle", artist.lower())
+        where = self.catalog.term(field, value), self.catalog.term("slug", slug)
         return self._one("list:", every(*where, self._kind("album")))
 
     def tag(self, name: str) -> Card | None:
@@ -188,11 +189,15 @@ class Index:
     def liked_count(self, did: str) -> int:
         """How many tracks somebody likes and anybody may see."""
         if did not in self._liked:
-            likes = self._addresses(self._likes_of(did), MOST_LIKED, self.social)
+            likes = self.addresses(self._likes_of(did), MOST_LIKED, self.social)
             keys = set(self.social.numbers("subject", likes))
             liked = every(self.catalog.any_term("key", list(keys)), self._visible("track", "discovery", None))
             self._liked[did] = self.catalog.count(liked) if keys else 0
         return self._liked[did]
+
+    def unpack(self, rows: Sequence[Row]) -> list[Card]:
+        """What rows of the catalog index stand for."""
+        return self._unpack([row.address for row in rows])
 
     def _seen(self, likes: Sequence[Row]) -> list[tuple[Card, Position]]:
         keys = self.social.numbers("subject", [row.address for row in likes])
@@ -203,7 +208,7 @@ class Index:
         self._ready()
         spans = self._spans if name is not None else None
         page = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
-        return Page(self._unpack([row.address for row in page.items]), page.after)
+        return Page(self.unpack(page.items), page.after)
 
     def _tracks(
         self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
@@ -248,7 +253,7 @@ class Index:
         return every(self.social.term("did", did), self.social.term("kind", "like"))
 
     def _one(self, doc_prefix: str, query: Query) -> Card | None:
-        for card in self._unpack(self._addresses(query, 4)):
+        for card in self._unpack(self.addresses(query, 4)):
             if card.doc.startswith(doc_prefix):
                 return card
         return None
@@ -259,12 +264,13 @@ class Index:
             return []
         wanted = list(dict.fromkeys(values))
         query = every(self.catalog.any_term(field, wanted), self._kind(kind))
-        addresses = self._addresses(query, len(wanted))
+        addresses = self.addresses(query, len(wanted))
         numbers = self.catalog.numbers(field, addresses)
         found = dict(zip(numbers, self._unpack(addresses), strict=True))
         return [found[value] for value in values if value in found]
 
-    def _addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
+    def addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
+        """Where documents are, in no order that means anything."""
         self._ready()
         searcher = (folder or self.catalog).searcher
         assert searcher is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
+from aiohttp import web
 
 from indexer.batch import Batch, IdentityFact, RecordChange
 from indexer.search import SearchIndex
@@ -23,6 +24,7 @@ from tests.indexer.running import until
 PEOPLE = {"mara": "mara.example", "ben": "ben.example", "ida": "ida.example", "lost": "handle.invalid"}
 PUBLIC_TRACKS = 9  # of mara's; then one each that is unlisted, private, for supporters
 UNLISTED, PRIVATE, SUPPORTERS = 10, 11, 12
+FRESH = {"lag_seconds": 0.5, "source": {"name": "wss://relay.example", "connected": True}}
 PICTURE = documents.blob("image/png", 900, b"cover")
 
 
@@ -90,8 +92,26 @@ class Music:
 
 
 @asynccontextmanager
-async def playing(folder: Path, **fields: Any) -> AsyncIterator[Music]:
-    """Fill the stores and serve them for as long as the block runs."""
+async def reporting(folder: Path, report: dict[str, Any]) -> AsyncIterator[None]:
+    """An indexer's control socket that tells one report."""
+
+    async def health(_request: web.Request) -> web.Response:
+        return web.json_response(report)
+
+    app = web.Application()
+    app.router.add_get("/health", health)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.UnixSite(runner, str(folder / "control.sock")).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def playing(folder: Path, report: dict[str, Any] = FRESH, **fields: Any) -> AsyncIterator[Music]:
+    """Fill the stores and serve them for as long as the block runs, beside an indexer that reports this."""
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"
     defaults = {"rate_limit": "1000000/minute", "log_level": "error", "public_url": address}
@@ -99,7 +119,11 @@ async def playing(folder: Path, **fields: Any) -> AsyncIterator[Music]:
     music = Music(settings, address)
     try:
         music.write(*songs(), *lists(), *reactions(), identities=_identities())
-        async with worker.serving(settings, sock) as music.stores, aiohttp.ClientSession() as music.client:
+        async with (
+            reporting(folder, report),
+            worker.serving(settings, sock) as music.stores,
+            aiohttp.ClientSession() as music.client,
+        ):
             yield music
     finally:
         music.close()

@@ -1,0 +1,56 @@
+"""Any path and any query string gets an answer in the one error shape: never a failure.
+
+`FMSVC_TEST_QUERIES` asks for more of them.
+"""
+
+import http.client
+import os
+from urllib.parse import quote
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from readapi.app import all_endpoints
+from schemas.errors import ErrorBody
+from tests.readapi.threaded import threaded
+
+EXAMPLES = int(os.environ.get("FMSVC_TEST_QUERIES", "200"))
+
+PATHS = sorted({endpoint.documented_path for endpoint in all_endpoints()})
+NAMES = sorted(
+    {parameter.name for endpoint in all_endpoints() for parameter in endpoint.signature.parameters}
+)
+BYTES = st.binary(max_size=60).map(lambda raw: quote(raw, safe=""))
+# What a request line may hold unquoted: visible characters but no fragment.
+RAW = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="#"), max_size=60)
+VALUES = st.one_of(
+    BYTES, RAW, st.integers().map(str), st.sampled_from(["", "at://", "did:plc:x", "%", "%zz"])
+)
+PAIRS = st.builds("{}={}".format, st.one_of(st.sampled_from(NAMES), RAW), VALUES)
+QUERIES = st.lists(PAIRS, max_size=5).map("&".join)
+
+
+@pytest.fixture(scope="module")
+def music(tmp_path_factory):
+    with threaded(tmp_path_factory.mktemp("music")) as served:
+        yield served
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=st.sampled_from(PATHS), name=VALUES, query=QUERIES)
+def test_any_address_gets_an_answer(music, path, name, query):
+    """Whatever stands for a name in the path and whatever follows the question mark."""
+    filled = "/".join(name if part.startswith("{") else part for part in path.split("/"))
+    connection = http.client.HTTPConnection(music.address.removeprefix("http://"), timeout=20)
+
+    connection.putrequest("GET", f"{filled}?{query}", skip_accept_encoding=True)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+
+    assert answer.status < 500 or (path, answer.status) == ("/oembed", 501), body
+    if answer.status >= 400:
+        assert ErrorBody.model_validate(orjson.loads(body))

@@ -1,0 +1,178 @@
+"""What every route promises: one error shape, request ids, safe headers, HEAD, ETags, CORS."""
+
+import re
+
+import orjson
+import pytest
+import pytest_asyncio
+
+from readapi.answers import HTML, JSON
+from readapi.app import all_endpoints
+from readapi.pages.assets import Assets
+from schemas.errors import ErrorBody
+from tests.indexer.changes import did, uri
+from tests.readapi.music import playing, public_list_id, track_id
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ENDPOINTS = {endpoint.path: endpoint for endpoint in all_endpoints()}
+READS = [path for path, endpoint in ENDPOINTS.items() if not endpoint.operational]
+NAMES = {
+    "track_id": str(track_id("mara", 1)),
+    "name": "ambient",
+    "handle": "mara.example",
+    "artist": "mara.example",
+    "slug": "first-light",
+    "album_id": public_list_id("mara", 1),
+    "playlist_id": public_list_id("ben", 2),
+    "did": did("ben"),
+}
+QUERIES = {
+    "/search/": "?q=song",
+    "/tracks/by-uri": f"?uri={uri('mara', 'track', 1)}",
+    "/lists/playlists/by-uri": f"?uri={uri('ben', 'list', 2)}",
+}
+HOSTILE = ["%00", "%FF%FE", "..%2F..%2Fetc", "%E2%80%AE", "'%22%3Cscript%3E", "-1", "1e999", "x" * 2000]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def music(tmp_path_factory):
+    async with playing(tmp_path_factory.mktemp("music"), web_url="https://app.example") as served:
+        yield served
+
+
+def address(path: str, music) -> str:
+    """An address of the route that answers with something."""
+    names = dict(NAMES)
+    if path == "/static/{name}":
+        names["name"] = Assets()["player.css"].rpartition("/")[2]
+    if path == "/oembed":
+        return f"/oembed?url={music.address}/track/{names['track_id']}"
+    return re.sub(r"{(\w+)[^}]*}", lambda match: names[match[1]], path) + QUERIES.get(path, "")
+
+
+def hostile(path: str, name: str) -> str:
+    """The route with this in place of every name, and as every query parameter."""
+    query = "&".join(
+        f"{parameter.name}={name}"
+        for parameter in ENDPOINTS[path].signature.parameters
+        if parameter.place == "query"
+    )
+    return re.sub(r"{(\w+)[^}]*}", name, path) + ("?" + query if query else "")
+
+
+def check_headers(reply):
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", reply.headers["X-Request-Id"])
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert reply.headers["Referrer-Policy"]
+    assert reply.headers["Content-Security-Policy"]
+    assert reply.headers["Cache-Control"]
+    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+    assert reply.headers["Server"] == "fmsvc"
+
+
+def check_refusal(reply):
+    body = ErrorBody.model_validate(reply.json)
+    assert body.message.endswith(".")
+    assert reply.headers["Content-Type"] == JSON
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ENDPOINTS)
+async def test_every_route_answers_with_what_every_answer_carries(music, path):
+    """Headers, and the media type that the route declares."""
+    reply = await music.get(address(path, music))
+
+    check_headers(reply)
+    assert reply.status == 200
+    declared = {media_type.partition(";")[0] for media_type in ENDPOINTS[path].media_types}
+    assert reply.headers["Content-Type"].partition(";")[0] in declared
+
+
+@pytest.mark.parametrize("path", READS)
+async def test_every_read_can_be_asked_whether_it_changed(music, path):
+    """An ETag, a Cache-Control that caches may use, and 304 for who has the answer."""
+    first = await music.get(address(path, music))
+    again = await music.get(address(path, music), If_None_Match=first.headers["ETag"])
+
+    assert first.headers["Cache-Control"].startswith("public, max-age=")
+    assert (again.status, again.json) == (304, "")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    check_headers(again)
+
+
+@pytest.mark.parametrize("path", ENDPOINTS)
+async def test_every_route_answers_head(music, path):
+    """As GET, without the body."""
+    got = await music.get(address(path, music))
+    headed = await music.send("HEAD", address(path, music))
+
+    assert (headed.status, headed.json) == (got.status, "")
+    if path not in ("/metrics", "/ready"):
+        assert headed.headers["Content-Length"] == got.headers["Content-Length"]
+
+
+@pytest.mark.parametrize("path", ENDPOINTS)
+async def test_every_route_refuses_other_methods_in_the_one_shape(music, path):
+    """405, and `Allow` names what works."""
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        reply = await music.send(method, address(path, music))
+
+        assert (reply.status, reply.json["detail"]) == (405, "method_not_allowed")
+        assert reply.headers["Allow"] == "GET,HEAD"
+        check_headers(reply)
+        check_refusal(reply)
+
+
+@pytest.mark.parametrize("path", ENDPOINTS)
+async def test_every_route_may_be_read_by_any_page(music, path):
+    """Preflights of strangers allow reading without credentials; of the web application, with them."""
+    asking = {"Access_Control_Request_Method": "GET"}
+    stranger = await music.send("OPTIONS", address(path, music), Origin="https://x.example", **asking)
+    ours = await music.send("OPTIONS", address(path, music), Origin="https://app.example", **asking)
+
+    assert (stranger.status, ours.status) == (204, 204)
+    assert stranger.headers["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
+    assert "Access-Control-Allow-Credentials" not in stranger.headers
+    assert ours.headers["Access-Control-Allow-Origin"] == "https://app.example"
+    assert ours.headers["Access-Control-Allow-Credentials"] == "true"
+
+
+@pytest.mark.parametrize("path", READS)
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_every_route_survives_whatever_is_put_in_it(music, path, name):
+    """An answer or a refusal in the one shape, never a failure."""
+    reply = await music.get(hostile(path, name))
+
+    assert reply.status < 500 or (path, reply.status) == ("/oembed", 501)
+    check_headers(reply)
+    if reply.status >= 400:
+        check_refusal(reply)
+
+
+async def test_the_limit_is_told_on_every_read(music):
+    """How much is left, before there is nothing left."""
+    for path in READS:
+        reply = await music.get(address(path, music))
+
+        assert int(reply.headers["RateLimit-Limit"]) == 1_000_000
+        assert int(reply.headers["RateLimit-Remaining"]) < 1_000_000
+        assert 0 < int(reply.headers["RateLimit-Reset"]) <= 60
+
+
+async def test_a_browser_may_get_pages_but_programs_always_get_json(music):
+    """A refusal is a page only for who asks for HTML, and only where pages are."""
+    page = await music.get("/nowhere", Accept="text/html")
+    program = await music.get("/nowhere", Accept="*/*")
+    of_the_api = await music.get("/tracks/0", Accept="text/html")
+
+    assert page.headers["Content-Type"] == HTML
+    assert program.headers["Content-Type"] == of_the_api.headers["Content-Type"] == JSON
+
+
+async def test_the_description_is_as_long_as_the_list_of_routes(music):
+    """Every route is in `/openapi.json`, with every status that it can answer."""
+    described = (await music.get("/openapi.json")).json
+
+    assert set(described["paths"]) == {endpoint.documented_path for endpoint in ENDPOINTS.values()}
+    assert orjson.dumps(described).count(b'"404"') > 10

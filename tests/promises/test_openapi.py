@@ -1,0 +1,65 @@
+"""The description is valid, complete, and says of every parameter and answer what it is."""
+
+import orjson
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from readapi.app import all_endpoints
+from readapi.openapi import describe
+from schemas.errors import Code
+
+ENDPOINTS = all_endpoints()
+DOCUMENT = orjson.loads(describe(ENDPOINTS, "https://api.example").json)
+OPERATIONS = {
+    f"{method} {path}": operation
+    for path, item in DOCUMENT["paths"].items()
+    for method, operation in item.items()
+}
+
+
+def test_the_description_is_valid():
+    """By somebody else's validator."""
+    OpenAPIV31SpecValidator(DOCUMENT).validate()
+
+
+def test_operation_ids_are_unique():
+    """Generated clients name functions after them."""
+    names = [operation["operationId"] for operation in OPERATIONS.values()]
+
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_is_described(name):
+    """A summary, a success with content, refusals with the one error body."""
+    operation = OPERATIONS[name]
+
+    assert operation["summary"]
+    assert "200" in operation["responses"]
+    for status in ("400", "500"):
+        assert status in operation["responses"]
+    if name.startswith("get"):
+        for status, response in operation["responses"].items():
+            assert ("content" in response) is (status != "304")
+
+
+def test_shapes_are_open_to_new_fields():
+    """A client that was generated from this must not break when a field is added."""
+    assert not any("additionalProperties" in shape for shape in DOCUMENT["components"]["schemas"].values())
+
+
+def test_refusals_list_every_code():
+    """`detail` is one of a closed list."""
+    assert set(DOCUMENT["components"]["schemas"]["Code"]["enum"]) == set(Code)
+
+
+def test_paging_parameters_tell_their_bounds():
+    """What is refused with 422 is written down."""
+    parameters = {parameter["name"]: parameter for parameter in OPERATIONS["get /tracks/"]["parameters"]}
+
+    assert parameters["limit"]["schema"] == {
+        "type": "integer", "minimum": 1, "maximum": 100, "default": 50,
+    }  # fmt: skip
+    assert parameters["sort"]["schema"]["enum"] == ["recent", "popular"]
+    assert parameters["cursor"]["schema"] == {"type": "string"}
+    assert not parameters["cursor"]["required"]

@@ -1,0 +1,68 @@
+"""schemathesis over the running service: no failure, no status and no shape that is not described.
+
+`FMSVC_TEST_SCHEMATHESIS` is how many requests of each kind every operation gets.
+"""
+
+import contextlib
+import os
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.generation import GenerationMode
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.readapi.threaded import threaded
+
+EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "8"))
+
+
+def never_fails(
+    _context: schemathesis.CheckContext, response: schemathesis.Response, _case: schemathesis.Case
+) -> None:
+    """Refusals may be of the 5xx kind (a format that is not supported), failures may not be."""
+    assert response.status_code != 500
+
+
+CHECKS = [
+    never_fails,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+
+
+@pytest.fixture(scope="module")
+def music(tmp_path_factory):
+    with threaded(tmp_path_factory.mktemp("music")) as served:
+        yield served
+
+
+@pytest.mark.parametrize("mode", GenerationMode)
+def test_every_answer_is_one_that_is_described(music, mode):
+    """Requests as described, and requests that are wrong."""
+    description = schemathesis.openapi.from_url(f"{music.address}/openapi.json")
+    operations = [result.ok() for result in description.get_all_operations()]
+    with requests.Session() as session:
+        for operation in operations:
+            ask(operation, mode, session)
+
+    assert len(operations) > 50
+
+
+def ask(operation: APIOperation, mode: GenerationMode, session: requests.Session) -> None:
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def hold(case: schemathesis.Case) -> None:
+        case.call_and_validate(session=session, checks=CHECKS)
+
+    # Where every text is right, no wrong request can be made.
+    with contextlib.suppress(Unsatisfiable):
+        hold()
