@@ -17,12 +17,15 @@ SOCIAL_FOLDER = "social"
 
 WORDS = "words"
 STARTS = "starts"
-MARKS: dict[Kind, str] = {"track": "t", "artist": "a", "album": "l", "playlist": "p", "tag": "g"}
+KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
+MARKS: dict[Kind, str] = {"track": "t", "artist": "o", "album": "o", "playlist": "o", "tag": "o"}
+WHOLE = "="  # after the mark: the rest of a whole name
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 
 _MILLISECOND_BITS = 41  # up to the year 2039
 _COUNT_BITS = 31
 _ID_BITS = 53
+COUNT_SHIFT = 64 - _COUNT_BITS  # of a popular_key, to get the count back
 
 
 def catalog_schema() -> tantivy.Schema:
@@ -37,6 +40,7 @@ def catalog_schema() -> tantivy.Schema:
     builder.add_integer_field("key", indexed=True, fast=True)
     # `digest` changes with anything stored, so readers may keep what they have unpacked.
     builder.add_unsigned_field("digest", fast=True)
+    builder.add_unsigned_field("kind_number", fast=True)  # in KINDS, for counting by kind
     # Indexed too: a page from the middle of a long list then costs no walk over the whole column.
     for name in ("recent", "popular"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
@@ -49,15 +53,15 @@ def catalog_schema() -> tantivy.Schema:
 def _add_text(builder: tantivy.SchemaBuilder) -> None:
     """`exact`: whole names without spaces. `title`: a name's words. `names`: those and others'.
 
-    `*_starts`: the beginnings of the same, for searching while somebody types. `near`: what is left of words
-    and whole names without any one of their letters; two that share such a rest are a typo apart. Each term
-    begins with its kind's mark, so that a search among few artists does not walk all tracks. Nothing private
-    has any.
+    `text`: all words, those of the description too. `*_starts`: the beginnings of words and names, for
+    searching while somebody types. `near`: what is left of words and whole names without any one of their
+    letters; two that share such a rest are a typo apart. Each term begins with its kind's mark, so that a
+    search among few artists does not walk all tracks. Nothing private has any.
     """
     builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
     for name in ("exact_starts", "title_starts", "names_starts"):
         builder.add_text_field(name, tokenizer_name=STARTS, index_option="basic")
-    for name in ("title", "names", "near", "description"):
+    for name in ("title", "names", "near", "text"):
         builder.add_text_field(name, tokenizer_name=WORDS, index_option="basic")
 
 

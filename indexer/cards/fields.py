@@ -10,7 +10,7 @@ import orjson
 
 from schemas import search_text
 from schemas.access import Place
-from schemas.search_index import MARKS, Kind, popular_key, recent_key
+from schemas.search_index import KINDS, MARKS, WHOLE, Kind, popular_key, recent_key
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
@@ -41,9 +41,13 @@ def ordered(public_id: int, since: datetime | None, count: int) -> Fields:
     }
 
 
-def placed(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> list[str]:
-    """Where strangers may meet the document."""
-    return [f"{kind}@{place}" for place in places]
+def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
+    """What the document is, and where strangers may meet it."""
+    return {
+        "kind": kind,
+        "kind_number": KINDS.index(kind),
+        "place": [f"{kind}@{place}" for place in places],
+    }
 
 
 def findable(
@@ -59,15 +63,16 @@ def findable(
     near = title + [_name(mark, name) for name in dict.fromkeys(people) if name]
     beside = near + [_name(mark, name) for name in dict.fromkeys(others) if name]
     whole = [name.whole for name in title]
+    words = " ".join(name.words for name in beside)
     return {
         "exact": whole,
         "exact_starts": whole,
         "near": " ".join(name.near for name in near),
         "title": " ".join(name.words for name in title),
         "title_starts": [word for name in title for word in name.spaced],
-        "names": " ".join(name.words for name in beside),
+        "names": words,
         "names_starts": [word for name in beside for word in name.spaced],
-        "description": _marked(mark, dict.fromkeys(search_text.words(prose))) if prose else "",
+        "text": words + " " + _marked(mark, dict.fromkeys(search_text.words(prose))) if prose else words,
     }
 
 
@@ -84,7 +89,7 @@ class _Name(NamedTuple):
 def _name(mark: str, name: str) -> _Name:
     words, whole = search_text.words(name), search_text.squeeze(name)
     spaced = [word for word in words if not search_text.is_unspaced(word)]
-    near = " ".join(_rests(mark, word) for word in dict.fromkeys([whole, *spaced]))
+    near = " ".join([_rests(mark + WHOLE, whole), *(_rests(mark, word) for word in dict.fromkeys(spaced))])
     return _Name(mark + whole, _marked(mark, words), [mark + word for word in spaced], near)
 
 

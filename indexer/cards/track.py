@@ -11,7 +11,7 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import Album, Shelves
-from indexer.cards.fields import EVERYWHERE, Fields, digested, findable, opened, ordered, placed
+from indexer.cards.fields import EVERYWHERE, Fields, digested, findable, of_kind, opened, ordered
 from indexer.cards.people import Person
 from indexer.catalogue import keys
 from schemas.access import Access, may_see
@@ -104,8 +104,7 @@ class _Rendering:
         places = [place for place in EVERYWHERE if may_see(self.access, None, place)]
         fields: Fields = {
             "doc": f"track:{row.key}",
-            "kind": "track",
-            "place": placed("track", places),
+            **of_kind("track", places),
             "key": row.key,
             "uri": row.uri,
             "did": row.did,
