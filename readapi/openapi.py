@@ -57,6 +57,7 @@ class _Shapes:
     """The schemas of everything that routes answer, each model once under its own name."""
 
     def __init__(self, endpoints: list[Endpoint]) -> None:
+        self._said: dict[Any, dict[str, Any]] = {}  # a refusal's shape is asked for 300 times
         returned = {_shape(endpoint.signature.returns) for endpoint in endpoints} - {None}
         models = [(shape, "serialization") for shape in [*_models(returned), ErrorBody]]
         _, definitions = models_json_schema(models, by_alias=True, ref_template=_REF)  # type: ignore[arg-type]
@@ -66,6 +67,11 @@ class _Shapes:
 
     def of(self, shape: Any) -> dict[str, Any]:
         """How an answer's content refers to its shape."""
+        if shape not in self._said:
+            self._said[shape] = self._say(shape)
+        return self._said[shape]
+
+    def _say(self, shape: Any) -> dict[str, Any]:
         schema = TypeAdapter(shape).json_schema(by_alias=True, mode="serialization", ref_template=_REF)
         schema.pop("$defs", None)
         if schema.get("title") in self.components and "$ref" not in schema:
