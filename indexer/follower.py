@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+LAST_ENTRIES = 500  # of the outbox, which a stop still takes the time for
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
 
 
@@ -39,7 +40,7 @@ class Follower:
             await self._moved.wait_for(lambda: self.watermark >= op)
 
     def close(self) -> None:
-        """Take one more step; `run` ends after it. What is left then is done after the next start."""
+        """Take one more step if it reaches the end; then `run` ends. The next start does the rest."""
         self._closing = True
         self._wake.set()
 
@@ -49,6 +50,8 @@ class Follower:
             await self._wake.wait()
             self._wake.clear()
             closing = self._closing
+            if closing and self._op - self.watermark > LAST_ENTRIES:
+                return
             watermark = await self._follow()
             async with self._moved:
                 self.watermark = watermark

@@ -12,7 +12,7 @@ from indexer.batch import Batch, Written
 
 IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
 ROW_BYTES = 1024  # what a row costs in memory besides its bytes
-AHEAD = 6  # batches' worth of rows that may be read while one is written
+AHEAD = 4  # batches' worth of rows that may be read while one is written
 
 BATCH_ROWS = Histogram(
     "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 500, 1000, 5000)

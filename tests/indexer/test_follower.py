@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from indexer.follower import PRUNE_ENTRIES, Follower
+from indexer.follower import LAST_ENTRIES, PRUNE_ENTRIES, Follower
 from tests.indexer.running import until
 
 
@@ -86,6 +86,18 @@ async def test_what_a_crash_left_behind_is_taken_up_at_the_start(index: Index) -
 
     late.close()
     await running
+
+
+async def test_a_stop_does_not_wait_for_a_long_way(index: Index) -> None:
+    """The next start goes on; the index has a watermark of its own."""
+    index.op, index.step = 10 * LAST_ENTRIES, 1
+    follower = Follower(index.follow, index.prune, watermark=0, op=index.op)
+    running = asyncio.create_task(follower.run())
+    await follower.reached(1)
+
+    follower.close()
+
+    await asyncio.wait_for(running, 1)
 
 
 async def test_the_way_behind_is_forgotten_now_and_then_and_at_the_end(index: Index) -> None:
