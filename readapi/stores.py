@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from readapi import times
 from readapi.catalog import Catalog
 from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
@@ -30,8 +31,8 @@ class Stores:
         self._followers: list[asyncio.Task[None]] = []
 
     def version(self) -> object:
-        """Changes whenever answers may."""
-        return self.index.generation, self.catalog.version
+        """Changes whenever answers may: with each minute too, because periods end now."""
+        return self.index.generation, self.catalog.version, times.this_minute()
 
     async def open(self) -> None:
         """Look once, then again and again until `close`."""

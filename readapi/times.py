@@ -9,6 +9,11 @@ def render(instant: datetime) -> str:
     return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def this_minute() -> datetime:
+    """The instant at which the current minute began, UTC."""
+    return datetime.now(UTC).replace(second=0, microsecond=0)
+
+
 def of_milliseconds(milliseconds: int) -> str:
     """The instant so many milliseconds after 1970 began."""
     return render(datetime.fromtimestamp(milliseconds / 1000, UTC))

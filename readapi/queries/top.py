@@ -1,6 +1,6 @@
 """The tracks that most people liked within a period."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from readapi.catalog import Snapshot
@@ -34,11 +34,11 @@ SINCE = """
 """
 
 
-async def tracks(snapshot: Snapshot, period: Period) -> list[int]:
-    """Ids of the most liked tracks, at most MOST. A period ends when the snapshot was made."""
+async def tracks(snapshot: Snapshot, period: Period, until: datetime) -> list[int]:
+    """Ids of the most liked tracks, at most MOST. A period ends at `until`, which ages quiet ones too."""
     if period == "all_time":
         rows = await snapshot.rows(EVER, most=MOST)
     else:
-        since = snapshot.as_of.replace(tzinfo=None) - timedelta(days=_DAYS[period])
+        since = until.replace(tzinfo=None) - timedelta(days=_DAYS[period])
         rows = await snapshot.rows(SINCE, since=since, most=MOST)
     return [track_id for (track_id,) in rows]

@@ -54,11 +54,11 @@ async def top_tracks(
 ) -> Answer[list[Track]]:
     """List the tracks that most people liked within a period.
 
-    A like counts from when it was made or first seen, whichever is earlier. `X-As-Of` tells the instant
-    that the period ends at.
+    A like counts from when it was made or first seen, whichever is earlier. Periods end now, to the minute;
+    `X-As-Of` tells when the likes were counted.
     """
     snapshot = catalog.current
-    found = index.tracks_by_id(await top_queries.tracks(snapshot, period))
+    found = index.tracks_by_id(await top_queries.tracks(snapshot, period, times.this_minute()))
     cards = tracks.seen(found, viewer, "discovery")[:limit]
     return Answer(present.tracks(cards, viewer), headers={"X-As-Of": times.render(snapshot.as_of)})
 
