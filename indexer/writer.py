@@ -56,6 +56,12 @@ class Writer:
             catalogue.close()
             raise
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def tracked(self) -> set[Did]:
         """Accounts that ever wrote a record of ours. The same set for the life of the writer."""
