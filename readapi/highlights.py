@@ -1,29 +1,39 @@
 """Which words of a title a search found, as HTML: escaped, with <mark>. Pure."""
 
 import html
-import unicodedata
+import re
+
+import orjson
 
 from readapi.query_words import QueryWords, Word
 from schemas import search_text
 
 
-def highlight(title: str, wanted: QueryWords) -> str | None:
-    """The title with the words that were asked for marked; None when it holds none of them."""
-    words = [part for word in wanted.words for part in (word.parts or (word,))]
-    parts: list[str] = []
-    end, marked = 0, False
-    title = unicodedata.normalize("NFC", title)
-    for start, stop in search_text.spans(title):
-        if _is_asked_for(search_text.squeeze(title[start:stop]), words):
+class Highlighter:
+    """Marks the words that were asked for."""
+
+    def __init__(self, wanted: QueryWords) -> None:
+        words = [part for word in wanted.words for part in (word.parts or (word,))]
+        self._pattern = re.compile("|".join(_pattern(word) for word in words)) if words else None
+
+    def of(self, hit: bytes) -> str | None:
+        """The marked title of a track's search result; None when it holds none of the words."""
+        title: str = orjson.loads(hit + b"}")["title"]
+        folded = search_text.fold(title)
+        # Folding may change how many letters there are; then nobody can say which to mark.
+        if self._pattern is None or len(folded) != len(title):
+            return None
+        parts: list[str] = []
+        end = 0
+        for match in self._pattern.finditer(folded):
+            start, stop = match.span()
             parts += html.escape(title[end:start]), "<mark>", html.escape(title[start:stop]), "</mark>"
-            end, marked = stop, True
-    return "".join([*parts, html.escape(title[end:])]) if marked else None
+            end = stop
+        return "".join([*parts, html.escape(title[end:])]) if parts else None
 
 
-def _is_asked_for(run: str, words: list[Word]) -> bool:
-    for word in words:
-        if run == word.text or (word.is_last and run.startswith(word.text)):
-            return True
-        if word.is_unspaced and word.text in run:
-            return True
-    return False
+def _pattern(word: Word) -> str:
+    text = re.escape(word.text)
+    if word.is_unspaced:
+        return text
+    return rf"\b{text}\w*" if word.is_last else rf"\b{text}\b"

@@ -7,7 +7,7 @@ the description too > name a typo apart > one word a typo apart.
 from functools import cached_property
 from typing import Final
 
-from tantivy import Query
+from tantivy import Occur, Query
 
 from readapi.index_folder import IndexFolder, either, every
 from readapi.query_words import QueryWords, Word
@@ -19,17 +19,17 @@ _MOST_NEAR_WORDS = 6
 
 
 class Tiers:
-    """The queries of a search among the kinds of one mark: tiers 0 to 4 without, 5 and 6 with a typo."""
+    """The queries of a search: tiers 0 to 4 without, 5 and 6 with a typo."""
 
-    def __init__(self, folder: IndexFolder, mark: str, wanted: QueryWords) -> None:
-        self._folder, self._mark, self._wanted = folder, mark, wanted
+    def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
+        self._folder, self._wanted = folder, wanted
 
     @cached_property
     def strict(self) -> dict[int, Query]:
         """The tiers without typos."""
         if not self._wanted.whole:
             return {}
-        whole = {0: self._term("exact", self._wanted.whole), 1: self._whole_start}
+        whole = {0: self._folder.term("exact", self._wanted.whole), 1: self._whole_start}
         if not self._wanted.words:
             return whole
         return {**whole, 2: self._words("title"), 3: self._words("names"), 4: self._text}
@@ -39,29 +39,31 @@ class Tiers:
         """The tiers with one typo."""
         near: dict[int, Query] = {}
         if rests := search_text.rests(self._wanted.whole):
-            near[5] = self._any("near", [WHOLE + rest for rest in rests])
+            near[5] = self._any([WHOLE + rest for rest in rests])
         words = self._wanted.words
-        if len(words) <= _MOST_NEAR_WORDS:
-            one_wrong = [
-                every(typo, *(self._word("names", other) for other in words if other is not word))
-                for word in words
-                if (typo := self._nearly(word)) is not None
-            ]
-            if one_wrong:
-                near[6] = either(*one_wrong)
-        return near
+        one_wrong = [
+            every(self._any(rests), *(self._word("names", other) for other in words if other is not word))
+            for word in words[:_MOST_NEAR_WORDS]
+            if not word.is_unspaced and (rests := search_text.rests(word.text))
+        ]
+        return near | {6: either(*one_wrong)} if one_wrong else near
 
-    @cached_property
-    def all_strict(self) -> Query | None:
-        """Everything that the tiers without typos find: those that are not listed are within these."""
-        if not self._wanted.whole:
-            return None
-        return either(self._whole_start, self._text) if self._wanted.words else self._whole_start
+    def are_many(self, number: int) -> bool:
+        """Whether at least so many matches are certain; asking costs next to nothing."""
+        searcher, words = self._folder.searcher, self._wanted.words
+        if searcher is None:
+            return False
+        many = searcher.doc_freq("exact_starts", self._wanted.whole)
+        if len(words) == 1 and not words[0].is_unspaced:
+            many = max(many, searcher.doc_freq("names_starts", words[0].text))
+        return many >= number
 
-    @cached_property
-    def everything(self) -> Query | None:
-        """Everything that any tier finds."""
-        return self.all_strict and either(self.all_strict, *self.near.values())
+    def all_of(self, *, with_typos: bool) -> Query:
+        """Everything that the tiers find."""
+        if not self.strict:
+            return Query.empty_query()
+        strict = [self._whole_start, self._text] if self._wanted.words else [self._whole_start]
+        return either(*strict, *(self.near.values() if with_typos else ()))
 
     @cached_property
     def _whole_start(self) -> Query:
@@ -82,22 +84,14 @@ class Tiers:
             parts = every(*(self._word(field, part) for part in word.parts))
             return either(self._word(field, word._replace(parts=())), parts)
         if word.is_unspaced:
-            return every(*(self._term(field, pair) for pair in search_text.pairs(word.text)))
-        return self._start(field, word.text) if word.is_last else self._term(field, word.text)
-
-    def _nearly(self, word: Word) -> Query | None:
-        if word.is_unspaced:
-            return None
-        rests = search_text.rests(word.text)
-        return self._any("near", rests) if rests else None
+            return every(*(self._folder.term(field, pair) for pair in search_text.pairs(word.text)))
+        return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
 
     def _start(self, field: str, text: str) -> Query:
         if len(text) <= START_LETTERS:
-            return self._term(f"{field}_starts", text)
-        return Query.fuzzy_term_query(self._folder.schema, field, self._mark + text, distance=0, prefix=True)
+            return self._folder.term(f"{field}_starts", text)
+        return Query.fuzzy_term_query(self._folder.schema, field, text, distance=0, prefix=True)
 
-    def _term(self, field: str, text: str) -> Query:
-        return self._folder.term(field, self._mark + text)
-
-    def _any(self, field: str, texts: list[str]) -> Query:
-        return either(*(self._term(field, text) for text in texts))
+    def _any(self, rests: list[str]) -> Query:
+        schema, term, should = self._folder.schema, Query.term_query, Occur.Should
+        return Query.boolean_query([(should, term(schema, "near", rest, "basic")) for rest in rests])

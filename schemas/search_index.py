@@ -18,8 +18,7 @@ SOCIAL_FOLDER = "social"
 WORDS = "words"
 STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
-MARKS: dict[Kind, str] = {"track": "t", "artist": "o", "album": "o", "playlist": "o", "tag": "o"}
-WHOLE = "="  # after the mark: the rest of a whole name
+WHOLE = "="  # before the rest of a whole name
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 
 _MILLISECOND_BITS = 41  # up to the year 2039
@@ -40,7 +39,7 @@ def catalog_schema() -> tantivy.Schema:
     builder.add_integer_field("key", indexed=True, fast=True)
     # `digest` changes with anything stored, so readers may keep what they have unpacked.
     builder.add_unsigned_field("digest", fast=True)
-    builder.add_unsigned_field("kind_number", fast=True)  # in KINDS, for counting by kind
+    builder.add_unsigned_field("kind_number", fast=True)  # in KINDS, to tell results apart
     # Indexed too: a page from the middle of a long list then costs no walk over the whole column.
     for name in ("recent", "popular"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
@@ -55,8 +54,7 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
 
     `text`: all words, those of the description too. `*_starts`: the beginnings of words and names, for
     searching while somebody types. `near`: what is left of words and whole names without any one of their
-    letters; two that share such a rest are a typo apart. Each term begins with its kind's mark, so that a
-    search among few artists does not walk all tracks. Nothing private has any.
+    letters; two that share such a rest are a typo apart. Nothing private has any of these.
     """
     builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
     for name in ("exact_starts", "title_starts", "names_starts"):
@@ -82,7 +80,7 @@ def social_schema() -> tantivy.Schema:
 def register_tokenizers(index: tantivy.Index) -> None:
     """Teach an index our tokenizers. Tantivy does not keep them: needed after each opening."""
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
-    starts = tantivy.Tokenizer.ngram(min_gram=2, max_gram=START_LETTERS + 1, prefix_only=True)
+    starts = tantivy.Tokenizer.ngram(min_gram=1, max_gram=START_LETTERS, prefix_only=True)
     index.register_tokenizer(WORDS, words)
     index.register_tokenizer(STARTS, tantivy.TextAnalyzerBuilder(starts).build())
 

@@ -41,11 +41,6 @@ def runs(text: str) -> list[str]:
     return [run[:WORD_LETTERS] for run in _RUN.findall(fold(text))]
 
 
-def spans(text: str) -> list[tuple[int, int]]:
-    """Where the runs of a text are, before it is folded."""
-    return [run.span() for run in _RUN.finditer(text)]
-
-
 def is_unspaced(run: str) -> bool:
     """True for a run of letters that is searched by pairs instead of as a word."""
     return _IS_UNSPACED.match(run) is not None

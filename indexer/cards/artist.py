@@ -80,5 +80,5 @@ def document(person: Person, popular: int | None) -> Fields:
         "hit": opened(hit),
     }
     if popular is not None:
-        fields |= findable("artist", person.names, prose=person.bio)
+        fields |= findable(person.names, prose=person.bio)
     return digested(fields)

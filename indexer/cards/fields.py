@@ -10,7 +10,7 @@ import orjson
 
 from schemas import search_text
 from schemas.access import Place
-from schemas.search_index import KINDS, MARKS, WHOLE, Kind, popular_key, recent_key
+from schemas.search_index import KINDS, WHOLE, Kind, popular_key, recent_key
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
@@ -51,29 +51,33 @@ def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
 
 
 def findable(
-    kind: Kind,
-    names: Sequence[str],
-    people: Sequence[str] = (),
-    others: Sequence[str] = (),
-    prose: str | None = None,
+    names: Sequence[str], people: Sequence[str] = (), others: Sequence[str] = (), prose: str | None = None
 ) -> Fields:
     """The terms that a search finds the document by: its own names, people's and others beside it, a text."""
-    mark = MARKS[kind]
-    title = [_name(mark, name) for name in dict.fromkeys(names) if name]
-    near = title + [_name(mark, name) for name in dict.fromkeys(people) if name]
-    beside = near + [_name(mark, name) for name in dict.fromkeys(others) if name]
+    title = [_name(name) for name in dict.fromkeys(names) if name]
+    near = title + [_name(name) for name in dict.fromkeys(people) if name]
+    beside = near + [_name(name) for name in dict.fromkeys(others) if name]
     whole = [name.whole for name in title]
-    words = " ".join(name.words for name in beside)
+    words = " ".join([name.words for name in beside])
     return {
         "exact": whole,
         "exact_starts": whole,
-        "near": " ".join(name.near for name in near),
-        "title": " ".join(name.words for name in title),
+        "near": " ".join([name.near for name in near]),
+        "title": " ".join([name.words for name in title]),
         "title_starts": [word for name in title for word in name.spaced],
         "names": words,
         "names_starts": [word for name in beside for word in name.spaced],
-        "text": words + " " + _marked(mark, dict.fromkeys(search_text.words(prose))) if prose else words,
+        "text": " ".join([words, *dict.fromkeys(search_text.words(prose))]) if prose else words,
     }
+
+
+def digested(fields: Fields) -> Fields:
+    """The document with a digest of what it stores."""
+    digest = hashlib.blake2b(fields["doc"].encode(), digest_size=8)
+    for name in ("card", "hit", "access", "items", "thumb"):
+        digest.update(b"\0" + fields.get(name, b""))
+    fields["digest"] = int.from_bytes(digest.digest(), "big")
+    return fields
 
 
 class _Name(NamedTuple):
@@ -86,26 +90,9 @@ class _Name(NamedTuple):
 
 
 @lru_cache(maxsize=8192)  # artists' names and tags come again and again
-def _name(mark: str, name: str) -> _Name:
+def _name(name: str) -> _Name:
     words, whole = search_text.words(name), search_text.squeeze(name)
     spaced = [word for word in words if not search_text.is_unspaced(word)]
-    near = " ".join([_rests(mark + WHOLE, whole), *(_rests(mark, word) for word in dict.fromkeys(spaced))])
-    return _Name(mark + whole, _marked(mark, words), [mark + word for word in spaced], near)
-
-
-@lru_cache(maxsize=16384)
-def _rests(mark: str, word: str) -> str:
-    return _marked(mark, search_text.rests(word))
-
-
-def _marked(mark: str, words: Iterable[str]) -> str:
-    return " ".join([mark + word for word in words])
-
-
-def digested(fields: Fields) -> Fields:
-    """The document with a digest of what it stores."""
-    digest = hashlib.blake2b(fields["doc"].encode(), digest_size=8)
-    for name in ("card", "hit", "access", "items", "thumb"):
-        digest.update(b"\0" + fields.get(name, b""))
-    fields["digest"] = int.from_bytes(digest.digest(), "big")
-    return fields
+    near = [WHOLE + rest for rest in search_text.rests(whole)]
+    near += [rest for word in dict.fromkeys(spaced) for rest in search_text.rests(word)]
+    return _Name(whole, " ".join(words), spaced, " ".join(near))

@@ -36,6 +36,6 @@ def document(name: str, track_count: int, total_plays: int) -> Fields:
             **ordered(tag_id, None, track_count),
             "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
             "hit": opened(hit),
-            **findable("tag", [name]),
+            **findable([name]),
         }
     )

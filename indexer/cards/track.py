@@ -197,7 +197,7 @@ class _Rendering:
         row = self.row
         people_of = [*self.owner.names, row.artist, *(name for one in self.features for name in one.names)]
         others = [row.album or "", self.album.title if self.album else "", *(row.tags or ())]
-        return findable("track", [row.title], people_of, others, row.description)
+        return findable([row.title], people_of, others, row.description)
 
     def _shows_blob(self) -> bool:
         return self.owner.blob_url(self.row.image_cid) is not None
