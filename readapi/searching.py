@@ -12,7 +12,8 @@ from tantivy import Query
 from readapi import tiers
 from readapi.errors import InvalidCursor
 from readapi.highlights import Highlighter
-from readapi.matches import Hit, Matches, Place, Sort
+from readapi.matches import Hit, Matches, Place
+from readapi.matches import Sort as Sort
 from readapi.paging import Position
 from readapi.query_words import QueryWords
 from readapi.search import Index
