@@ -66,6 +66,16 @@ class Control:
         return _json(200, {"rev": nudged.rev} | ({"cid": nudged.cid} if nudged.cid else {}))
 
 
+def answers(data_dir: Path) -> bool:
+    """Is an indexer running on this folder?"""
+    with socket.socket(socket.AF_UNIX) as asking:
+        try:
+            asking.connect(str(data_dir / NAME))
+        except OSError:
+            return False
+    return True
+
+
 def _listen(path: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX)
     previous = os.umask(0o177)

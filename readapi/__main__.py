@@ -104,6 +104,26 @@ def rebuild() -> None:
         _or_explain(lambda: service.rebuild(settings, progress))
 
 
+@app.command
+def check() -> None:
+    """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged."""
+    from indexer import service
+
+    settings = _begin("check")
+    report = _or_explain(lambda: service.check(settings))
+    for table, count in report.counts.items():
+        print(f"{table}: {count:,} rows")
+    for cursor in report.cursors:
+        lag = "unknown" if cursor.lag_seconds is None else f"{cursor.lag_seconds:,.1f} s"
+        print(f"cursor of {cursor.source}: {cursor.seq} at {cursor.event_time or 'no time'}, lag {lag}")
+    print(
+        f"outbox: {report.op}, search index: {report.watermark if report.watermark is not None else 'in use'}"
+    )
+    print("\n".join(report.problems) or "No problem found.")
+    if report.problems:
+        sys.exit(DAMAGED)
+
+
 def main() -> None:
     """Entry point of `fmsvc-server`."""
     app()
