@@ -4,15 +4,19 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import duckdb
 import structlog
 
-from indexer import search
+from indexer import control, search
 from indexer.batch import Picture
-from indexer.catalogue import StoreError
+from indexer.catalogue import FILE, StoreError, sentences
+from indexer.check import Report, inspect
+from indexer.check import check as check_catalogue
 from indexer.control import Control
 from indexer.errands import Errands, Patience
 from indexer.facts import Facts
@@ -25,6 +29,7 @@ from indexer.names import Dns
 from indexer.nudges import Nudges
 from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
+from indexer.snapshots import CURRENT
 from indexer.sources import Source, recorded
 from indexer.sources.firehose import Firehose
 from indexer.sources.recorded import Recorded
@@ -181,6 +186,25 @@ def rebuild(settings: Settings, progress: Callable[[int, int], object]) -> int:
         return search.rebuild(writer.reader(), path, settings.base_url, progress)
     finally:
         writer.close()
+
+
+def check(settings: Settings) -> Report:
+    """Inspect what an indexer that is not running left; of one that runs, its newest snapshot.
+
+    Raises StoreError when a store cannot be opened.
+    """
+    now = datetime.now(UTC)
+    if not (settings.data_dir / FILE).exists():
+        raise StoreError(f"{settings.data_dir} holds no catalogue; start the indexer or set FMSVC_DATA_DIR.")
+    if control.answers(settings.data_dir):
+        newest = settings.data_dir / "snapshots" / CURRENT
+        with sentences(newest), duckdb.connect(newest, read_only=True) as con:
+            return inspect(con, None, now)
+    index = search.SearchIndex.open(settings.data_dir / search.FOLDER, settings.base_url)
+    try:
+        return check_catalogue(settings, index.watermark, now)
+    finally:
+        index.close()
 
 
 @asynccontextmanager
