@@ -32,7 +32,10 @@ class IndexFolder:
             path.mkdir(parents=True, exist_ok=True)
             index = tantivy.Index(schema, str(path))
             search_index.register_tokenizers(index)
-            return cls(path, index, index.writer(HEAP_BYTES, num_threads=1))
+            writer = index.writer(HEAP_BYTES, num_threads=1)
+            # A commit that a kill cut short left files; the same commit again would stumble over their names.
+            writer.garbage_collect_files()
+            return cls(path, index, writer)
 
     def drop(self, names: Iterable[str]) -> None:
         """Remove the documents of these names, where they are."""
