@@ -18,6 +18,7 @@ from readapi.supervisor import DAMAGED, Program, follow_parent, supervise
 from schemas.settings import Settings, SettingsError
 
 Answer = TypeVar("Answer")
+UNUSABLE = 2  # exit code when what was given on the command line or in the environment is wrong
 
 app = cyclopts.App(
     name="fmsvc-server",
@@ -133,8 +134,7 @@ def _begin(program: str, supervised: bool = False) -> Settings:
     try:
         settings = Settings.from_environment(os.environ)
     except SettingsError as error:
-        print(f"fmsvc-server: {error}", file=sys.stderr)
-        sys.exit(2)
+        _stop(UNUSABLE, str(error))
     logs.configure(settings, program)
     if supervised:
         follow_parent()
@@ -142,18 +142,21 @@ def _begin(program: str, supervised: bool = False) -> Settings:
 
 
 def _or_explain(work: Callable[[], Answer]) -> Answer:
-    """Do the work; damage to our own store ends the program with its sentence."""
+    """Do the work; damage to our own store, or a file that is no use, ends the program with a sentence."""
     from indexer.catalogue import StoreError
+    from indexer.sources.recorded import RecordingError
 
     try:
         return work()
     except StoreError as error:
-        _stop(str(error))
+        _stop(DAMAGED, str(error))
+    except (RecordingError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        _stop(UNUSABLE, str(error))
 
 
-def _stop(sentence: str) -> NoReturn:
+def _stop(code: int, sentence: str) -> NoReturn:
     print(f"fmsvc-server: {sentence}", file=sys.stderr)
-    sys.exit(DAMAGED)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

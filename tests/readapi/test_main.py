@@ -1,0 +1,142 @@
+"""The command line does what it says, and ends with a sentence and a code that tell how it went."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from indexer.events import Frame
+from indexer.sources.recorded import Recorder
+from tests.documents import least
+from tests.network.forge import ForgedRepo
+
+NOBODY = "ws://127.0.0.1:9"  # the discard port: nothing listens there
+
+
+def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "readapi", *arguments],
+        env=environment(folder, **settings),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
+    plc = {"FMSVC_PLC_URL": "http://127.0.0.1:9", "FMSVC_HANDLE_RESOLVER": "http://127.0.0.1:9"}
+    return clean | plc | {"FMSVC_DATA_DIR": str(folder), "FMSVC_RELAY": NOBODY} | settings
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Twenty tracks of one account."""
+    path = tmp_path / "frames"
+    repo = ForgedRepo()
+    with Recorder(path, "wss://relay.example") as recorder:
+        for seq in range(1, 21):
+            repo.create("fm.svc.track", least("track"))
+            recorder.write(Frame("wss://relay.example", repo.commit_frame(seq), datetime.now(UTC)))
+    return path
+
+
+def test_a_recording_is_replayed_checked_and_rebuilt(tmp_path: Path, recording: Path) -> None:
+    """Replaying twice is replaying once; the rebuilt index holds what the first one did."""
+    folder = tmp_path / "data"
+
+    replayed = [run(folder, "replay", str(recording)) for _ in range(2)]
+    checked = run(folder, "check")
+    rebuilt = run(folder, "rebuild")
+
+    assert [one.returncode for one in replayed] == [0, 0], replayed[0].stderr
+    assert "replaying: 20 frames" in replayed[0].stderr
+    assert checked.returncode == 0, checked.stdout
+    assert "tracks: 20 rows" in checked.stdout
+    assert "No problem found." in checked.stdout
+    assert rebuilt.returncode == 0
+    assert run(folder, "check").returncode == 0
+
+
+def test_damage_is_told(tmp_path: Path, recording: Path) -> None:
+    """Exit code 3, a sentence that says what to do, and no traceback."""
+    folder = tmp_path / "data"
+    run(folder, "replay", str(recording))
+    with (folder / "catalog.duckdb").open("r+b") as file:
+        file.write(b"\0" * 8192)
+
+    checked = run(folder, "check")
+
+    assert checked.returncode == 3
+    assert "away and start again" in checked.stderr
+    assert "Traceback" not in checked.stderr
+
+
+def test_a_missing_search_index_is_told(tmp_path: Path, recording: Path) -> None:
+    """It is not silently begun anew: the catalogue no longer lists what it lacks."""
+    folder = tmp_path / "data"
+    run(folder, "replay", str(recording))
+    for file in sorted((folder / "search").rglob("*"), reverse=True):
+        file.unlink() if file.is_file() else file.rmdir()
+
+    checked = run(folder, "check")
+
+    assert checked.returncode == 3
+    assert "fmsvc-server rebuild" in checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("name", ["missing", "folder", "other"])
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, name: str) -> None:
+    """Exit code 2 and one sentence."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other").write_bytes(b"something else")
+
+    refused = run(tmp_path / "data", "replay", str(tmp_path / name))
+
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr
+
+
+def test_serve_without_a_relay_serves_and_stops_in_time(tmp_path: Path) -> None:
+    """/ready says why it is behind; SIGTERM ends everything within five seconds."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen(
+        [sys.executable, "-m", "readapi", "serve"],
+        env=environment(tmp_path / "data", FMSVC_PORT=str(port)),
+        stderr=subprocess.DEVNULL,
+    ) as serving:
+        said = ""
+        until = time.monotonic() + 60
+        while "cannot connect" not in said.lower() and "refused" not in said.lower():
+            assert time.monotonic() < until, said
+            said = ask(port, "/ready") or said
+            time.sleep(0.1)
+        assert '"ready":false' in said
+        assert ask(port, "/health") is not None
+
+        serving.send_signal(signal.SIGTERM)
+        started = time.monotonic()
+        code = serving.wait(20)
+
+    assert code == 0
+    assert time.monotonic() - started < 6
+
+
+def ask(port: int, path: str) -> str | None:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as response:
+            return str(response.read().decode())
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.read().decode()
+    except OSError:
+        return None
