@@ -18,10 +18,10 @@ class RecordChange:
     action: Action
     cid: Cid | None
     block: bytes | None
+    uri: AtUri = field(init=False, compare=False, repr=False)
 
-    @property
-    def uri(self) -> AtUri:
-        return AtUri(self.did, self.collection, self.rkey)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uri", AtUri(self.did, self.collection, self.rkey))
 
 
 @dataclass(frozen=True, slots=True)

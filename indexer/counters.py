@@ -5,12 +5,21 @@ from collections.abc import Container, Iterable
 from typing import Final
 
 import duckdb
+import pyarrow
 
 from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.rows import Applied
 from indexer.tally import Tally
 from schemas.ids import Did
 
+MOVED: Final = pyarrow.schema([(name, pyarrow.int64()) for name in ("subject_key", "likes", "comments")])
+MOVE: Final = """
+    update track_counts
+    set likes = track_counts.likes + moved.likes, comments = track_counts.comments + moved.comments
+    from moved
+    where track_counts.subject_key = moved.subject_key
+    returning track_counts.subject_key
+"""
 MISMATCHES: Final = """
     with counted as (
         select subject_key, sum(likes) as likes, sum(comments) as comments
@@ -98,16 +107,10 @@ class Counters:
         rows = moves.rows()
         if not rows:
             return
-        values = ", ".join(f"({subject}, {likes}, {comments})" for subject, likes, comments in rows)
-        updated = self._catalogue.rows(
-            f"""
-            update track_counts
-            set likes = track_counts.likes + moved.likes, comments = track_counts.comments + moved.comments
-            from (values {values}) as moved (subject_key, likes, comments)
-            where track_counts.subject_key = moved.subject_key
-            returning track_counts.subject_key
-            """
-        )
+        con = self._catalogue.con
+        con.register("moved", pyarrow.table(list(zip(*rows, strict=True)), MOVED))
+        updated = con.execute(MOVE).fetchall()
+        con.unregister("moved")
         known = {subject for (subject,) in updated}
         self._catalogue.insert(
             "track_counts",
@@ -119,7 +122,7 @@ class Counters:
         )
         fallen = [subject for subject, likes, comments in rows if likes < 0 or comments < 0]
         if fallen:
-            self._catalogue.con.execute(
+            con.execute(
                 "delete from track_counts "
                 f"where subject_key in ({keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
             )
