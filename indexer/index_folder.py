@@ -101,6 +101,10 @@ def sentences(path: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         raise StoreError(_sentence(path, str(error))) from error
+    except BaseException as error:
+        if search_index.is_panic(error):
+            raise StoreError(_sentence(path, str(error))) from error
+        raise
 
 
 def _sentence(path: Path, said: str) -> str:

@@ -21,7 +21,7 @@ from indexer.index_folder import REBUILD, IndexFolder, sentences
 from schemas import search_index
 
 FOLDER: Final = "search"
-STEP_ENTRIES: Final = 2000  # of the outbox, rendered and committed together
+STEP_ENTRIES: Final = 8000  # of the outbox, rendered and committed together: fewer, larger segments to merge
 CHUNK: Final = 4000  # documents rendered at a time when all are
 
 # In an order that keeps an artist's documents together: what they share is then read once.
@@ -45,6 +45,7 @@ class SearchIndex:
         self._path = path
         self._base_url = base_url
         self._compared = False
+        self.step_entries = STEP_ENTRIES
 
     @classmethod
     def open(cls, path: Path, base_url: str) -> Self:
@@ -76,12 +77,16 @@ class SearchIndex:
                 self._compare(con)
             entries = con.execute(
                 "select op, kind, key, name from outbox where op > ? order by op limit ?",
-                [self.watermark, STEP_ENTRIES],
+                [self.watermark, self.step_entries],
             ).fetchall()
             if entries:
                 self._replace(con, entries)
         finally:
             con.execute("rollback")
+        if entries:
+            # After the transaction: as long as it is open, the catalogue cannot be checkpointed.
+            self._catalog.commit(entries[-1][0])
+            self._social.commit(entries[-1][0])
         return self.watermark
 
     def fill(self, con: duckdb.DuckDBPyConnection, progress: Progress) -> int:
@@ -110,15 +115,12 @@ class SearchIndex:
     def _replace(
         self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
     ) -> None:
-        op = entries[-1][0]
         refs = documents.widen(con, Refs.of(e[1:] for e in entries if e[0] > self._catalog.watermark))
         self._catalog.drop(refs.catalog_names())
         self._catalog.add(documents.catalog(con, refs, self._base_url))
         refs = Refs.of(entry[1:] for entry in entries if entry[0] > self._social.watermark)
         self._social.drop(refs.social_names())
         self._social.add(documents.social(con, refs))
-        self._catalog.commit(op)
-        self._social.commit(op)
 
     def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
         """Refuse to go on from a watermark that the catalogue cannot continue."""

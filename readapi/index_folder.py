@@ -33,7 +33,9 @@ class IndexFolder:
             return False
         try:
             changed = self._read(stamp[0])
-        except (ValueError, OSError) as error:
+        except BaseException as error:
+            if not isinstance(error, (ValueError, OSError)) and not search_index.is_panic(error):
+                raise
             # The folder may be in the middle of being replaced; what was read before stays until then.
             log.warning("index_not_read", folder=self._path.name, reason=str(error)[:200])
             return False

@@ -85,6 +85,11 @@ def register_tokenizers(index: tantivy.Index) -> None:
     index.register_tokenizer(STARTS, tantivy.TextAnalyzerBuilder(starts).build())
 
 
+def is_panic(error: BaseException) -> bool:
+    """Whether Tantivy gave up: what it does with damaged files. Its exception has no class to name."""
+    return type(error).__name__ == "PanicException"
+
+
 def recent_key(milliseconds: int, record_id: int) -> int:
     """Sorts by time, then by id. Times before 1970 and after 2039 are taken for those."""
     time = min(max(milliseconds, 0), (1 << _MILLISECOND_BITS) - 1)
