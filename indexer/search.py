@@ -85,8 +85,8 @@ class SearchIndex:
             con.execute("rollback")
         if entries:
             # After the transaction: as long as it is open, the catalogue cannot be checkpointed.
-            self._catalog.commit(entries[-1][0])
-            self._social.commit(entries[-1][0])
+            for folder in (self._catalog, self._social):
+                folder.commit(max(entries[-1][0], folder.watermark))
         return self.watermark
 
     def fill(self, con: duckdb.DuckDBPyConnection, progress: Progress) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Self, TypeVar
 
 from indexer.batch import Batch, Written
@@ -26,6 +27,7 @@ class Stores:
         self._writing = ThreadPoolExecutor(1, "writing")
         self._searching = ThreadPoolExecutor(1, "searching")
         self._copying = ThreadPoolExecutor(1, "copying")
+        self._reading = Lock()  # held while the search index reads: a checkpoint would wait for it, and spin
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -43,7 +45,7 @@ class Stores:
 
     async def follow(self) -> int:
         """Bring the search index a step further. Returns its watermark."""
-        return await _on(self._searching, lambda: self.index.follow(self._reader))
+        return await _on(self._searching, self._follow)
 
     async def prune(self, op: int) -> None:
         """Forget outbox entries that the search index has behind it."""
@@ -63,12 +65,20 @@ class Stores:
         """Wait for what is under way, then close everything."""
         await asyncio.to_thread(self._close)
 
+    def _follow(self) -> int:
+        with self._reading:
+            return self.index.follow(self._reader)
+
     def _publish(self) -> None:
         # One job, so that nothing comes between freezing the file and letting go of it.
-        if self.snapshots.due and self._writing.submit(self.snapshots.begin).result():
+        if self.snapshots.due and self._frozen():
             self.snapshots.finish()
         if self.snapshots.export_due:
             self.snapshots.export()
+
+    def _frozen(self) -> bool:
+        with self._reading:
+            return self._writing.submit(self.snapshots.begin).result()
 
     def _close(self) -> None:
         for executor in (self._copying, self._searching, self._writing):
