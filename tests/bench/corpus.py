@@ -51,7 +51,7 @@ class Size:
 
 
 class Corpus:
-    """Consume in this order: identities, images, profiles, tracks, lists, comments, likes."""
+    """Consume in this order: images, profiles, tracks, lists, comments, likes, identities."""
 
     def __init__(self, size: Size, now: datetime, seed: int = 1) -> None:
         self._size = size

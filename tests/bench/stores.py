@@ -77,13 +77,14 @@ def _fill(settings: Settings, corpus: Corpus) -> None:
 
 
 def _batches(corpus: Corpus) -> Iterator[Batch]:
-    for identities in _chunks(corpus.identities()):
-        yield Batch(identities=identities)
     for images in _chunks(corpus.images()):
         yield Batch(images=images)
     for records in (corpus.profiles(), corpus.tracks(), corpus.lists(), corpus.comments(), corpus.likes()):
         for changes in _chunks(records):
             yield Batch(changes=changes)
+    # Last, because accounts that never wrote anything are nobody's business.
+    for identities in _chunks(corpus.identities()):
+        yield Batch(identities=identities)
 
 
 def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -1,6 +1,6 @@
 """Frames of other people, from a loopback websocket to the filter: our client and decoder beside the SDK's.
 
-    python -m tests.bench.bench_decode [FRAMES] [ROUNDS]
+    python -m tests.bench.decoding
 
 One process serves ready-made bytes as fast as they are taken. The clients take turns, each in a process of
 its own and measured in its own CPU time; the figures are medians over the rounds. The SDK has a blocking
@@ -11,23 +11,26 @@ import asyncio
 import base64
 import contextlib
 import hashlib
-import json
+import logging
 import multiprocessing
 import random
 import statistics
 import struct
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from multiprocessing.connection import Connection
+from typing import Final
 
 import aiohttp
+import structlog
 
 from indexer.decode import decode
+from indexer.events import Passed
 from indexer.sources.firehose import Firehose
 from schemas.collections import Collections
-from schemas.ids import tid_at
+from schemas.ids import Did, tid_at
+from tests.bench.rows import Row, rounded
 from tests.network.forge import START, ForgedRepo
 
 REPOS, RECORDS_BEFORE = 2, 1_500
@@ -43,6 +46,9 @@ REPLY = {
         for end in ("root", "parent")
     },
 }
+NAME: Final = "frames that are not ours, loopback websocket to filter, one core"
+CLIENT: Final = "atproto's FirehoseSubscribeReposClient, parse and CAR"
+ASYNC_CLIENT: Final = "atproto's AsyncFirehoseSubscribeReposClient, parse and CAR"
 SPARE = 2_000  # served beyond what is counted, so that no client waits for the end
 
 
@@ -96,7 +102,8 @@ def serve(frames: list[bytes], total: int, port: Connection) -> None:
 
 def read_ours(url: str, count: int) -> float:
     """CPU seconds for `count` frames through our source and decoder."""
-    collections, tracked = Collections().all, frozenset[str]()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    collections, tracked = Collections().all, frozenset[Did]()
 
     async def run() -> float:
         async with aiohttp.ClientSession() as session:
@@ -107,7 +114,7 @@ def read_ours(url: str, count: int) -> float:
                     if taken == 0:
                         started = time.process_time()
                     [passed] = decode(frame.raw, collections, tracked, frame.received_at)
-                    assert passed.seq
+                    assert isinstance(passed, Passed)
                     taken += 1
                     if taken > count:
                         break
@@ -168,38 +175,39 @@ def measure(read: Callable[[str, int], float], url: str, count: int) -> float:
         return count / pool.apply(read, (url, count))
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    frames = make_frames(4_000)
-    told, port = multiprocessing.Pipe(duplex=False)
-    server = multiprocessing.Process(target=serve, args=(frames, count + SPARE, port), daemon=True)
-    server.start()
-    url = f"ws://127.0.0.1:{told.recv()}"
-    # The SDK is slower by a power of ten; a quarter of the frames is enough to know it.
-    turns = [
-        (
-            measure(read_ours, url, count),
-            measure(read_sdk, url, count // 4),
-            measure(read_sdk_async, url, count // 4),
-        )
-        for _ in range(rounds)
-    ]
-    server.terminate()
+def rows(count: int = 20_000, rounds: int = 5) -> Iterator[Row]:
+    """Our throughput, and how it compares with both clients of the SDK."""
+    frames = make_frames(min(count, 4_000))
+    with serving(frames, count + SPARE) as url:
+        # The SDK is slower by a power of ten; a quarter of the frames is enough to know it.
+        turns = [
+            (
+                measure(read_ours, url, count),
+                measure(read_sdk, url, count // 4),
+                measure(read_sdk_async, url, count // 4),
+            )
+            for _ in range(rounds)
+        ]
     ours, sdk, sdk_async = (statistics.median(column) for column in zip(*turns, strict=True))
-    result = {
-        "name": "frames that are not ours, loopback websocket to filter, one core",
-        "value": round(ours),
-        "unit": "frames per CPU second",
-        "ratio_to": {
-            "FirehoseSubscribeReposClient, parse and CAR": round(ours / sdk, 1),
-            "AsyncFirehoseSubscribeReposClient, parse and CAR": round(ours / sdk_async, 1),
-        },
-        "references": [round(sdk), round(sdk_async)],
-        "mean_frame_bytes": round(sum(map(len, frames)) / len(frames)),
-    }
-    print(json.dumps(result))
+    ratios = {CLIENT: rounded(ours / sdk), ASYNC_CLIENT: rounded(ours / sdk_async)}
+    yield Row(NAME, rounded(ours), "frames per CPU second", ratios)
+    mean_bytes = statistics.fmean(map(len, frames))
+    yield Row(f"{NAME}: bytes of a frame", rounded(mean_bytes), "bytes on average")
+
+
+@contextlib.contextmanager
+def serving(frames: list[bytes], total: int) -> Iterator[str]:
+    """The server in a process of its own, and its address."""
+    told, port = multiprocessing.Pipe(duplex=False)
+    server = multiprocessing.Process(target=serve, args=(frames, total, port), daemon=True)
+    server.start()
+    try:
+        yield f"ws://127.0.0.1:{told.recv()}"
+    finally:
+        server.terminate()
+        server.join()
 
 
 if __name__ == "__main__":
-    main()
+    for row in rows():
+        print(row.line())
