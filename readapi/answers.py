@@ -1,8 +1,8 @@
 """What a handler hands back when it has the bytes already: nothing is parsed only to be written again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from types import MappingProxyType
+from typing import Generic, NamedTuple, TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -14,8 +14,7 @@ XML = "text/xml; charset=utf-8"
 Shape = TypeVar("Shape")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(Generic[Shape]):
+class Answer(NamedTuple, Generic[Shape]):
     """Bytes ready to send. `Shape` is what they hold, and what the API's description says of them.
 
     `headers` win over those that every answer carries.
@@ -24,7 +23,7 @@ class Answer(Generic[Shape]):
     body: bytes
     media_type: str = JSON
     status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 def render(value: object) -> bytes:

@@ -1,4 +1,4 @@
-"""The application: every route of `readapi.routes`, the services they ask for, and the gate before them."""
+"""The application: every route of `readapi.routes`, and the services that they ask for."""
 
 import importlib
 import pkgutil
@@ -9,7 +9,6 @@ from aiohttp import web
 
 from readapi import routes
 from readapi.endpoint import Endpoint, Routes
-from readapi.gate import Gate
 
 
 def all_endpoints() -> list[Endpoint]:
@@ -22,16 +21,13 @@ def all_endpoints() -> list[Endpoint]:
     return found
 
 
-def build_app(endpoints: Iterable[Endpoint], services: Mapping[type, object], gate: Gate) -> web.Application:
-    """Put the parts together."""
-    app = web.Application(middlewares=[gate.middleware])
-    handlers = {}
+def build_app(endpoints: Iterable[Endpoint], services: Mapping[type, object]) -> web.Application:
+    """Put the routes together. What the application answers is for the gate to send."""
+    app = web.Application()
     for endpoint in endpoints:
         # The gate turns Answers into responses before aiohttp sees them.
         handler: Any = endpoint.handler(services)
-        handlers[handler] = endpoint
         for path in {endpoint.path, endpoint.path.rstrip("/") or "/"}:
             app.router.add_route("GET", path, handler)
             app.router.add_route("HEAD", path, handler)
-    gate.guard(handlers)
     return app

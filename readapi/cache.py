@@ -13,12 +13,13 @@ _OVERHEAD_BYTES = 1000  # of an entry's objects, besides its bytes
 
 
 class Kept:
-    """An answer with its ETag; its gzip form is made when somebody first asks for it."""
+    """An answer, its ETag, and the pattern of its address. Its gzip form is made when first asked for."""
 
-    __slots__ = ("_zipped", "answer", "etag", "headers")
+    __slots__ = ("_zipped", "answer", "etag", "headers", "route")
 
-    def __init__(self, answer: Answer[object]) -> None:
+    def __init__(self, answer: Answer[object], route: str) -> None:
         self.answer = answer
+        self.route = route
         self.headers: CIMultiDict[str] | None = None
         # Weak, because the same tag names the plain and the compressed form.
         self.etag = f'W/"{hashlib.blake2b(answer.body, digest_size=12).hexdigest()}"'

@@ -1,7 +1,7 @@
 """What the index stores of one thing, unpacked; and the ones that were unpacked before, kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import orjson
 import tantivy
@@ -14,8 +14,7 @@ KEPT_BYTES = 24 << 20  # of cards, twice: those in use, and those in use before
 _OVERHEAD = 600  # bytes that a card costs besides its text
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(NamedTuple):
     """One document. `card` is ready-made JSON: complete, but for a track's closing brace.
 
     `hit` is the search result, without its relevance and the closing brace. `key` is 0 for artists and tags.
@@ -59,21 +58,30 @@ class Cards:
 
 
 def _read(document: tantivy.Document) -> Card:
-    stored = document.to_dict()
+    stored: dict[str, list[Any]] = document.to_dict()
     doc, did = stored["doc"][0], Did(stored["did"][0] if "did" in stored else "")
     kind, _, name = doc.partition(":")
-    width, _, height = _bytes(stored, "thumb").partition(b"x")
     return Card(
         doc=doc,
         key=int(name) if kind in ("track", "list") else 0,
         did=did,
         card=_bytes(stored, "card"),
         hit=_bytes(stored, "hit"),
-        access=Access(did, *_bytes(stored, "access").decode().split()),  # type: ignore[arg-type]
-        thumb=(int(width), int(height)) if width else None,
-        items=tuple(orjson.loads(_bytes(stored, "items") or b"[]")),
+        access=_access(did, _bytes(stored, "access")),
+        thumb=_size(_bytes(stored, "thumb")),
+        items=tuple(orjson.loads(stored["items"][0])) if "items" in stored else (),
     )
 
 
-def _bytes(stored: dict[str, list[object]], name: str) -> bytes:
-    return bytes(stored[name][0]) if name in stored else b""  # type: ignore[call-overload]
+def _bytes(stored: dict[str, list[Any]], name: str) -> bytes:
+    values = stored.get(name)
+    return values[0] if values else b""
+
+
+def _access(did: Did, text: bytes) -> Access:
+    return Access(did, *text.decode().split()) if text else Access(did)  # type: ignore[arg-type]
+
+
+def _size(text: bytes) -> tuple[int, int] | None:
+    width, _, height = text.partition(b"x")
+    return (int(width), int(height)) if width else None

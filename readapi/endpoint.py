@@ -53,10 +53,14 @@ class Endpoint:
         bind, function = self.signature.binder(services), self.function
 
         async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
+            request[ENDPOINT] = self
             result = await function(**bind(request))
             return result if isinstance(result, Answer | web.StreamResponse) else Answer(render(result))
 
         return handle
+
+
+ENDPOINT = web.RequestKey("endpoint", Endpoint)  # where a request says what answers it
 
 
 class Routes:

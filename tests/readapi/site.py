@@ -52,10 +52,16 @@ async def running(
     log, version = StringIO(), [1]
     metrics, access_log = Metrics(), AccessLog(settings, log)
     gate = Gate(
-        settings, metrics, access_log, lambda: version[0], lag=lambda: "0.500", refusal_page=refusal_page
+        settings,
+        routes.endpoints,
+        metrics,
+        access_log,
+        version=lambda: version[0],
+        lag=lambda: "0.500",
+        refusal_page=refusal_page,
     )
     site = Site(gate, metrics, access_log, log, version)
-    runner = Runner(build_app(routes.endpoints, services or {}, gate), gate.refuse, shutdown_timeout=1)
+    runner = Runner(build_app(routes.endpoints, services or {}), gate, shutdown_timeout=1)
     await runner.setup()
     listening = web.TCPSite(runner, "127.0.0.1", 0)
     await listening.start()

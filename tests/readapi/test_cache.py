@@ -3,7 +3,7 @@
 from readapi.answers import Answer
 from readapi.cache import AnswerCache, Kept
 
-ONE_KILOBYTE = Kept(Answer(b"x" * 1000))
+ONE_KILOBYTE = Kept(Answer(b"x" * 1000), "/x")
 
 
 def test_an_answer_is_found_again_under_its_version_only():
@@ -54,4 +54,4 @@ def test_a_cache_of_no_bytes_keeps_nothing():
 
 def test_equal_bytes_have_equal_etags():
     """Whichever worker made them."""
-    assert ONE_KILOBYTE.etag == Kept(Answer(b"x" * 1000)).etag != Kept(Answer(b"y" * 1000)).etag
+    assert ONE_KILOBYTE.etag == Kept(Answer(b"x" * 1000), "/x").etag != Kept(Answer(b"y" * 1000), "/x").etag
