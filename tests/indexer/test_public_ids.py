@@ -21,7 +21,9 @@ def ids(writer: Writer) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(TRACKS)))
-def test_colliding_ids_are_told_apart_the_same_way_in_any_order(tmp_path: Path, order: tuple[RecordChange, ...]) -> None:
+def test_colliding_ids_are_told_apart_the_same_way_in_any_order(
+    tmp_path: Path, order: tuple[RecordChange, ...]
+) -> None:
     """Three records on four ids meet; the older record keeps its own."""
     writer = Writer.open(settings(tmp_path), Hashing(id=lambda name, attempt: attempt))
 
