@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.readapi.threaded import threaded
 
-EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "8"))
+EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "15"))
 
 
 def never_fails(
@@ -50,11 +50,19 @@ def test_every_answer_is_one_that_is_described(music, mode):
     """Requests as described, and requests that are wrong."""
     description = schemathesis.openapi.from_url(f"{music.address}/openapi.json")
     operations = [result.ok() for result in description.get_all_operations()]
+    asked = [
+        operation for operation in operations if mode is GenerationMode.POSITIVE or can_be_wrong(operation)
+    ]
     with requests.Session() as session:
-        for operation in operations:
+        for operation in asked:
             ask(operation, mode, session)
 
-    assert len(operations) > 50
+    assert len(asked) > 10
+
+
+def can_be_wrong(operation: APIOperation) -> bool:
+    """Whether some request for it is refused; HEAD is refused what GET is."""
+    return operation.method == "get" and "422" in operation.definition.raw["responses"]
 
 
 def ask(operation: APIOperation, mode: GenerationMode, session: requests.Session) -> None:
