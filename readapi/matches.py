@@ -66,7 +66,7 @@ class Matches:
         if kind in self._few:
             return {hit.row.id: hit.tier for hit in self._few[kind]}
         these = either(*(self._folder.term("id", row.id) for row in rows))
-        found = self._at_once(self._tiers(), [kind], these)
+        found = self._at_once(self._tiers(), [kind], these, most=len(rows))
         return {hit.row.id: hit.tier for hit in found or ()}
 
     def _tiers(self) -> dict[int, Query]:
@@ -90,15 +90,15 @@ class Matches:
             self._settle(kinds[1:], self._at_once(self._tiers(), kinds[1:]))
 
     def _at_once(
-        self, found: Mapping[int, Query], kinds: Sequence[Kind], *filters: Query
+        self, found: Mapping[int, Query], kinds: Sequence[Kind], *filters: Query, most: int = AT_ONCE - 1
     ) -> list[Hit] | None:
         """What these tiers match, in no order; None when that is too much for one pass."""
         if self._folder.searcher is None or not found:
             return []
         scored = [Query.const_score_query(query, tiers.COUNT - tier) for tier, query in found.items()]
         query = self._matching(Query.disjunction_max_query(scored), kinds, *filters)
-        hits = self._folder.searcher.search(query, AT_ONCE, count=False).hits
-        if len(hits) == AT_ONCE:
+        hits = self._folder.searcher.search(query, most + 1, count=False).hits
+        if len(hits) > most:
             return None
         addresses = [address for _, address in hits]
         keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)

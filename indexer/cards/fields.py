@@ -50,23 +50,21 @@ def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
     }
 
 
-def findable(
-    names: Sequence[str], people: Sequence[str] = (), others: Sequence[str] = (), prose: str | None = None
-) -> Fields:
-    """The terms that a search finds the document by: its own names, people's and others beside it, a text."""
-    title = [_name(name) for name in dict.fromkeys(names) if name]
-    near = title + [_name(name) for name in dict.fromkeys(people) if name]
-    beside = near + [_name(name) for name in dict.fromkeys(others) if name]
-    whole = [name.whole for name in title]
-    words = " ".join([name.words for name in beside])
+def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None = None) -> Fields:
+    """The terms that a search finds the document by: its own names, others beside them, a longer text."""
+    own = [_name(name) for name in dict.fromkeys(names) if name]
+    every = own + [_name(name) for name in dict.fromkeys(beside) if name]
+    whole = [name.whole for name in own]
+    words = " ".join([name.words for name in every])
+    near = [WHOLE + rest for name in whole for rest in search_text.rests(name)]
     return {
         "exact": whole,
         "exact_starts": whole,
-        "near": " ".join([name.near for name in near]),
-        "title": " ".join([name.words for name in title]),
-        "title_starts": [word for name in title for word in name.spaced],
+        "near": " ".join([*near, *(name.near for name in every)]),
+        "title": " ".join([name.words for name in own]),
+        "title_starts": [word for name in own for word in name.spaced],
         "names": words,
-        "names_starts": [word for name in beside for word in name.spaced],
+        "names_starts": [word for name in every for word in name.spaced],
         "text": " ".join([words, *dict.fromkeys(search_text.words(prose))]) if prose else words,
     }
 
@@ -91,8 +89,7 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=8192)  # artists' names and tags come again and again
 def _name(name: str) -> _Name:
-    words, whole = search_text.words(name), search_text.squeeze(name)
+    words = search_text.words(name)
     spaced = [word for word in words if not search_text.is_unspaced(word)]
-    near = [WHOLE + rest for rest in search_text.rests(whole)]
-    near += [rest for word in dict.fromkeys(spaced) for rest in search_text.rests(word)]
-    return _Name(whole, " ".join(words), spaced, " ".join(near))
+    near = " ".join([rest for word in dict.fromkeys(spaced) for rest in search_text.rests(word)])
+    return _Name(search_text.squeeze(name), " ".join(words), spaced, near)

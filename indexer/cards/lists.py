@@ -158,7 +158,7 @@ def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Field
             }
         ),
         **ordered(record_id(row.uri), row.since, plays),
-        **findable([album.title], owner.names, (), row.description),
+        **findable([album.title], owner.names, row.description),
     }
 
 
@@ -185,5 +185,5 @@ def _playlist(row: Row, owner: Person, contents: Tracklists) -> Fields:
         "card": json(card),
         "hit": opened(hit),
         **ordered(record_id(row.uri), row.since, 0),
-        **findable([name], owner.names, (), row.description),
+        **findable([name], owner.names, row.description),
     }

@@ -193,11 +193,12 @@ class _Rendering:
         return {"id": str(album.id), "title": album.title, "slug": album.slug, "image_url": image_url}
 
     def _found_by(self) -> Fields:
-        """The title, people's names, and the other names that the track is found by."""
+        """What the track is found by: its title, people, albums, tags, description."""
         row = self.row
-        people_of = [*self.owner.names, row.artist, *(name for one in self.features for name in one.names)]
-        others = [row.album or "", self.album.title if self.album else "", *(row.tags or ())]
-        return findable([row.title], people_of, others, row.description)
+        featured = [name for person in self.features for name in person.names]
+        albums = [row.album or "", self.album.title if self.album else ""]
+        beside = [*self.owner.names, row.artist, *featured, *albums, *(row.tags or ())]
+        return findable([row.title], beside, row.description)
 
     def _shows_blob(self) -> bool:
         return self.owner.blob_url(self.row.image_cid) is not None

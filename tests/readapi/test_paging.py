@@ -1,0 +1,129 @@
+"""Pages visit everything exactly once, whatever shares a key and whatever arrives between them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from indexer.index_folder import IndexFolder
+from readapi.index_folder import IndexFolder as Reader
+from readapi.paging import Listing, Position, Row
+from schemas import search_index
+
+# Few keys and many documents: equals are the rule here, and exceptions elsewhere.
+ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2**53 - 1)), max_size=60)
+
+
+class Shelf:
+    """An index that holds nothing but sort keys and ids."""
+
+    def __init__(self, folder: Path) -> None:
+        self._writer = IndexFolder.open(folder, search_index.catalog_schema())
+        self.reader = Reader(folder, search_index.catalog_schema())
+        self._spans: Any = {}
+
+    def add(self, rows: list[tuple[int, int]]) -> None:
+        """Rows of a sort key and an id; see them."""
+        self._writer.add(
+            {"doc": f"track:{key}-{number}", "kind": "track", "recent": key, "id": number}
+            for key, number in rows
+        )
+        self._writer.commit(self._writer.watermark + 1)
+        self.reader.refresh()
+
+    def clear(self) -> None:
+        """Start anew."""
+        self._writer.writer.delete_all_documents()
+        self._spans.clear()
+
+    def listing(self, *, rising: bool = False, windows: bool = False) -> Listing:
+        """Everything, by its sort key."""
+        query = self.reader.term("kind", "track")
+        spans = self._spans if windows else None
+        return Listing(self.reader, query, "recent", rising=rising, spans=spans, name="all")
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """One index for the whole module."""
+    opened = Shelf(tmp_path_factory.mktemp("shelf"))
+    yield opened
+    opened.close()
+
+
+def followed(listing: Listing, limit: int, after: Position | None = None) -> Iterator[list[Row]]:
+    """Page after page."""
+    while True:
+        page = listing.page(after, limit)
+        yield page.items
+        if page.after is None:
+            return
+        after = page.after
+
+
+def keys(rows: list[Row]) -> list[tuple[int, int]]:
+    return [(row.key, row.id) for row in rows]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rows=ROWS, limit=st.integers(1, 12), rising=st.booleans(), windows=st.booleans())
+def test_every_row_once_and_in_order(shelf, rows, limit, rising, windows):
+    """Upwards and downwards, walked whole or by windows; a page that is not the last is full."""
+    shelf.clear()
+    rows = list(set(rows))
+    shelf.add(rows[::2])
+    shelf.add(rows[1::2])
+
+    for _ in range(2 if windows else 1):
+        pages = list(followed(shelf.listing(rising=rising, windows=windows), limit))
+
+        assert [row for page in pages for row in keys(page)] == sorted(rows, reverse=not rising)
+        assert all(len(page) == limit for page in pages[:-1])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rows=ROWS, arriving=ROWS, limit=st.integers(1, 12), windows=st.booleans())
+def test_what_arrives_between_pages_moves_nothing(shelf, rows, arriving, limit, windows):
+    """What was there is met once, and so is what arrives beyond the place that was reached."""
+    shelf.clear()
+    rows = list(set(rows))
+    late = [row for row in set(arriving) if row not in rows]
+    shelf.add(rows)
+
+    pages = followed(shelf.listing(windows=windows), limit)
+    met = keys(next(pages))
+    beyond = [row for row in late if row < met[-1]] if len(rows) > limit else []
+    shelf.add(late)
+    met += [row for page in pages for row in keys(page)]
+
+    assert met == sorted([*rows, *beyond], reverse=True)
+
+
+def test_hundreds_of_equals_are_told_apart_by_id(shelf):
+    """More than a page and its slack can hold."""
+    shelf.clear()
+    rows = [(5, number) for number in range(300)] + [(4, 1), (6, 1)]
+    shelf.add(rows)
+
+    pages = list(followed(shelf.listing(), 50))
+
+    assert [row for page in pages for row in keys(page)] == sorted(rows, reverse=True)
+
+
+def test_windows_find_their_way_through_gaps(shelf):
+    """Dense and sparse stretches one after the other, on a first walk and on those that know the way."""
+    shelf.clear()
+    rows = [(2**60 + number, number) for number in range(200)]
+    rows += [(2**50 + number * 2**44, number) for number in range(60)] + [(7, 7), (3, 3)]
+    shelf.add(rows)
+
+    for _ in range(3):
+        pages = list(followed(shelf.listing(windows=True), 20))
+
+        assert [row for page in pages for row in keys(page)] == sorted(rows, reverse=True)
