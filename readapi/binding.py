@@ -33,11 +33,6 @@ class Parameter:
     def required(self) -> bool:
         return self.default is ABSENT
 
-    @property
-    def fails(self) -> bool:
-        """True when some text for it is refused with 422."""
-        return self.place == "query" and (self.required or self.adapter.json_schema() != {"type": "string"})
-
 
 @dataclass(frozen=True, slots=True)
 class Signature:

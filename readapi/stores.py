@@ -1,11 +1,11 @@
 """The stores that a worker reads, and how it follows them."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import structlog
 
-from readapi import times
 from readapi.catalog import Catalog
 from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
@@ -32,7 +32,7 @@ class Stores:
 
     def version(self) -> object:
         """Changes whenever answers may: with each minute too, because periods end now."""
-        return self.index.generation, self.catalog.version, times.this_minute()
+        return self.index.generation, self.catalog.version, int(time.time()) // 60
 
     async def open(self) -> None:
         """Look once, then again and again until `close`."""

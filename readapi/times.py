@@ -12,8 +12,3 @@ def render(instant: datetime) -> str:
 def this_minute() -> datetime:
     """The instant at which the current minute began, UTC."""
     return datetime.now(UTC).replace(second=0, microsecond=0)
-
-
-def of_milliseconds(milliseconds: int) -> str:
-    """The instant so many milliseconds after 1970 began."""
-    return render(datetime.fromtimestamp(milliseconds / 1000, UTC))
