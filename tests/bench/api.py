@@ -1,6 +1,6 @@
 """The API under load: one worker beside the reference, in turns, on the same core."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +8,12 @@ from statistics import median
 from typing import Final
 
 from tests.bench import machine
-from tests.bench.load import LEVELS, Load, Loader
-from tests.bench.machine import Memory
-from tests.bench.questions import Questions
+from tests.bench.load import Load, Loader
 from tests.bench.rows import Row, rounded
 from tests.bench.stores import BASE_URL, NOBODY_IS_REFUSED
 from tests.network.server import free_port
 
 CONNECTIONS: Final = 16  # where the ratios are taken
-ROUNDS: Final = 3
 REFERENCE: Final = "aiohttp answering a fixed JSON body"
 BY_CPU: Final = "the same by the servers' CPU time"
 UNCACHED: Final = "no response cache"
@@ -50,21 +47,24 @@ class ApiBench:
         self._reference = reference
         self._fixed = loader.paths(["/"])
 
-    def rows(self, questions: Questions, rounds: int = ROUNDS) -> Iterator[Row]:
+    def rows(self, kinds: Mapping[str, list[str]], rounds: int) -> Iterator[Row]:
         """Throughput and p99 of every kind of question, beside the reference's."""
-        for name, paths in questions.kinds().items():
+        for name, paths in kinds.items():
             file = self._loader.paths(paths)
             yield from self._compared(name, self.worker, file, rounds)
             yield from self._compared(f"{name}, {UNCACHED}", self._uncached, file, rounds)
-        for name, paths in questions.searches().items():
+
+    def searches(self, classes: Mapping[str, list[str]], rounds: int) -> Iterator[Row]:
+        """The same for each class of search, which a cache has nothing to do with."""
+        for name, paths in classes.items():
             file = self._loader.paths(paths)
             yield from self._compared(f"GET /search/ {name}, {UNCACHED}", self._uncached, file, rounds)
 
-    def measure_curves(self, questions: Questions) -> Curves:
+    def curves(self, kinds: Mapping[str, list[str]], levels: Sequence[int]) -> Curves:
         """Latency against load, for the routes as they are served."""
-        curves = {REFERENCE: self._curve(self._reference, self._fixed)}
-        for name, paths in questions.kinds().items():
-            curves[name] = self._curve(self.worker, self._loader.paths(paths))
+        curves = {REFERENCE: self._curve(self._reference, self._fixed, levels)}
+        for name, paths in kinds.items():
+            curves[name] = self._curve(self.worker, self._loader.paths(paths), levels)
         return curves
 
     def _compared(self, name: str, server: Server, paths: Path, rounds: int) -> Iterator[Row]:
@@ -76,9 +76,9 @@ class ApiBench:
             BY_CPU: rounded(median(o.per_cpu_second / f.per_cpu_second for f, o in turns)),
         }
         yield Row(name, rounded(median(turn.load.per_second for turn in ours)), "requests/s", ratios)
-        p99, fixed_p99 = (median(turn.load.p99 for turn in column) for column in (ours, fixed))
-        slower = {REFERENCE: rounded(p99 / fixed_p99)}
-        yield Row(f"{name}, p99 at {CONNECTIONS} connections", rounded(p99), "ms", slower)
+        slowest, fixed_slowest = (median(turn.load.p99 for turn in column) for column in (ours, fixed))
+        slower = {REFERENCE: rounded(slowest / fixed_slowest)}
+        yield Row(p99(name), rounded(slowest), "ms", slower)
 
     def _turn(self, server: Server, paths: Path) -> Turn:
         before = machine.cpu_seconds(server.pid)
@@ -86,8 +86,8 @@ class ApiBench:
         spent = max(machine.cpu_seconds(server.pid) - before, 0.01)
         return Turn(load, load.requests / spent)
 
-    def _curve(self, server: Server, paths: Path) -> list[Load]:
-        return [self._loader.run(server.url, paths, connections) for connections in LEVELS]
+    def _curve(self, server: Server, paths: Path, levels: Sequence[int]) -> list[Load]:
+        return [self._loader.run(server.url, paths, connections) for connections in levels]
 
 
 @contextmanager
@@ -135,8 +135,6 @@ def _server(
         yield Server(url, process.pid)
 
 
-def memory_row(name: str, memory: Memory) -> Row:
-    """Resident memory, and how much of it is not mapped files."""
-    return Row(
-        name, memory.resident, "MB", {"without mapped files": rounded(memory.private / memory.resident)}
-    )
+def p99(name: str) -> str:
+    """The name of the row that tells a route's latency."""
+    return f"{name}, p99 at {CONNECTIONS} connections"

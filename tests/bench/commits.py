@@ -48,43 +48,40 @@ class Indexer:
                 await asyncio.sleep(0.02)
 
 
-def rows(data_dir: Path, scratch: Path, count: int) -> Iterator[Row]:
-    """Commits a second, and the memory that the indexer has at the end."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Wall and CPU seconds from the first frame until all could be found, and the memory then."""
+
+    seconds: float
+    cpu_seconds: float
+    memory: Memory
+
+
+def rows(run: Run, count: int) -> Iterator[Row]:
+    """Commits a second."""
+    yield Row(NAME, rounded(count / run.seconds), "commits/s")
+    yield Row(f"{NAME}, by its CPU time", rounded(count / run.cpu_seconds), "commits per CPU second")
+
+
+def measured(data_dir: Path, scratch: Path, count: int) -> Run:
+    """So many signed commits with their proofs, mostly likes, on top of a copy of this catalogue."""
     folder = stores.copied(data_dir, scratch / "commits")
+    activity = Activity(data_dir)
+    frames = [activity.commit(seq) for seq in range(1, count + 1)]
     try:
-        frames = _frames(data_dir, count)
-        seconds, cpu, memory = asyncio.run(_measure(folder, scratch / "commits.log", frames))
-        yield Row(
-            NAME, rounded(count / seconds), "commits/s", {"1,000 commits/s": rounded(count / seconds / 1000)}
-        )
-        yield Row(f"{NAME}: by CPU time", rounded(count / cpu), "commits per CPU second")
-        yield memory_row("memory of the indexer after them", memory)
+        return asyncio.run(run(folder, scratch / "commits.log", frames))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def idle_memory(scratch: Path) -> Memory:
-    """What an indexer of an empty catalogue has: the part that does not grow."""
-    folder = scratch / "empty"
-    shutil.rmtree(folder, ignore_errors=True)
-    _, _, memory = asyncio.run(_measure(folder, scratch / "empty.log", []))
-    return memory
-
-
-def _frames(data_dir: Path, count: int) -> list[bytes]:
-    """Signed commits with their proofs, each of one record."""
-    activity = Activity(data_dir)
-    return [activity.commit(seq) for seq in range(1, count + 1)]
-
-
-async def _measure(folder: Path, log: Path, frames: list[bytes]) -> tuple[float, float, Memory]:
-    """Wall and CPU seconds from the first frame until all can be found; the relay has another core."""
+async def run(folder: Path, log: Path, frames: list[bytes]) -> Run:
+    """An indexer on one core takes in frames that a relay on another has ready."""
     async with Relay() as relay, running(folder, relay.url, log) as indexer:
         cpu, started = machine.cpu_seconds(indexer.pid), time.monotonic()
         await relay.send(*frames)
         await indexer.reached(len(frames))
         seconds = time.monotonic() - started
-        return seconds, machine.cpu_seconds(indexer.pid) - cpu, Memory.of(indexer.pid)
+        return Run(seconds, machine.cpu_seconds(indexer.pid) - cpu, Memory.of(indexer.pid))
 
 
 @contextlib.asynccontextmanager
@@ -102,9 +99,3 @@ async def running(folder: Path, relay_url: str, log: Path) -> AsyncIterator[Inde
                         raise ProgramFailed(f"The indexer ended with code {process.returncode}; see {log}.")
                     await asyncio.sleep(0.05)
             yield indexer
-
-
-def memory_row(name: str, memory: Memory) -> Row:
-    """Resident memory, and how much of it is not mapped files."""
-    share = {"itself with mapped files": rounded(memory.private / memory.resident)}
-    return Row(f"{name}, without mapped files", memory.private, "MB", share)

@@ -46,6 +46,10 @@ class Size:
     def comments(self) -> int:
         return self.tracks // 2
 
+    def as_json(self) -> dict[str, int]:
+        names = ("tracks", "likes", "comments", "lists", "accounts")
+        return {name: getattr(self, name) for name in names}
+
     def __str__(self) -> str:
         return f"{self.tracks}-{self.likes}"
 

@@ -1,0 +1,53 @@
+"""What both programs hold, and what that comes to at the size that the limits are set for."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.bench import api, commits
+from tests.bench.corpus import Size
+from tests.bench.machine import Memory
+from tests.bench.rows import Row, rounded
+
+INDEXER: Final = "the indexer"
+WORKER: Final = "a worker"
+FULL: Final = Size(1_000_000, 10_000_000)
+INDEXER_LIMIT: Final = 2048.0
+WORKER_LIMIT: Final = 300.0
+
+
+class Idle(NamedTuple):
+    """What the programs have while there is nothing to hold."""
+
+    indexer: Memory
+    worker: Memory
+
+
+def rows(program: str, used: Memory, empty: Memory, size: Size) -> Iterator[Row]:
+    """As measured; and grown to the full size in a straight line."""
+    yield Row(f"memory of {program}", used.resident, "MB")
+    yield Row(f"memory of {program}, mapped files left out", used.private, "MB")
+    yield Row(f"memory of {program} of an empty catalogue", empty.resident, "MB")
+    grown = empty.resident + (used.resident - empty.resident) * FULL.likes / size.likes
+    yield Row(at_full_size(program), rounded(grown), "MB")
+
+
+def at_full_size(program: str) -> str:
+    """The name of the row that the limit is for."""
+    return f"memory of {program}, extrapolated to 1,000,000 tracks and 10,000,000 likes"
+
+
+def limit_at(limit: float, empty: float, likes: int) -> float:
+    """The limit of a smaller catalogue: what does not grow, and its share of the rest."""
+    return empty + (limit - empty) * min(likes / FULL.likes, 1.0)
+
+
+def of_empty(scratch: Path) -> Idle:
+    """An indexer and a worker that have nothing to hold."""
+    folder = scratch / "empty"
+    shutil.rmtree(folder, ignore_errors=True)
+    indexer = asyncio.run(commits.run(folder, scratch / "empty.log", [])).memory
+    with api.worker_of(folder, scratch) as worker:
+        return Idle(indexer, Memory.of(worker.pid))

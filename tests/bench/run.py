@@ -1,0 +1,71 @@
+"""All measurements in their order: read this first."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.bench import api, commits, decoding, freshness, machine, memory, stores
+from tests.bench.corpus import Size
+from tests.bench.load import LEVELS, Loader
+from tests.bench.machine import Memory
+from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
+from tests.bench.rows import Row
+
+SECTIONS: Final = ("stream", "commits", "api", "freshness")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much of everything."""
+
+    frames: int = 20_000
+    rounds: int = 5
+    commits: int = 20_000
+    load_seconds: float = 3.0
+    turns: int = 3
+    levels: tuple[int, ...] = LEVELS
+    found: int = 200
+    kinds: tuple[str, ...] = (TRACK, SEARCH, *LISTS)
+    searches: tuple[str, ...] = CLASSES
+
+
+@dataclass(slots=True)
+class Bench:
+    """One run. `rows` yields each figure when it is known; `curves` are there afterwards."""
+
+    size: Size
+    build: Path = stores.BUILD
+    effort: Effort = field(default_factory=Effort)
+    curves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def rows(self, sections: tuple[str, ...] = SECTIONS) -> Iterator[Row]:
+        """Measure what is asked for."""
+        data_dir = stores.prepared(self.size, self.build)
+        scratch = self.build / "scratch"
+        idle = memory.of_empty(scratch) if {"commits", "api"} & set(sections) else None
+        if "stream" in sections:
+            yield from decoding.rows(self.effort.frames, self.effort.rounds)
+        if "commits" in sections and idle:
+            yield from self._commits(data_dir, scratch, idle.indexer)
+        if "api" in sections and idle:
+            yield from self._api(data_dir, scratch, idle.worker)
+        if "freshness" in sections:
+            yield from freshness.rows(data_dir, scratch, self.effort.found)
+
+    def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
+        run = commits.measured(data_dir, scratch, self.effort.commits)
+        yield from commits.rows(run, self.effort.commits)
+        yield from memory.rows(memory.INDEXER, run.memory, idle, self.size)
+
+    def _api(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
+        _, core = machine.cores()
+        loader = Loader(core, self.effort.load_seconds, scratch / "paths")
+        questions = Questions(data_dir, stores.BASE_URL)
+        with api.started(data_dir, loader, scratch) as bench:
+            kinds = {name: questions.kinds()[name] for name in self.effort.kinds}
+            yield from bench.rows(kinds, self.effort.turns)
+            yield from bench.searches(questions.searches(self.effort.searches), self.effort.turns)
+            curves = bench.curves(kinds, self.effort.levels)
+            yield from memory.rows(memory.WORKER, Memory.of(bench.worker.pid), idle, self.size)
+        self.curves = {name: [asdict(load) for load in loads] for name, loads in curves.items()}

@@ -1,0 +1,66 @@
+"""The benchmark runs, at a size of seconds: so that it is not found broken when it is needed."""
+
+import shutil
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.bench import api, results, stores
+from tests.bench.corpus import Size
+from tests.bench.questions import Questions
+from tests.bench.run import Bench, Effort
+
+TINY = Size(tracks=300, likes=1_500)
+LITTLE = Effort(
+    commits=60, load_seconds=1, turns=1, levels=(1,), found=3, kinds=("GET /tracks/{id}",), searches=("typo",)
+)
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose stores are built once for all tests here."""
+    return tmp_path_factory.mktemp("build")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_figures_come_with_references(build: Path) -> None:
+    """Routes have both ratios and a curve, and the page tells of them."""
+    bench = Bench(TINY, build, LITTLE)
+
+    rows = {row.name: row for row in bench.rows(("commits", "api"))}
+
+    assert rows["commits of ours, relay to DuckDB and Tantivy, one core"].value > 0
+    assert rows["memory of the indexer"].value > 10
+    assert len(rows["GET /tracks/{id}"].ratio_to) == 2
+    assert "GET /search/ typo, no response cache" in rows
+    assert [len(curve) for curve in bench.curves.values()] == [1, 1]
+    kept = {"size": TINY.as_json(), "rows": [row.as_json() for row in rows.values()]}
+    assert "| GET /tracks/{id} | ≥ 0.6 × |" in "\n".join(results.page(kept))
+
+
+@pytest.mark.slow
+def test_every_question_has_an_answer(build: Path) -> None:
+    """The addresses that the load is made of are good ones."""
+    folder = stores.prepared(TINY, build)
+    kinds = Questions(folder, stores.BASE_URL).kinds()
+
+    with api.worker_of(folder, build / "scratch") as worker:
+        found = {_status(worker.url + path) for paths in kinds.values() for path in paths[:20]}
+
+    assert found == {200}
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_a_commit_is_found(build: Path) -> None:
+    """Within the patience of the measurement."""
+    rows = list(Bench(TINY, build, LITTLE).rows(("freshness",)))
+
+    assert [row.unit for row in rows] == ["ms", "ms"]
+
+
+def _status(url: str) -> int:
+    with urllib.request.urlopen(url) as response:
+        return int(response.status)
