@@ -1,7 +1,7 @@
 """What the index stores of one thing, unpacked; and the ones that were unpacked before, kept."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 import tantivy
@@ -10,8 +10,10 @@ from tantivy import DocAddress
 from schemas.access import Access
 from schemas.ids import Did
 
-KEPT_BYTES = 24 << 20  # of cards, twice: those in use, and those in use before
-_OVERHEAD = 600  # bytes that a card costs besides its text
+T = TypeVar("T")
+
+KEPT_BYTES = 24 << 20  # of cards and of results each, and once more for those that were in use before
+_OVERHEAD = 300  # bytes that something kept costs besides its text
 
 
 class Card(NamedTuple):
@@ -31,30 +33,68 @@ class Card(NamedTuple):
     items: tuple[int, ...]
 
 
+class Kept(Generic[T]):
+    """What was unpacked before: as much as there is room for in use, and as much that was in use before."""
+
+    def __init__(self, room_bytes: int, size: Callable[[T], int]) -> None:
+        self._whole_room = self._room = room_bytes
+        self._size = size
+        self._young: dict[int, T] = {}
+        self._old: dict[int, T] = {}
+
+    def get(self, digest: int) -> T | None:
+        """What is kept under a digest."""
+        kept = self._young.get(digest)
+        if kept is None and (kept := self._old.pop(digest, None)) is not None:
+            self.put(digest, kept)
+        return kept
+
+    def put(self, digest: int, value: T) -> None:
+        """Keep something."""
+        self._room -= self._size(value) + _OVERHEAD
+        if self._room < 0:
+            self._old, self._young, self._room = self._young, {}, self._whole_room
+        self._young[digest] = value
+
+
 class Cards:
-    """Unpacks documents. What a digest stands for never changes, so cards outlive commits."""
+    """Unpacks documents. What a digest stands for never changes, so what is kept outlives commits."""
 
     def __init__(self) -> None:
-        self._young: dict[int, Card] = {}
-        self._old: dict[int, Card] = {}
-        self._room = KEPT_BYTES
+        self._cards: Kept[Card] = Kept(KEPT_BYTES, _bytes_of)
+        self._hits: Kept[bytes] = Kept(KEPT_BYTES, len)
 
     def unpack(
         self, searcher: tantivy.Searcher, addresses: list[DocAddress], digests: Sequence[int]
     ) -> list[Card]:
         """The documents at these addresses, in order."""
         return [
-            self._young.get(digest) or self._unpack(searcher, address, digest)
+            self._cards.get(digest) or self._card(searcher, address, digest)
             for address, digest in zip(addresses, digests, strict=True)
         ]
 
-    def _unpack(self, searcher: tantivy.Searcher, address: DocAddress, digest: int) -> Card:
-        card = self._old.get(digest) or _read(searcher.doc(address))
-        self._room -= len(card.card) + len(card.hit) + _OVERHEAD
-        if self._room < 0:
-            self._old, self._young, self._room = self._young, {}, KEPT_BYTES
-        self._young[digest] = card
+    def hits(
+        self, searcher: tantivy.Searcher, addresses: list[DocAddress], digests: Sequence[int]
+    ) -> list[bytes]:
+        """The search results of the documents at these addresses, in order: many more of them are kept."""
+        return [
+            self._hits.get(digest) or self._hit(searcher, address, digest)
+            for address, digest in zip(addresses, digests, strict=True)
+        ]
+
+    def _card(self, searcher: tantivy.Searcher, address: DocAddress, digest: int) -> Card:
+        card = _read(searcher.doc(address))
+        self._cards.put(digest, card)
         return card
+
+    def _hit(self, searcher: tantivy.Searcher, address: DocAddress, digest: int) -> bytes:
+        hit = bytes(searcher.doc(address).get_first("hit") or b"")
+        self._hits.put(digest, hit)
+        return hit
+
+
+def _bytes_of(card: Card) -> int:
+    return len(card.card) + len(card.hit) + _OVERHEAD + 40 * len(card.items)
 
 
 def _read(document: tantivy.Document) -> Card:

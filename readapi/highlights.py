@@ -8,6 +8,8 @@ import orjson
 from readapi.query_words import QueryWords, Word
 from schemas import search_text
 
+_SPECIAL = re.compile("[&<>\"']")
+
 
 class Highlighter:
     """Marks the words that were asked for."""
@@ -23,13 +25,14 @@ class Highlighter:
         # Folding may change how many letters there are; then nobody can say which to mark.
         if self._pattern is None or len(folded) != len(title):
             return None
+        escape = html.escape if _SPECIAL.search(title) else str
         parts: list[str] = []
         end = 0
         for match in self._pattern.finditer(folded):
             start, stop = match.span()
-            parts += html.escape(title[end:start]), "<mark>", html.escape(title[start:stop]), "</mark>"
+            parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
             end = stop
-        return "".join([*parts, html.escape(title[end:])]) if parts else None
+        return "".join([*parts, escape(title[end:])]) if parts else None
 
 
 def _pattern(word: Word) -> str:

@@ -13,6 +13,8 @@ from schemas import search_index
 
 log = structlog.get_logger()
 
+_ONE_BY_ONE = 200
+
 
 class IndexFolder:
     """The newest committed state of one index. `op` is how far along the indexer's outbox it is."""
@@ -47,8 +49,10 @@ class IndexFolder:
         return Query.term_query(self.schema, field, value, index_option="basic")
 
     def any_term(self, field: str, values: Sequence[Any]) -> Query:
-        """Documents that carry one of these values."""
-        return Query.term_set_query(self.schema, field, values)
+        """Documents that carry one of these values. A few are sooner looked up one by one."""
+        if len(values) > _ONE_BY_ONE:
+            return Query.term_set_query(self.schema, field, values)
+        return either(*(self.term(field, value) for value in values))
 
     def numbers(self, field: str, addresses: list[DocAddress]) -> list[Any]:
         """One numeric field of several documents."""

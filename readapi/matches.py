@@ -5,19 +5,27 @@ Both ways give the same order, so a cursor may go on in either.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from tantivy import Query
+from tantivy import DocAddress, Query
 
 from readapi import tiers
 from readapi.index_folder import IndexFolder, either, every, without
 from readapi.paging import Listing, Position, Row
 from readapi.tiers import Tiers
-from schemas.search_index import KINDS, Kind
+from schemas.search_index import KINDS, Kind, kind_of
 
 Sort = Literal["relevance", "recent", "popular"]
 FEW = 50  # matches without a typo, below which those with one join
 AT_ONCE = 256
+
+
+# What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
+Match = tuple[int, int, int, DocAddress]
+
+_BY_TIER = itemgetter(0, 1, 2)
+_BY_KEY = itemgetter(1, 2)
 
 
 class Place(NamedTuple):
@@ -28,10 +36,16 @@ class Place(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One match: `tier` says how well; `row.key` is what matches are sorted by within it."""
+    """One match: `tier` says how well. Better ones sort first."""
 
     tier: int
-    row: Row
+    minus_key: int
+    minus_id: int
+    address: DocAddress
+
+    @property
+    def place(self) -> Place:
+        return Place(self.tier, Position(-self.minus_key, -self.minus_id))
 
 
 class Matches:
@@ -41,9 +55,10 @@ class Matches:
         self, folder: IndexFolder, found: Tiers, filters: Iterable[Query], sort: Sort, with_typos: bool | None
     ) -> None:
         self._folder, self._found, self._filters, self._sort = folder, found, list(filters), sort
-        self._few: dict[Kind, list[Hit]] = {}
+        self._few: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
-        strict = None if found.are_many(AT_ONCE) and not self._filters else self._at_once(found.strict, KINDS)
+        many = not self._filters and found.are_many(AT_ONCE)
+        strict = None if many else self._at_once(found.strict, KINDS)
         self.with_typos = strict is not None and len(strict) < FEW if with_typos is None else with_typos
         if self.with_typos and strict is not None:
             strict = _joined(strict, self._at_once(found.near, KINDS))
@@ -52,36 +67,31 @@ class Matches:
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         """The matches of a kind in order, from a place on; read by about `limit` at a time."""
         if kind in self._few:
-            start = None if place is None else self._rank(*place)
-            hits = self._few[kind]
-            return (hit for hit in hits if start is None or self._rank(hit.tier, hit.row.position) > start)
+            return self._few_after(kind, place)
         if self._sort == "relevance":
             return self._tier_by_tier(kind, place, limit)
         everything = self._matching(self._found.all_of(with_typos=self.with_typos), [kind])
         listing = Listing(self._folder, everything, self._sort)
-        return (Hit(0, row) for row in listing.walk(place.position if place else None, limit))
+        return (_hit(0, row) for row in listing.walk(place.position if place else None, limit))
 
-    def best_tiers(self, kind: Kind, rows: Sequence[Row]) -> Mapping[int, int]:
-        """The best tier of each of these matches, by id."""
-        if kind in self._few:
-            return {hit.row.id: hit.tier for hit in self._few[kind]}
-        these = either(*(self._folder.term("id", row.id) for row in rows))
-        found = self._at_once(self._tiers(), [kind], these, most=len(rows))
-        return {hit.row.id: hit.tier for hit in found or ()}
+    def best_tiers(self, kind: Kind, hits: Sequence[Hit]) -> Mapping[int, int]:
+        """The best tier of each of these matches, by `minus_id`."""
+        matches = self._few.get(kind)
+        if matches is None:
+            these = either(*(self._folder.term("id", -hit.minus_id) for hit in hits))
+            matches = self._at_once(self._tiers(), [kind], these, most=len(hits))
+        return {minus_id: tier for tier, _, minus_id, _ in matches or ()}
 
     def _tiers(self) -> dict[int, Query]:
         return self._found.strict | self._found.near if self.with_typos else self._found.strict
 
-    def _settle(self, kinds: Sequence[Kind], matches: list[Hit] | None) -> None:
+    def _settle(self, kinds: Sequence[Kind], matches: list[Match] | None) -> None:
         """Keep few matches by kind. Of many count one kind, and look whether the others' are few."""
         if matches is not None:
-            addresses = [hit.row.address for hit in matches]
-            of_kind: dict[Kind, list[Hit]] = {kind: [] for kind in kinds}
-            for number, hit in zip(self._folder.numbers("kind_number", addresses), matches, strict=True):
-                of_kind[KINDS[number]].append(hit)
-            for kind, hits in of_kind.items():
-                self._few[kind] = sorted(hits, key=lambda hit: self._rank(hit.tier, hit.row.position))
-                self.totals[kind] = len(hits)
+            self._few |= {kind: [] for kind in kinds}
+            for match in sorted(matches, key=_BY_TIER if self._sort == "relevance" else _BY_KEY):
+                self._few[kind_of(-match[2])].append(match)
+            self.totals |= {kind: len(self._few[kind]) for kind in kinds}
         elif len(kinds) == 1:
             everything = self._found.all_of(with_typos=self.with_typos)
             self.totals[kinds[0]] = self._folder.count(self._matching(everything, kinds))
@@ -91,7 +101,7 @@ class Matches:
 
     def _at_once(
         self, found: Mapping[int, Query], kinds: Sequence[Kind], *filters: Query, most: int = AT_ONCE - 1
-    ) -> list[Hit] | None:
+    ) -> list[Match] | None:
         """What these tiers match, in no order; None when that is too much for one pass."""
         if self._folder.searcher is None or not found:
             return []
@@ -104,9 +114,17 @@ class Matches:
         keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
         ids = self._folder.numbers("id", addresses)
         return [
-            Hit(tiers.COUNT - round(score), Row(key, number, address))
+            (tiers.COUNT - round(score), -key, -number, address)
             for (score, address), key, number in zip(hits, keys, ids, strict=True)
         ]
+
+    def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
+        matches = map(Hit._make, self._few[kind])
+        if place is None:
+            return matches
+        rank = _BY_TIER if self._sort == "relevance" else _BY_KEY
+        start = rank((place.tier, -place.position.key, -place.position.id))
+        return (hit for hit in matches if rank(hit) > start)
 
     def _tier_by_tier(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         better: list[Query] = []
@@ -120,7 +138,7 @@ class Matches:
             for row in listing.walk(position, limit):
                 if row.id not in seen:
                     seen.add(row.id)
-                    yield Hit(tier, row)
+                    yield _hit(tier, row)
             if position is not None:
                 # What came before the place in this tier was not seen here.
                 better.append(query)
@@ -132,14 +150,14 @@ class Matches:
             conditions.append(either(*(self._folder.term("kind", kind) for kind in kinds)))
         return every(query, *(Query.const_score_query(condition, 0.0) for condition in conditions))
 
-    def _rank(self, tier: int, position: Position) -> tuple[int, int, int]:
-        """Sorts upwards: by tier first, unless something else was asked for."""
-        return (tier if self._sort == "relevance" else 0, -position.key, -position.id)
+
+def _hit(tier: int, row: Row) -> Hit:
+    return Hit(tier, -row.key, -row.id, row.address)
 
 
-def _joined(matches: list[Hit], others: list[Hit] | None) -> list[Hit] | None:
+def _joined(matches: list[Match], others: list[Match] | None) -> list[Match] | None:
     """The matches, and those others that are not among them."""
     if others is None:
         return None
-    known = {hit.row.id for hit in matches}
-    return matches + [hit for hit in others if hit.row.id not in known]
+    known = {match[2] for match in matches}
+    return matches + [match for match in others if match[2] not in known]

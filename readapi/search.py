@@ -17,7 +17,7 @@ from readapi.paging import MANY, Listing, Page, Position, Row, Spans
 from schemas import search_index
 from schemas.access import Place, Viewer
 from schemas.ids import normalise_tag
-from schemas.search_index import Kind
+from schemas.search_index import Kind, kind_id
 
 Sort = Literal["recent", "popular"]
 MOST_LIKED = 50_000  # likes of one person that are counted
@@ -66,7 +66,7 @@ class Index:
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
-        return self._one("track:", self.catalog.term("id", track_id))
+        return self._one("track:", self.catalog.term("id", kind_id("track", track_id)))
 
     def track_at(self, uri: str) -> Card | None:
         """The track with an at-uri."""
@@ -74,11 +74,11 @@ class Index:
 
     def tracks(self, keys: Sequence[int]) -> list[Card]:
         """The tracks with these keys, in this order; those that are not there left out."""
-        return self._many("track", "key", keys)
+        return self._many("key", keys)
 
     def tracks_by_id(self, track_ids: Sequence[int]) -> list[Card]:
         """The tracks with these public ids, in this order; those that are not there left out."""
-        return self._many("track", "id", track_ids)
+        return self._many("id", [kind_id("track", track_id) for track_id in track_ids])
 
     def artist(self, name: str) -> Card | None:
         """The account with a DID or a handle."""
@@ -195,6 +195,10 @@ class Index:
             self._liked[did] = self.catalog.count(liked) if keys else 0
         return self._liked[did]
 
+    def hits(self, addresses: list[DocAddress]) -> list[bytes]:
+        """Documents of the catalog index as search results."""
+        return self._cards.hits(self._ready(), addresses, self.catalog.numbers("digest", addresses))
+
     def unpack(self, rows: Sequence[Row]) -> list[Card]:
         """What rows of the catalog index stand for."""
         return self._unpack([row.address for row in rows])
@@ -258,16 +262,16 @@ class Index:
                 return card
         return None
 
-    def _many(self, kind: Kind, field: str, values: Sequence[int]) -> list[Card]:
-        """The documents that carry these numbers, in this order."""
+    def _many(self, field: str, values: Sequence[int]) -> list[Card]:
+        """The tracks that carry these numbers, in this order."""
         if not values:
             return []
         wanted = list(dict.fromkeys(values))
-        query = every(self.catalog.any_term(field, wanted), self._kind(kind))
-        addresses = self.addresses(query, len(wanted))
+        addresses = self.addresses(self.catalog.any_term(field, wanted), len(wanted))
         numbers = self.catalog.numbers(field, addresses)
-        found = dict(zip(numbers, self._unpack(addresses), strict=True))
-        return [found[value] for value in values if value in found]
+        cards = dict(zip(numbers, self._unpack(addresses), strict=True))
+        found = (cards.get(value) for value in values)
+        return [card for card in found if card is not None and card.doc.startswith("track:")]
 
     def addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
         """Where documents are, in no order that means anything."""

@@ -63,8 +63,7 @@ def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found
     for kind in wanted.kinds if cursor is None else [kind for kind in wanted.kinds if kind in cursor.places]:
         hits = list(islice(matches.after(kind, cursor.places[kind] if cursor else None, limit), limit + 1))
         if len(hits) > limit:
-            last = hits[limit - 1]
-            ends[kind] = Place(last.tier, last.row.position)
+            ends[kind] = hits[limit - 1].place
         ranked += _rendered(index, kind, matches, hits[:limit], wanted.sort, marking)
     ranked.sort(key=lambda result: -result[0])
     return Found([result for _, result in ranked], matches.totals, _write(matches.with_typos, ends))
@@ -83,20 +82,22 @@ def _rendered(
     index: Index, kind: Kind, matches: Matches, hits: Sequence[Hit], sort: Sort, marking: Highlighter
 ) -> list[tuple[float, bytes]]:
     """Each hit's place in the order of all kinds, and its JSON."""
-    rows = [hit.row for hit in hits]
-    cards = index.unpack(rows)
+    if not hits:
+        return []
+    addresses = [hit.address for hit in hits]
     if sort == "relevance":
-        relevances = [_relevance(hit.tier, hit.row.key) for hit in hits]
+        relevances = [_relevance(hit.tier, -hit.minus_key) for hit in hits]
     else:
-        best = matches.best_tiers(kind, rows)
-        popular = index.catalog.numbers("popular", [row.address for row in rows])
+        best = matches.best_tiers(kind, hits)
+        popular = index.catalog.numbers("popular", addresses)
         relevances = [
-            _relevance(best.get(row.id, tiers.COUNT - 1), key) for row, key in zip(rows, popular, strict=True)
+            _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key)
+            for hit, key in zip(hits, popular, strict=True)
         ]
-    ranks: list[float] = relevances if sort == "relevance" else [row.key for row in rows]
+    ranks: list[float] = relevances if sort == "relevance" else [-hit.minus_key for hit in hits]
     return [
-        (rank, _result(card.hit, relevance, marking.of(card.hit) if kind == "track" else None))
-        for rank, relevance, card in zip(ranks, relevances, cards, strict=True)
+        (rank, _result(result, relevance, marking.of(result) if kind == "track" else None))
+        for rank, relevance, result in zip(ranks, relevances, index.hits(addresses), strict=True)
     ]
 
 

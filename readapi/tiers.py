@@ -16,6 +16,7 @@ from schemas.search_index import START_LETTERS, WHOLE
 
 COUNT: Final = 7
 _MOST_NEAR_WORDS = 6
+_WELL_KNOWN = 500
 
 
 class Tiers:
@@ -44,7 +45,7 @@ class Tiers:
         one_wrong = [
             every(self._any(rests), *(self._word("names", other) for other in words if other is not word))
             for word in words[:_MOST_NEAR_WORDS]
-            if not word.is_unspaced and (rests := search_text.rests(word.text))
+            if not self._is_well_known(word) and (rests := search_text.rests(word.text))
         ]
         return near | {6: either(*one_wrong)} if one_wrong else near
 
@@ -86,6 +87,12 @@ class Tiers:
         if word.is_unspaced:
             return every(*(self._folder.term(field, pair) for pair in search_text.pairs(word.text)))
         return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
+
+    def _is_well_known(self, word: Word) -> bool:
+        """Whether so many names hold the word that it is hardly a typo; unspaced runs are no words."""
+        searcher = self._folder.searcher
+        held = searcher.doc_freq("names", word.text) if searcher else 0
+        return word.is_unspaced or held > _WELL_KNOWN
 
     def _start(self, field: str, text: str) -> Query:
         if len(text) <= START_LETTERS:

@@ -39,7 +39,6 @@ def catalog_schema() -> tantivy.Schema:
     builder.add_integer_field("key", indexed=True, fast=True)
     # `digest` changes with anything stored, so readers may keep what they have unpacked.
     builder.add_unsigned_field("digest", fast=True)
-    builder.add_unsigned_field("kind_number", fast=True)  # in KINDS, to tell results apart
     # Indexed too: a page from the middle of a long list then costs no walk over the whole column.
     for name in ("recent", "popular"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
@@ -88,6 +87,16 @@ def register_tokenizers(index: tantivy.Index) -> None:
 def is_panic(error: BaseException) -> bool:
     """Whether Tantivy gave up: what it does with damaged files. Its exception has no class to name."""
     return type(error).__name__ == "PanicException"
+
+
+def kind_id(kind: Kind, record_id: int) -> int:
+    """The catalog's `id`: the public id, and above it the kind, so that one number says both."""
+    return KINDS.index(kind) << _ID_BITS | record_id
+
+
+def kind_of(number: int) -> Kind:
+    """The kind in a `kind_id`."""
+    return KINDS[number >> _ID_BITS]
 
 
 def recent_key(milliseconds: int, record_id: int) -> int:

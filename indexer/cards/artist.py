@@ -75,7 +75,7 @@ def document(person: Person, popular: int | None) -> Fields:
         **of_kind("artist", EVERYWHERE if popular is not None else ()),
         "did": person.did,
         "handle": person.known_handle.lower() if person.known_handle else "",
-        **ordered(record_id(person.did), since, popular or 0),
+        **ordered("artist", record_id(person.did), since, popular or 0),
         "card": json(card),
         "hit": opened(hit),
     }

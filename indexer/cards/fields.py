@@ -10,7 +10,7 @@ import orjson
 
 from schemas import search_text
 from schemas.access import Place
-from schemas.search_index import KINDS, WHOLE, Kind, popular_key, recent_key
+from schemas.search_index import WHOLE, Kind, kind_id, popular_key, recent_key
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
@@ -32,10 +32,10 @@ def opened(card: dict[str, Any]) -> bytes:
     return json(card)[:-1]
 
 
-def ordered(public_id: int, since: datetime | None, count: int) -> Fields:
+def ordered(kind: Kind, public_id: int, since: datetime | None, count: int) -> Fields:
     """What lists sort by."""
     return {
-        "id": public_id,
+        "id": kind_id(kind, public_id),
         "recent": recent_key(milliseconds(since), public_id),
         "popular": popular_key(count, public_id),
     }
@@ -45,7 +45,6 @@ def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
     """What the document is, and where strangers may meet it."""
     return {
         "kind": kind,
-        "kind_number": KINDS.index(kind),
         "place": [f"{kind}@{place}" for place in places],
     }
 

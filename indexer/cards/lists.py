@@ -157,7 +157,7 @@ def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Field
                 "image_url": image_url,
             }
         ),
-        **ordered(record_id(row.uri), row.since, plays),
+        **ordered("album", record_id(row.uri), row.since, plays),
         **findable([album.title], owner.names, row.description),
     }
 
@@ -184,6 +184,6 @@ def _playlist(row: Row, owner: Person, contents: Tracklists) -> Fields:
         "items": orjson.dumps([track.key for track in tracks]),
         "card": json(card),
         "hit": opened(hit),
-        **ordered(record_id(row.uri), row.since, 0),
+        **ordered("playlist", record_id(row.uri), row.since, 0),
         **findable([name], owner.names, row.description),
     }

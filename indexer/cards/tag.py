@@ -33,7 +33,7 @@ def document(name: str, track_count: int, total_plays: int) -> Fields:
             "doc": f"tag:{name}",
             **of_kind("tag"),
             "tag": [name],
-            **ordered(tag_id, None, track_count),
+            **ordered("tag", tag_id, None, track_count),
             "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
             "hit": opened(hit),
             **findable([name]),

@@ -110,7 +110,7 @@ class _Rendering:
             "did": row.did,
             "tag": row.tags or [],
             "visibility": row.visibility,
-            **ordered(row.id, row.since, (row.likes or 0) + (row.plays or 0)),
+            **ordered("track", row.id, row.since, (row.likes or 0) + (row.plays or 0)),
             "card": opened(self.card()),
             "hit": opened(self.hit()),
             "access": f"{row.listening} {row.downloads} {row.visibility}".encode(),

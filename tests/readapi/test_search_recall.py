@@ -86,7 +86,7 @@ def without_accents(song: Song, dice: random.Random) -> str:
 
 
 def prefix(song: Song, dice: random.Random) -> str:
-    return song.title[: max(4, len(song.title) * 2 // 3)]
+    return song.title[: max(5, len(song.title) * 2 // 3)]
 
 
 def typo(song: Song, dice: random.Random) -> str:
