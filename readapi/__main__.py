@@ -29,9 +29,9 @@ app = cyclopts.App(
 
 
 @app.command
-def serve() -> None:
+def serve(*, supervised: bool = False) -> None:
     """Run the indexer and the API, and restart what dies."""
-    settings = _begin("serve")
+    settings = _begin("serve", supervised)
     api = [Program(f"api-{number}", ("api",)) for number in range(1, settings.workers + 1)]
     sys.exit(asyncio.run(supervise([Program("index", ("index",)), *api])))
 

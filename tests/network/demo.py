@@ -112,6 +112,7 @@ async def _tour(service: Server, filled: Filled) -> dict[str, str]:
     _, shown = await service.ask("/lists/playlists/by-uri", uri=playlist)
     page = f"{service.url}/track/{track['id']}"
     return {
+        "home": "/",
         "docs": "/docs",
         "track": f"/track/{track['id']}",
         "artist": f"/u/{track['artist_handle']}",

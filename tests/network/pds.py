@@ -58,7 +58,7 @@ class Pds:
     url: str
     admin_password: str
     session: aiohttp.ClientSession = field(repr=False)
-    answered: float = 0.0  # when it last accepted a write, by time.perf_counter
+    answered: float = field(default_factory=time.perf_counter)  # its last acceptance of a write
 
     @property
     def relay_url(self) -> str:

@@ -56,7 +56,9 @@ async def running_server(variables: Mapping[str, str]) -> AsyncIterator[Server]:
         "-m",
         "readapi",
         "serve",
+        "--supervised",  # it ends with us, however we end
         env={**inherited, **variables},
+        stdin=asyncio.subprocess.PIPE,
         start_new_session=True,  # Ctrl-C reaches us, and we stop it in our order
     )
     try:

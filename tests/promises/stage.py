@@ -17,7 +17,7 @@ from tests.network.server import Server
 from tests.network.testnet import Network, Testnet
 
 COLLECTIONS = Collections()
-MADE = "2026-01-02T03:04:05.678Z"
+MADE = "2026-01-02T03:04:05Z"
 POLL_SECONDS = 0.005
 PATIENCE_SECONDS = 20.0
 
@@ -58,7 +58,6 @@ async def stage(network: Network, data_dir: Path) -> AsyncIterator[Stage]:
         quiet = {"FMSVC_LOG_LEVEL": "warning", "FMSVC_RATE_LIMIT": "1000000/minute"}
         async with server.running_server({**quiet, **server.settings(net, data_dir, port)}) as running:
             made = Stage(net, running)
-            await net.pds[0].create_account("first.test")
             await made.shows("start", "/ready", found())
             made.seconds.clear()
             yield made

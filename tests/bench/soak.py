@@ -1,0 +1,181 @@
+"""`fmsvc-server serve` on its defaults, fed by a loopback relay as fast as it reads, for SOAK_MINUTES.
+
+Prints one JSON object: what was sent, the memory of each process over time, and how long the lag took to
+return to zero after the last frame. Exits with 1 when a limit is broken.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from aiohttp import web
+
+from tests.bench.machine import Memory, children
+from tests.bench.memory import INDEXER_LIMIT, WORKER_LIMIT
+from tests.network.forge import ForgedRepo, Written
+from tests.network.relay import PATH
+from tests.network.server import Server, free_port, running_server
+
+PEOPLE: Final = 300
+OTHERS_PER_COMMIT: Final = 9  # commits of other collections between two of ours
+OTHERS_BYTES: Final = 4_000
+WINDOW: Final = 100_000
+SAMPLE_SECONDS: Final = 5.0
+DRAIN_SECONDS: Final = 120.0
+
+
+def stream(seed: int = 7) -> Iterator[bytes]:
+    """An endless network: people write, change and delete; most commits are about something else."""
+    rng = random.Random(seed)
+    repos = [ForgedRepo(seed=f"soak {number}", minimal=True) for number in range(PEOPLE)]
+    stranger = ForgedRepo(seed="somebody else", minimal=True)
+    stranger.create("app.example.post", {"text": "x" * OTHERS_BYTES})
+    other = stranger.commit_frame(1)
+    tracks: deque[tuple[ForgedRepo, Written]] = deque(maxlen=5_000)
+    for seq in itertools.count(1):
+        if seq % (OTHERS_PER_COMMIT + 1):
+            yield _renumbered(other, seq)
+        else:
+            yield _write(rng, rng.choice(repos), tracks, seq)
+
+
+def _renumbered(raw: bytes, seq: int) -> bytes:
+    """The same message under another number, without encoding it again."""
+    at = raw.index(b"cseq") + 4
+    return raw[:at] + b"\x1b" + seq.to_bytes(8, "big") + raw[at + 1 :]
+
+
+def _write(
+    rng: random.Random, repo: ForgedRepo, tracks: "deque[tuple[ForgedRepo, Written]]", seq: int
+) -> bytes:
+    at = repo.now.isoformat().replace("+00:00", "Z")
+    what = rng.random()
+    if not tracks or what < 0.3:
+        title = f"Song {seq} of {rng.randrange(1000)}"
+        track = {"title": title, "artist": "Somebody", "fileType": "mp3", "createdAt": at, "tags": ["soak"]}
+        tracks.append((repo, repo.create("fm.svc.track", track)))
+    elif what < 0.9:
+        _, subject = rng.choice(tracks)
+        repo.create("fm.svc.like", {"subject": subject.ref, "createdAt": at})
+    else:
+        repo, gone = tracks.popleft()
+        repo.delete("fm.svc.track", gone.rkey)
+    return repo.commit_frame(seq)
+
+
+class Relay:
+    """Serves the stream to one reader, as fast as it reads, until told to stop."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.stopped = False
+        self._stream = stream()
+        self._kept: deque[bytes] = deque(maxlen=WINDOW)
+
+    async def subscribe(self, request: web.Request) -> web.WebSocketResponse:
+        cursor = int(request.query.get("cursor", 0))
+        connection = web.WebSocketResponse(compress=False)
+        await connection.prepare(request)
+        for raw in itertools.islice(tuple(self._kept), max(0, len(self._kept) - (self.sent - cursor)), None):
+            await connection.send_bytes(raw)
+        while not self.stopped:
+            raw = next(self._stream)
+            self._kept.append(raw)
+            self.sent += 1
+            await connection.send_bytes(raw)
+        await connection.receive()
+        return connection
+
+
+async def soak(minutes: float) -> dict[str, Any]:
+    """One run on a fresh folder."""
+    relay = Relay()
+    app = web.Application()
+    app.router.add_get(PATH, relay.subscribe)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        variables = {
+            "FMSVC_DATA_DIR": folder,
+            "FMSVC_RELAY": f"ws://127.0.0.1:{port}",
+            "FMSVC_PLC_URL": "http://127.0.0.1:9",
+            "FMSVC_HANDLE_RESOLVER": "http://127.0.0.1:9",
+            "FMSVC_PORT": str(free_port()),
+            "FMSVC_RATE_LIMIT": "1000000/minute",
+            "FMSVC_LOG_LEVEL": "error",
+        }
+        async with running_server(variables) as server:
+            samples = await _watched(server, minutes * 60)
+            relay.stopped = True
+            drained = await _drained(server)
+            _, stats = await server.ask("/stats")
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+    await runner.cleanup()
+    return _summary(minutes, relay.sent, samples, drained, stats, size)
+
+
+async def _watched(server: Server, seconds: float) -> list[dict[str, float]]:
+    samples = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        await asyncio.sleep(SAMPLE_SECONDS)
+        await server.ask("/search/", q="song")
+        memory = {name: Memory.of(pid).resident for name, pid in children(server.process.pid).items()}
+        samples.append(memory)
+    return samples
+
+
+async def _drained(server: Server) -> float | None:
+    """Seconds until the index had caught up with everything sent; None when it did not."""
+    started = time.monotonic()
+    while time.monotonic() - started < DRAIN_SECONDS:
+        status, ready = await server.ask("/ready")
+        if status == 200 and ready["lag_seconds"] == 0:
+            return round(time.monotonic() - started, 1)
+        await asyncio.sleep(0.2)
+    return None
+
+
+def _summary(
+    minutes: float,
+    sent: int,
+    samples: list[dict[str, float]],
+    drained: float | None,
+    stats: dict[str, Any],
+    size: int,
+) -> dict[str, Any]:
+    names = samples[-1].keys()
+    most = {name: max(sample.get(name, 0.0) for sample in samples) for name in names}
+    middle = samples[len(samples) // 2]
+    limits = {name: INDEXER_LIMIT if name == "index" else WORKER_LIMIT for name in names}
+    return {
+        "minutes": minutes,
+        "frames_sent": sent,
+        "frames_per_second": round(sent / (minutes * 60)),
+        "peak_megabytes": most,
+        "halfway_megabytes": {name: middle.get(name) for name in names},
+        "last_megabytes": samples[-1],
+        "limit_megabytes": limits,
+        "folder_megabytes": round(size / 1e6),
+        "seconds_until_lag_was_zero": drained,
+        "total_tracks": stats.get("total_tracks"),
+        "total_likes": stats.get("total_likes"),
+        "ok": drained is not None and all(most[name] <= limits[name] for name in names),
+    }
+
+
+if __name__ == "__main__":
+    result = asyncio.run(soak(float(os.environ.get("SOAK_MINUTES", "10"))))
+    print(json.dumps(result))
+    sys.exit(0 if result["ok"] else 1)
