@@ -13,11 +13,12 @@ import duckdb
 from indexer import projections
 from indexer.accounts import Accounts
 from indexer.batch import Batch, DeadLetter, Picture, RecordChange, Written, newest
-from indexer.catalogue import LISTED, Catalogue, StoreError, listed, sentences
+from indexer.catalogue import Catalogue, StoreError, sentences
 from indexer.counters import Counters, Moves
 from indexer.dead_letters import DeadLetters
 from indexer.outbox import Stale
-from indexer.projections.projection import Row, utc
+from indexer.pictures import Pictures
+from indexer.projections.projection import utc
 from indexer.rows import Applied, Hashing, RecordTable
 from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
@@ -36,6 +37,7 @@ class Writer:
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._accounts = Accounts(catalogue)
         self._counters = Counters(catalogue)
+        self._pictures = Pictures(catalogue)
         self._dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
         self._tables = {
             collection: RecordTable(catalogue, projection, settings.collections, hashing)
@@ -99,17 +101,14 @@ class Writer:
 
     def unmeasured(self) -> list[Picture]:
         """Pictures of which the size is not known."""
-        shown = "select did, image_cid from tracks union select did, image_cid from lists"
-        wanted = "image_cid is not null and image_cid not in (select cid from images)"
-        found = self._catalogue.rows(f"select * from ({shown}) where {wanted}")
-        return [Picture(did, cid) for did, cid in found]
+        return self._pictures.unmeasured()
 
     def write(self, batch: Batch) -> Written:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
             written = self._store(batch)
+        self.changes += written.op > self._op or written.rows > 0
         self._op = written.op
-        self.changes += bool(batch)
         self._checkpoint_when_long()
         return written
 
@@ -131,7 +130,9 @@ class Writer:
         with sentences(self.path):
             try:
                 self._catalogue.con.execute("force checkpoint" if patient else "checkpoint")
-            except duckdb.TransactionException:
+            except duckdb.TransactionException as error:
+                if "Cannot CHECKPOINT" not in str(error):
+                    raise
                 return False
         return True
 
@@ -154,7 +155,7 @@ class Writer:
         self._flip(batch, stale, moves)
         stale.renamed(self._accounts.learn(batch.identities))
         unresolved += self._accounts.doubt(batch.stale)
-        stale.measured(self._measure(batch))
+        stale.measured(self._pictures.store(batch.images))
         self._counters.apply(moves)
         outbox = stale.rows(self._op + 1)
         self._catalogue.insert("outbox", outbox)
@@ -169,7 +170,7 @@ class Writer:
             dead_letters=self._dead_letters.add(letters),
             op=self._op + len(outbox),
             unresolved=tuple(dict.fromkeys(unresolved)),
-            unmeasured=tuple(self._unmeasured(rows)),
+            unmeasured=tuple(self._pictures.unmeasured_in(rows)),
         )
 
     def _apply(self, changes: list[RecordChange]) -> list[Applied]:
@@ -194,31 +195,6 @@ class Writer:
         self._counters.contributions(affected & shown_before, -1, moves)
         self._counters.removed(self._accounts.remove(removals))
         self._counters.contributions(affected - self._accounts.hidden, 1, moves)
-
-    def _measure(self, batch: Batch) -> list[str]:
-        """Store the sizes of images. Returns their CIDs."""
-        images = {image.cid: image for image in batch.images}
-        if images:
-            self._catalogue.con.execute(f"delete from images where cid in {LISTED}", [listed(images)])
-            self._catalogue.insert(
-                "images",
-                [{"cid": cid, "width": image.width, "height": image.height} for cid, image in images.items()],
-            )
-        return list(images)
-
-    def _unmeasured(self, rows: list[Row]) -> list[Picture]:
-        """Those that the rows show and nobody has measured."""
-        pictures = {
-            row["image_cid"]: Picture(row["did"], row["image_cid"]) for row in rows if row.get("image_cid")
-        }
-        known = (
-            self._catalogue.rows(f"select cid from images where cid in {LISTED}", [listed(pictures)])
-            if pictures
-            else []
-        )
-        for (cid,) in known:
-            del pictures[cid]
-        return list(pictures.values())
 
     def _move_cursors(self, batch: Batch) -> None:
         for source, mark in batch.cursors.items():

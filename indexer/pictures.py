@@ -1,0 +1,43 @@
+"""The true sizes of images, measured once: which are known, and which are wanted."""
+
+from collections.abc import Collection, Iterable
+
+from indexer.batch import ImageFact, Picture
+from indexer.catalogue import LISTED, Catalogue, listed
+from indexer.projections import Row
+
+
+class Pictures:
+    """The table `images`."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def store(self, facts: Iterable[ImageFact]) -> Collection[str]:
+        """Store sizes. Returns the CIDs."""
+        images = {fact.cid: fact for fact in facts}
+        if images:
+            self._catalogue.con.execute(f"delete from images where cid in {LISTED}", [listed(images)])
+            self._catalogue.insert(
+                "images",
+                [{"cid": cid, "width": fact.width, "height": fact.height} for cid, fact in images.items()],
+            )
+        return images.keys()
+
+    def unmeasured(self) -> list[Picture]:
+        """Everything that is shown and that nobody has measured."""
+        shown = "select did, image_cid from tracks union select did, image_cid from lists"
+        wanted = "image_cid is not null and image_cid not in (select cid from images)"
+        found = self._catalogue.rows(f"select * from ({shown}) where {wanted}")
+        return [Picture(did, cid) for did, cid in found]
+
+    def unmeasured_in(self, rows: Iterable[Row]) -> list[Picture]:
+        """Those that these rows show and nobody has measured."""
+        pictures = {
+            row["image_cid"]: Picture(row["did"], row["image_cid"]) for row in rows if row.get("image_cid")
+        }
+        if pictures:
+            query = f"select cid from images where cid in {LISTED}"
+            for (cid,) in self._catalogue.rows(query, [listed(pictures)]):
+                del pictures[cid]
+        return list(pictures.values())
