@@ -240,6 +240,10 @@ class Index:
             return strangers
         return either(strangers, every(self.catalog.term("did", viewer.did), self._kind(kind)))
 
+    def require(self) -> None:
+        """Raise IndexNotReady when there is nothing to read: an empty answer would be a wrong one."""
+        self._ready()
+
     def _ready(self) -> Searcher:
         if self.catalog.searcher is None or self.social.searcher is None:
             raise IndexNotReady

@@ -53,6 +53,7 @@ class _Cursor(NamedTuple):
 def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found:
     """A page of up to `limit` results of each kind, the best of all first. Raises InvalidCursor."""
     cursor = None if after is None else _read(after)
+    index.require()
     words = QueryWords.read(wanted.text)
     found = Tiers(index.catalog, words)
     filters = _filters(index, wanted)
