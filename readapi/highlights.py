@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Iterator
 
 import orjson
 
@@ -15,28 +16,35 @@ class Highlighter:
     """Marks the words that were asked for."""
 
     def __init__(self, wanted: QueryWords) -> None:
-        words = [part for word in wanted.words for part in (word.parts or (word,))]
-        self._pattern = re.compile("|".join(_pattern(word) for word in words)) if words else None
+        self._words = [part for word in wanted.words for part in (word.parts or (word,))]
 
     def of(self, hit: bytes) -> str | None:
         """The marked title of a track's search result; None when it holds none of the words."""
         title: str = orjson.loads(hit + b"}")["title"]
         folded = search_text.fold(title)
         # Folding may change how many letters there are; then nobody can say which to mark.
-        if self._pattern is None or len(folded) != len(title):
+        if len(folded) != len(title):
             return None
         escape = html.escape if _SPECIAL.search(title) else str
         parts: list[str] = []
         end = 0
-        for match in self._pattern.finditer(folded):
-            start, stop = match.span()
-            parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
-            end = stop
+        for start, stop in sorted(span for word in self._words for span in _spans(word, folded)):
+            if start >= end:
+                parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
+                end = stop
         return "".join([*parts, escape(title[end:])]) if parts else None
 
 
-def _pattern(word: Word) -> str:
-    text = re.escape(word.text)
-    if word.is_unspaced:
-        return text
-    return rf"\b{text}\w*" if word.is_last else rf"\b{text}\b"
+def _spans(word: Word, folded: str) -> Iterator[tuple[int, int]]:
+    """Where a folded title has the word; a last word is the beginning of one, an unspaced run anything."""
+    start = folded.find(word.text)
+    while start >= 0:
+        stop = start + len(word.text)
+        if word.is_unspaced:
+            yield start, stop
+        elif start == 0 or not folded[start - 1].isalnum():
+            while word.is_last and stop < len(folded) and folded[stop].isalnum():
+                stop += 1
+            if stop == len(folded) or not folded[stop].isalnum():
+                yield start, stop
+        start = folded.find(word.text, stop)

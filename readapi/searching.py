@@ -1,7 +1,7 @@
 """A search over everything: a page of results, true totals, and a cursor that visits each result once."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from readapi.query_words import QueryWords
 from readapi.search import Index
 from readapi.tiers import Tiers
 from schemas.ids import normalise_tag
-from schemas.search_index import COUNT_SHIFT, KINDS, Kind
+from schemas.search_index import COUNT_SHIFT, KINDS, Kind, kind_of
 
 _LARGEST = 2**64 - 1
 
@@ -53,21 +53,26 @@ class _Cursor(NamedTuple):
 def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found:
     """A page of up to `limit` results of each kind, the best of all first. Raises InvalidCursor."""
     cursor = None if after is None else _read(after)
-    index.require()
+    kinds = [kind for kind in wanted.kinds if cursor is None or kind in cursor.places]
     words = QueryWords.read(wanted.text)
-    found = Tiers(index.catalog, words)
-    filters = _filters(index, wanted)
-    matches = Matches(index.catalog, found, filters, wanted.sort, cursor.with_typos if cursor else None)
-    marking = Highlighter(words)
-    ranked: list[tuple[float, bytes]] = []
+    matches = Matches(
+        index.catalog,
+        Tiers(index.catalog, words),
+        _filters(index, wanted),
+        wanted.sort,
+        shown=set(kinds),
+        with_typos=cursor.with_typos if cursor else None,
+    )
+    shown: list[tuple[Hit, float]] = []
     ends: dict[Kind, Place] = {}
-    for kind in wanted.kinds if cursor is None else [kind for kind in wanted.kinds if kind in cursor.places]:
+    for kind in kinds:
         hits = list(islice(matches.after(kind, cursor.places[kind] if cursor else None, limit), limit + 1))
         if len(hits) > limit:
             ends[kind] = hits[limit - 1].place
-        ranked += _rendered(index, kind, matches, hits[:limit], wanted.sort, marking)
-    ranked.sort(key=lambda result: -result[0])
-    return Found([result for _, result in ranked], matches.totals, _write(matches.with_typos, ends))
+        shown += _rated(index, kind, matches, hits[:limit], wanted.sort)
+    # Sorts that are stable keep equals in the order of their kinds.
+    shown.sort(key=lambda one: -one[1] if wanted.sort == "relevance" else one[0].minus_key)
+    return Found(_rendered(index, shown, words), matches.totals, _write(matches.with_typos, ends))
 
 
 def _filters(index: Index, wanted: Search) -> list[Query]:
@@ -79,26 +84,27 @@ def _filters(index: Index, wanted: Search) -> list[Query]:
     return filters
 
 
-def _rendered(
-    index: Index, kind: Kind, matches: Matches, hits: Sequence[Hit], sort: Sort, marking: Highlighter
-) -> list[tuple[float, bytes]]:
-    """Each hit's place in the order of all kinds, and its JSON."""
-    if not hits:
-        return []
-    addresses = [hit.address for hit in hits]
-    if sort == "relevance":
-        relevances = [_relevance(hit.tier, -hit.minus_key) for hit in hits]
-    else:
-        best = matches.best_tiers(kind, hits)
-        popular = index.catalog.numbers("popular", addresses)
-        relevances = [
-            _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key)
-            for hit, key in zip(hits, popular, strict=True)
-        ]
-    ranks: list[float] = relevances if sort == "relevance" else [-hit.minus_key for hit in hits]
+def _rated(
+    index: Index, kind: Kind, matches: Matches, hits: Sequence[Hit], sort: Sort
+) -> Iterator[tuple[Hit, float]]:
+    """Each hit with its relevance."""
+    if sort == "relevance" or not hits:
+        return ((hit, _relevance(hit.tier, -hit.minus_key)) for hit in hits)
+    best = matches.best_tiers(kind, hits)
+    popular = index.catalog.numbers("popular", [hit.address for hit in hits])
+    return (
+        (hit, _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key))
+        for hit, key in zip(hits, popular, strict=True)
+    )
+
+
+def _rendered(index: Index, shown: Sequence[tuple[Hit, float]], words: QueryWords) -> list[bytes]:
+    """Each result as JSON."""
+    highlighter = Highlighter(words)
+    results = index.hits([hit.address for hit, _ in shown])
     return [
-        (rank, _result(result, relevance, marking.of(result) if kind == "track" else None))
-        for rank, relevance, result in zip(ranks, relevances, index.hits(addresses), strict=True)
+        _result(result, relevance, highlighter.of(result) if kind_of(-hit.minus_id) == "track" else None)
+        for result, (hit, relevance) in zip(results, shown, strict=True)
     ]
 
 

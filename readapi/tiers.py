@@ -4,7 +4,6 @@ Exact name > name that begins so > all words in the name > all words among the n
 the description too > name a typo apart > one word a typo apart.
 """
 
-from functools import cached_property
 from typing import Final
 
 from tantivy import Occur, Query
@@ -15,62 +14,67 @@ from schemas import search_text
 from schemas.search_index import START_LETTERS, WHOLE
 
 COUNT: Final = 7
+STRICT: Final = range(5)
+NEAR: Final = range(5, 7)
+_OF_WORDS: Final = (2, 3, 4, 6)
 _MOST_NEAR_WORDS = 6
-_WELL_KNOWN = 500
+_WELL_KNOWN = 100
 
 
 class Tiers:
-    """The queries of a search: tiers 0 to 4 without, 5 and 6 with a typo."""
+    """The queries of a search, made when they are asked for."""
 
     def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
         self._folder, self._wanted = folder, wanted
+        self._made: dict[int, Query] = {}
 
-    @cached_property
-    def strict(self) -> dict[int, Query]:
-        """The tiers without typos."""
-        if not self._wanted.whole:
-            return {}
-        whole = {0: self._folder.term("exact", self._wanted.whole), 1: self._whole_start}
-        if not self._wanted.words:
-            return whole
-        return {**whole, 2: self._words("title"), 3: self._words("names"), 4: self._text}
+    def query(self, tier: int) -> Query:
+        """What one tier finds; those of better tiers among it."""
+        if tier not in self._made:
+            self._made[tier] = self._make(tier)
+        return self._made[tier]
 
-    @cached_property
-    def near(self) -> dict[int, Query]:
-        """The tiers with one typo."""
-        near: dict[int, Query] = {}
-        if rests := search_text.rests(self._wanted.whole):
-            near[5] = self._any([WHOLE + rest for rest in rests])
-        words = self._wanted.words
-        one_wrong = [
-            every(self._any(rests), *(self._word("names", other) for other in words if other is not word))
-            for word in words[:_MOST_NEAR_WORDS]
-            if not self._is_well_known(word) and (rests := search_text.rests(word.text))
-        ]
-        return near | {6: either(*one_wrong)} if one_wrong else near
-
-    def are_many(self, number: int) -> bool:
-        """Whether at least so many matches are certain; asking costs next to nothing."""
-        searcher, words = self._folder.searcher, self._wanted.words
-        if searcher is None:
-            return False
-        many = searcher.doc_freq("exact_starts", self._wanted.whole)
-        if len(words) == 1 and not words[0].is_unspaced:
-            many = max(many, searcher.doc_freq("names_starts", words[0].text))
-        return many >= number
-
-    def all_of(self, *, with_typos: bool) -> Query:
-        """Everything that the tiers find."""
-        if not self.strict:
+    def _make(self, tier: int) -> Query:
+        if not self._wanted.whole or (tier in _OF_WORDS and not self._wanted.words):
             return Query.empty_query()
-        strict = [self._whole_start, self._text] if self._wanted.words else [self._whole_start]
-        return either(*strict, *(self.near.values() if with_typos else ()))
+        match tier:
+            case 0:
+                return self._folder.term("exact", self._wanted.whole)
+            case 1:
+                return self._start("exact", self._wanted.whole)
+            case 2:
+                return self._words("title")
+            case 3:
+                return self._words("names")
+            case 4:
+                return self._text()
+            case 5:
+                return self._any([WHOLE + rest for rest in search_text.whole_rests(self._wanted.whole)])
+            case _:
+                return self._one_typo()
 
-    @cached_property
-    def _whole_start(self) -> Query:
-        return self._start("exact", self._wanted.whole)
+    @property
+    def strict(self) -> Query:
+        """Everything that the tiers without a typo find."""
+        return either(self.query(1), self.query(4)) if self._wanted.words else self.query(1)
 
-    @cached_property
+    @property
+    def near(self) -> Query:
+        """Everything that the tiers with a typo find."""
+        return either(self.query(5), self.query(6))
+
+    def _one_typo(self) -> Query:
+        words = self._wanted.words
+        unknown = [word for word in words if not self._held(word)]
+        # Of two words that no name holds, one would stay a typo.
+        wrong = [word for word in words[:_MOST_NEAR_WORDS] if unknown in ([], [word])]
+        found = [self._with_typo_in(word) for word in wrong if self._may_be_typo(word)]
+        return either(*found)
+
+    def _with_typo_in(self, wrong: Word) -> Query:
+        right = (self._word("names", word) for word in self._wanted.words if word is not wrong)
+        return every(self._any(search_text.rests(wrong.text)), *right)
+
     def _text(self) -> Query:
         *words, last = self._wanted.words
         anywhere = either(self._word("names", last), self._word("text", last.complete()))
@@ -88,11 +92,15 @@ class Tiers:
             return every(*(self._folder.term(field, pair) for pair in search_text.pairs(word.text)))
         return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
 
-    def _is_well_known(self, word: Word) -> bool:
-        """Whether so many names hold the word that it is hardly a typo; unspaced runs are no words."""
+    def _held(self, word: Word) -> int:
+        """How many names hold the word, about; runs of a script without spaces are told by their pairs."""
         searcher = self._folder.searcher
-        held = searcher.doc_freq("names", word.text) if searcher else 0
-        return word.is_unspaced or held > _WELL_KNOWN
+        if searcher is None or word.is_unspaced or word.parts:
+            return 1
+        return searcher.doc_freq("names_starts" if word.is_last else "names", word.text[:START_LETTERS])
+
+    def _may_be_typo(self, word: Word) -> bool:
+        return not word.is_unspaced and self._held(word.complete()) < _WELL_KNOWN
 
     def _start(self, field: str, text: str) -> Query:
         if len(text) <= START_LETTERS:

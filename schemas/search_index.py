@@ -18,6 +18,7 @@ SOCIAL_FOLDER = "social"
 WORDS = "words"
 STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
+OTHER = "other"  # a `kind` of everything but tracks: there are few of them
 WHOLE = "="  # before the rest of a whole name
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 

@@ -5,6 +5,7 @@ import unicodedata
 from functools import lru_cache
 
 WORD_LETTERS = 64  # longer words are cut, the same way in the index and in a query
+SHORT_NAME_LETTERS = 16
 NEAR_LETTERS = range(3, 33)  # shorter words are near too many others; longer ones have too many rests
 
 _IGNORED = re.compile(
@@ -73,3 +74,8 @@ def rests(word: str) -> list[str]:
     if len(word) not in NEAR_LETTERS:
         return []
     return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
+
+
+def whole_rests(name: str) -> list[str]:
+    """The rests of a squeezed name. A long one made of words is told by the rests of those."""
+    return rests(name) if len(name) <= SHORT_NAME_LETTERS or _IS_UNSPACED.search(name) else []

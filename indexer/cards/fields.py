@@ -10,7 +10,7 @@ import orjson
 
 from schemas import search_text
 from schemas.access import Place
-from schemas.search_index import WHOLE, Kind, kind_id, popular_key, recent_key
+from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
@@ -44,7 +44,7 @@ def ordered(kind: Kind, public_id: int, since: datetime | None, count: int) -> F
 def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
     """What the document is, and where strangers may meet it."""
     return {
-        "kind": kind,
+        "kind": [kind] if kind == "track" else [kind, OTHER],
         "place": [f"{kind}@{place}" for place in places],
     }
 
@@ -55,7 +55,7 @@ def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None
     every = own + [_name(name) for name in dict.fromkeys(beside) if name]
     whole = [name.whole for name in own]
     words = " ".join([name.words for name in every])
-    near = [WHOLE + rest for name in whole for rest in search_text.rests(name)]
+    near = [WHOLE + rest for name in whole for rest in search_text.whole_rests(name)]
     return {
         "exact": whole,
         "exact_starts": whole,

@@ -28,7 +28,7 @@ class Shelf:
     def add(self, rows: list[tuple[int, int]]) -> None:
         """Rows of a sort key and an id; see them."""
         self._writer.add(
-            {"doc": f"track:{key}-{number}", "kind": "track", "recent": key, "id": number}
+            {"doc": f"track:{key}-{number}", "kind": ["track"], "recent": key, "id": number}
             for key, number in rows
         )
         self._writer.commit(self._writer.watermark + 1)

@@ -60,7 +60,7 @@ def title(dice: random.Random, words: list[str]) -> str:
 def songs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexed, list[Song]]]:
     """The index, and what is in it."""
     dice = random.Random(os.environ.get("SEED", "recall"))
-    words = list({word(dice) for _ in range(9000)})
+    words = sorted({word(dice) for _ in range(9000)})
     artists = [
         person(f"p{n}", " ".join(dice.sample(words, dice.randint(1, 2))).title()) for n in range(TRACKS // 10)
     ]
@@ -86,7 +86,7 @@ def without_accents(song: Song, dice: random.Random) -> str:
 
 
 def prefix(song: Song, dice: random.Random) -> str:
-    return song.title[: max(5, len(song.title) * 2 // 3)]
+    return song.title[: max(5, len(song.title) * 3 // 4)]
 
 
 def typo(song: Song, dice: random.Random) -> str:
