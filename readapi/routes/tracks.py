@@ -71,8 +71,8 @@ async def list_tags(
 ) -> Answer[list[Tag]]:
     """List the tags that most public tracks carry. `X-As-Of` tells when they were counted."""
     snapshot = catalog.current
-    counted = await tag_queries.counted(snapshot, q)
-    return Answer(render(counted[:limit]), headers={"X-As-Of": times.render(snapshot.as_of)})
+    counted = await tag_queries.counted(snapshot, q, limit)
+    return Answer(render(counted), headers={"X-As-Of": times.render(snapshot.as_of)})
 
 
 @routes.get("/tracks/tags/{name:.+}")
