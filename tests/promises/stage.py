@@ -18,7 +18,7 @@ from tests.network.testnet import Network, Testnet
 
 COLLECTIONS = Collections()
 MADE = "2026-01-02T03:04:05Z"
-POLL_SECONDS = 0.005
+POLL_SECONDS = 0.01
 PATIENCE_SECONDS = 20.0
 
 Condition = Callable[[int, Any], bool]
@@ -46,6 +46,7 @@ class Stage:
             if condition(status, answer):
                 self.seconds.setdefault(step, []).append(elapsed)
                 return answer
+            assert status != 500, f"{step}: {path} {params} answers {answer}"
             assert elapsed < PATIENCE_SECONDS, f"{step}: {path} {params} still answers {status} {answer}"
             await asyncio.sleep(POLL_SECONDS)
 
