@@ -180,6 +180,28 @@ class ForgedRepo:
         blocks |= {cid: self._blocks[cid] for cid in self._cids.values()}
         return car.write([commit], blocks.items())
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """`collection/rkey` of every record, in the tree's order."""
+        return tuple(self._keys)
+
+    @property
+    def commit_cid(self) -> str:
+        """The newest commit."""
+        return _text(car.cid_of(self.commit_block))
+
+    def record(self, path: str) -> tuple[str, bytes]:
+        """A record's CID and its bytes."""
+        cid = self._cids[path]
+        return _text(cid), self._blocks[cid]
+
+    def some_blocks(self, cids: Iterable[bytes]) -> bytes | None:
+        """What getBlocks answers: these blocks and no root; None when one is not here."""
+        held = self._blocks | {car.cid_of(self.commit_block): self.commit_block}
+        found = {cid: held.get(cid) for cid in cids}
+        known = [(cid, block) for cid, block in found.items() if block is not None]
+        return car.write([], known) if len(known) == len(found) else None
+
     def _tick(self) -> datetime:
         self.now += TICK
         return self.now
@@ -190,8 +212,7 @@ class ForgedRepo:
         else:
             block = encode_dag_cbor({"$type": collection, **record}, atjson_mode=True)
         self._staged[f"{collection}/{rkey}"] = block
-        cid = libipld.encode_multibase("b", car.cid_of(block))
-        return Written(f"at://{self.did}/{collection}/{rkey}", cid, rkey)
+        return Written(f"at://{self.did}/{collection}/{rkey}", _text(car.cid_of(block)), rkey)
 
     def _apply(self, path: str, block: bytes | None) -> dict[str, Any]:
         before = self._cids.pop(path, None)
@@ -264,6 +285,11 @@ def error_frame(name: str = "FutureCursor", message: str = "Cursor in the future
 
 def _cid(content: bytes) -> CID:
     return CID(car.cid_of(content))
+
+
+def _text(cid: bytes) -> str:
+    text: str = libipld.encode_multibase("b", cid)
+    return text
 
 
 def _iso(instant: datetime) -> str:
