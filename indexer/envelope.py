@@ -1,12 +1,14 @@
 """The outside of a frame: header, body, and the fields that every message has, checked. Pure."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import libipld
 
-from schemas.ids import Did, Tid, is_did, is_tid
+from indexer import car
+from schemas.ids import Did, Tid, is_did, is_tid, tid_time
 
+MAX_AHEAD = timedelta(minutes=5)  # how far a server's clock may be fast
 MAX_FRAME_BYTES = 5_000_000  # a limit of the protocol: https://atproto.com/specs/sync
 MAX_SEQ = 2**63 - 1
 MAX_NAME = 64
@@ -15,34 +17,34 @@ MAX_MESSAGE = 300
 Body = dict[str, Any]
 
 
-class Refused(Exception):
+class Unreadable(Exception):
     """The message cannot be used, for this reason."""
 
 
 def unwrap(raw: bytes) -> tuple[str | None, Body]:
     """The message's type, None for an error, and its body."""
     if len(raw) > MAX_FRAME_BYTES:
-        raise Refused("the frame is too large")
+        raise Unreadable("the frame is too large")
     try:
         parts = libipld.decode_dag_cbor_multi(raw)
     except (ValueError, RecursionError) as error:
-        raise Refused("the frame is not DAG-CBOR") from error
+        raise Unreadable("the frame is not DAG-CBOR") from error
     if len(parts) != 2 or type(parts[0]) is not dict or type(parts[1]) is not dict:
-        raise Refused("the frame is not a header and a body")
+        raise Unreadable("the frame is not a header and a body")
     header, body = parts
     op, kind = header.get("op"), header.get("t")
     if op == 1 and type(kind) is str:
         return kind, body
     if op == -1:
         return None, body
-    raise Refused("the frame's header names neither a message nor an error")
+    raise Unreadable("the frame's header names neither a message nor an error")
 
 
 def seq_of(raw: bytes) -> int | None:
     """The sequence number of a frame, if it has one."""
     try:
         return find_seq(unwrap(raw)[1])
-    except Refused:
+    except Unreadable:
         return None
 
 
@@ -54,22 +56,39 @@ def find_seq(body: Body) -> int | None:
 def read_seq(body: Body) -> int:
     seq = find_seq(body)
     if seq is None:
-        raise Refused("seq is not a number")
+        raise Unreadable("seq is not a number")
     return seq
 
 
 def read_did(body: Body, field: str) -> Did:
     did = body.get(field)
     if type(did) is not str or not is_did(did):
-        raise Refused(f"{field} is not a DID")
+        raise Unreadable(f"{field} is not a DID")
     return Did(did)
 
 
-def read_rev(body: Body) -> Tid:
+def read_rev(body: Body, instant: datetime) -> Tid:
+    """The rev of a message sent at this instant."""
     rev = body.get("rev")
     if type(rev) is not str or not is_tid(rev):
-        raise Refused("rev is not a TID")
+        raise Unreadable("rev is not a TID")
+    if tid_time(rev) - instant > MAX_AHEAD:
+        raise Unreadable("rev lies in the future")
     return Tid(rev)
+
+
+def read_blocks(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
+    """The CID of the commit object, and all blocks, each held to its CID."""
+    blocks = body.get("blocks")
+    if type(blocks) is not bytes:
+        raise Unreadable("the message has no blocks")
+    try:
+        opened = car.read(blocks)
+    except car.CarError as error:
+        raise Unreadable(str(error)) from error
+    if len(opened.roots) != 1 or opened.roots[0] not in opened.blocks:
+        raise Unreadable("the commit object is not in the CAR")
+    return opened.roots[0], opened.blocks
 
 
 def find_time(body: Body) -> datetime | None:

@@ -1,10 +1,11 @@
 """What a source yields, and what it means once decoded. Values only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from schemas.ids import Cid, Did, Nsid, Rkey, Tid
+from schemas.ids import Did, Tid
 
 Action = Literal["create", "update", "delete"]
 
@@ -20,24 +21,32 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One record of ours created, updated or deleted. `block` holds its DAG-CBOR, absent for a delete."""
+    """One record created, updated or deleted. `prev`: the version before, where the commit names it."""
 
     action: Action
-    collection: Nsid
-    rkey: Rkey
-    cid: Cid | None
-    block: bytes | None
+    path: str
+    cid: bytes | None
+    prev: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit that touches our collections; `operations` are only those."""
+    """A commit on our collections or of an account of ours, with all that it takes to verify it.
+
+    `operations` are those on every collection. `cid` is that of the commit object, `prev_data` that of the
+    tree before. Every block matches its CID.
+    """
 
     seq: int
     did: Did
     rev: Tid
+    since: Tid | None
     time: datetime
+    cid: bytes
+    prev_data: bytes | None
     operations: tuple[Operation, ...]
+    blocks: Mapping[bytes, bytes]
+    raw: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +70,15 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """The repo's state was set anew without a diff."""
+    """The repo's state was set anew without a diff. `blocks` hold the commit object, whose CID is `cid`."""
 
     seq: int
     did: Did
     rev: Tid
     time: datetime
+    cid: bytes
+    blocks: Mapping[bytes, bytes]
+    raw: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +107,7 @@ class Passed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A message, or one record of a commit, that cannot be used: kept as a dead letter with its bytes."""
+    """A message that cannot be used: kept as a dead letter with its bytes."""
 
     seq: int | None
     did: str | None

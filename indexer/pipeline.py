@@ -11,7 +11,8 @@ from datetime import datetime
 
 import structlog
 
-from indexer.batch import Batch, DeadLetter, Mark, Picture, RecordChange, Written
+from indexer.batch import Batch, DeadLetter, Mark, Picture, Written
+from indexer.changes import changes_of
 from indexer.decode import decode
 from indexer.errands import Errands
 from indexer.events import (
@@ -86,9 +87,10 @@ class Pipeline:
             case Passed() | Sync():
                 pass
             case Commit():
-                batch.changes += _changes(event)
-                self._tracked.meet(event.did)
-                self._intake.added(len(event.operations), len(frame.raw))
+                if changes := changes_of(event, self._collections):
+                    batch.changes += changes
+                    self._tracked.meet(event.did)
+                    self._intake.added(len(changes), len(frame.raw))
             case Account():
                 batch.accounts.append(event)
                 self._intake.added(1)
@@ -125,21 +127,6 @@ class Pipeline:
         self._identities.ask(written.unresolved)
         self._pictures.ask(written.unmeasured)
         self._follower.committed(written.op)
-
-
-def _changes(commit: Commit) -> list[RecordChange]:
-    return [
-        RecordChange(
-            commit.did,
-            operation.collection,
-            operation.rkey,
-            commit.rev,
-            operation.action,
-            operation.cid,
-            operation.block,
-        )
-        for operation in commit.operations
-    ]
 
 
 def _dead_letter(event: Malformed, frame: Frame) -> DeadLetter:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import libipld
 
 from indexer import car, mst
-from indexer.decode import MAX_AHEAD
+from indexer.envelope import MAX_AHEAD
 from indexer.outbound import Outbound
 from schemas.ids import AtUri, Cid, Tid, is_tid, tid_time
 

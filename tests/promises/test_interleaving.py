@@ -12,7 +12,8 @@ import aiohttp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer.batch import Batch, IdentityFact, RecordChange
+from indexer.batch import Batch, IdentityFact
+from indexer.changes import changes_of
 from indexer.counters import Counters
 from indexer.decode import decode
 from indexer.events import Commit
@@ -162,18 +163,7 @@ class Node:
         for raw in frames:
             for event in decode(raw, self.settings.collections.all, frozenset(), START):
                 assert isinstance(event, Commit)
-                for operation in event.operations:
-                    batch.changes.append(
-                        RecordChange(
-                            event.did,
-                            operation.collection,
-                            operation.rkey,
-                            event.rev,
-                            operation.action,
-                            operation.cid,
-                            operation.block,
-                        )
-                    )
+                batch.changes += changes_of(event, self.settings.collections.all)
         self.writer.write(batch)
         self.follow()
 
