@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from indexer.batch import RecordChange
@@ -11,7 +12,7 @@ from indexer.projections.projection import utc
 from indexer.public_ids import PublicIds
 from indexer.seen import Seen
 from schemas.collections import Collections
-from schemas.ids import record_id, record_key, tid_time
+from schemas.ids import is_tid, record_id, record_key, tid_time
 from schemas.records import Invalid, parse
 
 # What is wanted of the version that is replaced, where the table has it.
@@ -200,9 +201,15 @@ def _envelope(key: int, change: RecordChange) -> dict[str, Any]:
         "did": change.did,
         "rkey": change.rkey,
         "rev": change.rev,
-        "indexed_at": utc(tid_time(change.rev)),
+        "indexed_at": utc(_indexed_at(change)),
         "state": "deleted",
     }
+
+
+def _indexed_at(change: RecordChange) -> datetime:
+    """The same whoever brings a version: a whole repo, a nudge and the stream know it by different revs."""
+    latest = tid_time(change.rev)
+    return min(tid_time(change.rkey), latest) if is_tid(change.rkey) else latest
 
 
 def _clash(change: RecordChange, stored: Row | None) -> bool:

@@ -3,7 +3,8 @@
 -- `key` is the first 64 bits of SHA-256 of a record's at-uri: what tables join on.
 -- `state` of a record: live, invalid (hidden; see invalid_records) or deleted (a tombstone, so that nothing
 -- is resurrected by an older rev).  Columns after `state` are null unless it is live.
--- `indexed_at` is the instant that the winning commit's rev claims: the same on every node.
+-- `indexed_at` is the instant that the record's key claims when that is a TID, but never later than the rev;
+-- of a profile, the instant that the rev claims.
 -- Times are UTC.
 --
 -- Big tables have no indexes: keys are hashes, and an index over them makes every checkpoint 13 times slower

@@ -86,7 +86,7 @@ def test_a_card_is_the_track_of_the_api(known):
     }
     assert (card["unlisted"], card["policy_origin"]) == (True, "album")
     assert card["support_gate"] == {"type": "listening"}
-    assert (card["created_at"], card["indexed_at"]) == ("2026-03-01T12:30:00.250000Z", "2026-03-01T00:01:00Z")
+    assert (card["created_at"], card["indexed_at"]) == ("2026-03-01T12:30:00.250000Z", "2026-03-01T00:00:00Z")
     assert (card["like_count"], card["comment_count"], card["play_count"]) == (1, 0, 0)
     assert card["atproto_record_url"].startswith(f"{PDS}/xrpc/com.atproto.repo.getRecord?repo={did('ana')}&")
     assert card["labels"] == ["explicit"]
@@ -248,8 +248,8 @@ def test_one_person_likes_a_track_once(known):
     pair = record_key(f"{did('ben')} {uri('ana', 'track')}")
     write(
         known,
-        like("ben", uri("ana", "track"), 1, at=70),
-        like("ben", uri("ana", "track"), 2, at=65),
+        like("ben", uri("ana", "track"), 10, at=70),
+        like("ben", uri("ana", "track"), 5, at=75),
         comment("ben", uri("ana", "track"), at=71),
     )
 
@@ -257,7 +257,7 @@ def test_one_person_likes_a_track_once(known):
 
     assert orjson.loads(found[f"like:{pair}"]["card"]) == {
         "did": did("ben"),
-        "liked_at": "2026-03-01T00:01:05Z",
+        "liked_at": "2026-03-01T00:00:05Z",
     }
     assert len(found) == 2
 

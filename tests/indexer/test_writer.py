@@ -66,16 +66,30 @@ def test_a_record_of_every_type_becomes_rows(writer: Writer) -> None:
 
 
 def test_a_row_says_what_the_commit_and_the_record_say(writer: Writer) -> None:
-    """Address, version, the instant that the rev claims, and the derived numbers."""
+    """Address, version, the instant that the record's key claims, and the derived numbers."""
     write(writer, put("ana", "track", at=7, title="Lua"))
 
     names = "key, uri, did, rkey, rev, indexed_at, state, id, title, visibility"
     (row,) = writer.reader().execute(f"select {names} from tracks").fetchall()
 
     assert row == (
-        record_key(str(TRACK)), str(TRACK), did("ana"), TRACK.rkey, rev(7), instant(7).replace(tzinfo=None),
+        record_key(str(TRACK)), str(TRACK), did("ana"), TRACK.rkey, rev(7), instant(0).replace(tzinfo=None),
         "live", record_id(str(TRACK)), "Lua", "public",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "second"),
+    [("track", 3, 3), ("track", 9, 5), ("profile", 0, 5)],
+    ids=["key before rev", "key after rev", "key that is no TID"],
+)
+def test_a_record_is_as_old_as_its_key_says_but_never_newer_than_its_rev(
+    writer: Writer, kind: str, number: int, second: int
+) -> None:
+    """So it does not matter by which rev a whole repo, a nudge or the stream brought it."""
+    write(writer, put("ana", kind, number, at=5))
+
+    assert column(writer, f"select indexed_at from {kind}s") == [instant(second).replace(tzinfo=None)]
 
 
 @pytest.mark.parametrize("together", [True, False])
