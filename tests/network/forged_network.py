@@ -3,8 +3,8 @@
     async with ForgedNetwork([repo]) as net:
         settings = {"FMSVC_PLC_URL": net.url, "FMSVC_ALLOW_LOOPBACK": "true"}
 
-A method goes wrong once for each of its faults: `net.faults["getRepo"] = iter([Refuse(429), Corrupt()])`, or for
-ever with `itertools.repeat`. Methods in `net.missing` are not implemented, as getBlocks is not everywhere.
+A method goes wrong once for each of its faults: `net.faults["getRepo"] = iter([Refuse(429), Corrupt()])`,
+or for ever with `itertools.repeat`. Methods in `net.missing` are not implemented, as getBlocks may not be.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Xrpc(Exception):
 
 
 class ForgedNetwork:
-    """`status` says which accounts are not active and why; `handles` and `keys` are claimed instead of theirs."""
+    """`status`: which accounts are not active, and why. `handles`, `keys`: claimed instead of the true ones."""
 
     def __init__(self, repos: Iterable[ForgedRepo] = ()) -> None:
         self.repos = {repo.did: repo for repo in repos}

@@ -56,6 +56,7 @@ class Pds:
     """One server, spoken to over XRPC."""
 
     url: str
+    operator_url: str  # where its console is, for the deed put in place of {}
     admin_password: str
     session: aiohttp.ClientSession = field(repr=False)
     answered: float = field(default_factory=time.perf_counter)  # its last acceptance of a write
@@ -65,11 +66,18 @@ class Pds:
         """A PDS is a relay of its own accounts: where its firehose is."""
         return self.url.replace("http://", "ws://", 1)
 
-    async def create_account(self, handle: str) -> "Account":
-        """Sign somebody up; handles end in `.test` and have at least three characters before it."""
-        password = f"password of {handle}"
-        body = {"handle": handle, "email": f"{handle}@example.com", "password": password}
-        made = await self.post("com.atproto.server.createAccount", body, {})
+    async def create_account(
+        self, handle: str, did: str | None = None, token: str | None = None
+    ) -> "Account":
+        """Sign somebody up; handles end in `.test` and have at least three characters before it.
+
+        Whoever brings a DID proves it with a token of their present server, and begins deactivated.
+        """
+        body = {"handle": handle, "email": f"{handle}@example.com", "password": f"password of {handle}"}
+        login = {"Authorization": f"Bearer {token}"} if token else {}
+        made = await self.post(
+            "com.atproto.server.createAccount", body | ({"did": did} if did else {}), login
+        )
         return Account(self, made["did"], made["handle"], {"Authorization": f"Bearer {made['accessJwt']}"})
 
     async def set_takedown(self, did: str, applied: bool) -> None:
@@ -78,15 +86,31 @@ class Pds:
         body = {"subject": subject, "takedown": {"applied": applied, "ref": "moderation"}}
         await self.as_admin("com.atproto.admin.updateSubjectStatus", body)
 
+    async def rotate_key(self, did: str) -> None:
+        """Sign with another key from now on, and say so in the directory and on the stream."""
+        await self._operate("rotate-key", did)
+
+    async def mailed_code(self, did: str) -> str:
+        """What the owner finds in their mailbox after asking to sign an operation on their identity."""
+        return await self._operate("mailed-code", did)
+
     async def as_admin(self, method: str, body: Json) -> Json:
         """Call a procedure with the operator's password."""
         login = aiohttp.encode_basic_auth("admin", self.admin_password)
         return await self.post(method, body, {"Authorization": login})
 
-    async def get(self, method: str, **params: str) -> Json:
-        """Call a query that needs no signing in."""
-        async with self.session.get(f"{self.url}/xrpc/{method}", params=params) as response:
+    async def get(self, method: str, login: Mapping[str, str] | None = None, **params: str) -> Json:
+        """Call a query, most of which need no signing in."""
+        async with self.session.get(f"{self.url}/xrpc/{method}", params=params, headers=login) as response:
             return await _answer(method, response)
+
+    async def get_repo(self, did: str) -> bytes:
+        """A repo whole, as a CAR."""
+        address = f"{self.url}/xrpc/com.atproto.sync.getRepo"
+        async with self.session.get(address, params={"did": did}) as response:
+            if response.status != 200:
+                raise XrpcError(f"getRepo: {response.status} {await response.text()}")
+            return await response.read()
 
     async def post(self, method: str, body: Json | bytes | None, headers: Mapping[str, str]) -> Json:
         """Call a procedure with JSON, with nothing, or with bytes whose Content-Type is in the headers."""
@@ -95,6 +119,14 @@ class Pds:
             answer = await _answer(method, response)
         self.answered = time.perf_counter()
         return answer
+
+    async def _operate(self, deed: str, did: str) -> str:
+        async with self.session.post(f"{self.operator_url.format(deed)}/{did}") as response:
+            text = await response.text()
+            if response.status != 200:
+                raise XrpcError(f"{deed}: {response.status} {text}")
+        self.answered = time.perf_counter()
+        return text
 
 
 @dataclass(slots=True)
@@ -140,6 +172,38 @@ class Account:
 
     async def activate(self) -> None:
         await self.pds.post("com.atproto.server.activateAccount", None, self.login)
+
+    async def migrate(self, to: Pds) -> "Account":
+        """Move to another server: an account there, the repo, the identity, and the switch.
+
+        https://atproto.com/guides/account-migration
+        """
+        audience = (await to.get("com.atproto.server.describeServer"))["did"]
+        moved = await to.create_account(self.handle, self.did, await self._service_token(audience))
+        await to.post(
+            "com.atproto.repo.importRepo",
+            await self.pds.get_repo(self.did),
+            {**moved.login, "Content-Type": "application/vnd.ipld.car"},
+        )
+        await self._hand_over(moved)
+        await moved.activate()
+        await self.deactivate()
+        return moved
+
+    async def _service_token(self, audience: str) -> str:
+        """What proves to another server who asks it for an account."""
+        method = {"aud": audience, "lxm": "com.atproto.server.createAccount"}
+        answer = await self.pds.get("com.atproto.server.getServiceAuth", self.login, **method)
+        return str(answer["token"])
+
+    async def _hand_over(self, moved: "Account") -> None:
+        """Let the directory name the other server and the key that it signs with."""
+        wanted = await moved.pds.get("com.atproto.identity.getRecommendedDidCredentials", moved.login)
+        code = await self.pds.mailed_code(self.did)
+        signed = await self.pds.post(
+            "com.atproto.identity.signPlcOperation", {"token": code, **wanted}, self.login
+        )
+        await moved.pds.post("com.atproto.identity.submitPlcOperation", signed, moved.login)
 
     async def delete_account(self) -> None:
         """Gone for good; the operator does it, because the owner would need a mailed code."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.network.pds import Write, XrpcError
+from tests.network.pds import Json, Write, XrpcError
 from tests.network.testnet import NODE, PROJECT, NetworkMissing, Testnet, running_network
 
 pytestmark = pytest.mark.network
@@ -81,8 +81,7 @@ async def test_accounts_are_renamed_hidden_and_deleted(net: Testnet) -> None:
     await ada.delete_account()
 
     assert seen == ["active", "deactivated", "takendown", "active"]
-    async with pds.session.get(f"{net.plc_url}/{ada.did}") as response:
-        assert (await response.json(content_type=None))["alsoKnownAs"] == ["at://ada-renamed.test"]
+    assert (await _document(net, ada.did))["alsoKnownAs"] == ["at://ada-renamed.test"]
     with pytest.raises(XrpcError, match="RepoNotFound"):
         await status()
 
@@ -94,10 +93,32 @@ async def test_two_servers_share_one_directory() -> None:
         ada, bob = await asyncio.gather(*(pds.create_account("ada.test") for pds in net.pds))
 
         for account in (ada, bob):
-            async with account.pds.session.get(f"{net.plc_url}/{account.did}") as response:
-                document = await response.json(content_type=None)
+            document = await _document(net, account.did)
             assert document["service"][0]["serviceEndpoint"] == account.pds.url
         assert ada.pds.url != bob.pds.url
+
+
+@pytest.mark.slow
+async def test_an_account_rotates_its_key_and_moves() -> None:
+    """The directory names the new key, then the new server, which has the records and takes more of them."""
+    async with Testnet.start(pdses=2) as net:
+        ada = await net.pds[0].create_account("ada.test")
+        made = await ada.create_record(THING, {"name": "one"})
+        keys = [(await _document(net, ada.did))["verificationMethod"][0]["publicKeyMultibase"]]
+
+        await ada.pds.rotate_key(ada.did)
+        keys.append((await _document(net, ada.did))["verificationMethod"][0]["publicKeyMultibase"])
+        moved = await ada.migrate(net.pds[1])
+        added = await moved.create_record(THING, {"name": "two"})
+
+        document = await _document(net, ada.did)
+        keys.append(document["verificationMethod"][0]["publicKeyMultibase"])
+        listed = await net.pds[1].get("com.atproto.repo.listRecords", repo=ada.did, collection=THING)
+        assert len(set(keys)) == 3
+        assert document["service"][0]["serviceEndpoint"] == net.pds[1].url
+        assert [record["uri"] for record in listed["records"]] == [added.uri, made.uri]
+        status = await net.pds[0].get("com.atproto.sync.getRepoStatus", did=ada.did)
+        assert status["status"] == "deactivated"
 
 
 @pytest.mark.slow
@@ -120,6 +141,12 @@ def test_a_network_that_is_not_installed_says_how_to_install_it(tmp_path: Path) 
     """The one sentence names the command."""
     with pytest.raises(NetworkMissing, match="make network"), running_network(project=tmp_path):
         pass
+
+
+async def _document(net: Testnet, did: str) -> Json:
+    async with net.pds[0].session.get(f"{net.plc_url}/{did}") as response:
+        document: Json = await response.json(content_type=None)
+        return document
 
 
 async def _fetch(address: str) -> None:

@@ -31,6 +31,7 @@ class Network:
     process: subprocess.Popen[str]
     plc_url: str
     pds_urls: tuple[str, ...]
+    operator_url: str
     admin_password: str
 
 
@@ -56,7 +57,13 @@ class Testnet:
     async def connect(cls, network: Network) -> AsyncIterator["Testnet"]:
         """Speak to a network that somebody else started."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
-            yield cls(network, tuple(Pds(url, network.admin_password, session) for url in network.pds_urls))
+            yield cls(
+                network,
+                tuple(
+                    Pds(url, f"{network.operator_url}/{{}}/{number}", network.admin_password, session)
+                    for number, url in enumerate(network.pds_urls)
+                ),
+            )
 
     @classmethod
     @asynccontextmanager
@@ -97,7 +104,7 @@ def _ready(process: subprocess.Popen[str]) -> Network:
     if not line:
         raise NetworkMissing(f"The test network did not start in {START_SECONDS:.0f} s; see above.")
     said = json.loads(line)
-    return Network(process, said["plc"], tuple(said["pds"]), said["admin_password"])
+    return Network(process, said["plc"], tuple(said["pds"]), said["operator"], said["admin_password"])
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

@@ -1,17 +1,20 @@
 // A did:plc directory and one or more PDSes on 127.0.0.1, with their data in a temporary folder.
 //
 // usage: node start.mjs [how many PDSes, default 1]
-// Prints one JSON line when everything answers: {"plc": url, "pds": [url, ...], "admin_password": "..."}.
+// Prints one JSON line when everything answers:
+// {"plc": url, "pds": [url, ...], "operator": url, "admin_password": "..."}.
 // Ends on SIGTERM, SIGINT, or when its standard input closes: it never outlives whoever started it.
 // Variables named PDS_* reach every PDS and win over the values below.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 
 process.env.LOG_ENABLED ??= 'false' // read while the packages load, hence the late imports
-const { PDS, envToCfg, envToSecrets, readEnv } = await import('@atproto/pds')
+const { PDS, envToCfg, envToSecrets, readEnv, scripts } = await import('@atproto/pds')
 const { PlcServer, Database } = (await import('@did-plc/server')).default
 
 const ADMIN_PASSWORD = 'admin-pass'
@@ -51,7 +54,7 @@ const startOnLoopback = async (server) => {
 const startDirectory = async () => {
   const port = await freePort()
   await startOnLoopback(PlcServer.create({ db: Database.mock(), port }))
-  return `http://127.0.0.1:${port}`
+  return `http://localhost:${port}` // a name, because a PDS resolves no identity at an address
 }
 
 const startPds = async (number, plc) => {
@@ -76,11 +79,42 @@ const startPds = async (number, plc) => {
   }
   const given = Object.entries(readEnv()).filter(([, value]) => value !== undefined)
   const env = { ...defaults, ...Object.fromEntries(given), port }
-  await startOnLoopback(await PDS.create(envToCfg(env), envToSecrets(env)))
-  return `http://localhost:${port}`
+  const pds = await PDS.create(envToCfg(env), envToSecrets(env))
+  await startOnLoopback(pds)
+  return { url: `http://localhost:${port}`, ctx: pds.ctx }
+}
+
+// What a person finds in their mailbox, and what an operator does at the server's console.
+const deeds = {
+  'mailed-code': ({ accountManager }, did) => accountManager.createEmailToken(did, 'plc_operation'),
+  'rotate-key': async (ctx, did) => {
+    const { keyLocation } = await ctx.actorStore.getLocation(did)
+    const key = await ctx.actorStore.getReservedKeypair(await ctx.actorStore.reserveKeypair())
+    await writeFile(keyLocation, await key.export())
+    await scripts['rotate-keys'](ctx, [did])
+    return key.did()
+  },
+}
+
+// POST /<deed>/<number of the PDS, from 0>/<did> answers with text.
+const startOperator = async (contexts) => {
+  const port = await freePort()
+  const server = http.createServer(async (request, response) => {
+    const [deed, number, did] = request.url.slice(1).split('/')
+    try {
+      response.end(await deeds[deed](contexts[number], did))
+    } catch (error) {
+      response.writeHead(500).end(String(error))
+    }
+  })
+  await new Promise((listening) => server.listen(port, '127.0.0.1', listening))
+  return `http://127.0.0.1:${port}`
 }
 
 const plc = await startDirectory()
-const pds = []
-for (let number = 1; number <= Number(process.argv[2] ?? 1); number++) pds.push(await startPds(number, plc))
-console.log(JSON.stringify({ plc, pds, admin_password: ADMIN_PASSWORD }))
+const pdses = []
+for (let number = 1; number <= Number(process.argv[2] ?? 1); number++) pdses.push(await startPds(number, plc))
+const operator = await startOperator(pdses.map(({ ctx }) => ctx))
+const pds = pdses.map(({ url }) => url)
+console.log(JSON.stringify({ plc, pds, operator, admin_password: ADMIN_PASSWORD }))
+console.log = () => {} // nobody reads on
