@@ -1,22 +1,56 @@
-"""Repo trees, as far as a proof shows them: is a record in it, and which. Pure.
+"""Repo trees: what their nodes say, held to the one form that a set of records may have. Pure.
 
 Format: https://atproto.com/specs/repository#mst-structure. A node holds entries whose keys leave out what
-they share with the entry before, with links to the subtrees left of, between and right of them.
+they share with the entry before, with links to the subtrees left of, between and right of them. How high in
+the tree a key stands, its layer, follows from its hash, so the same records always make the same tree.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import hashlib
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import libipld
 
 from indexer import car
 
-MAX_DEPTH = 128  # a layer per two zero bits of a SHA-256
-MAX_KEY_BYTES = 1024
+MAX_KEY_BYTES: Final = 1024
+FIRST: Final = b""  # before any key
+LAST: Final = b"\xff"  # after any key
+EMPTY: Final = car.cid_of(libipld.encode_dag_cbor({"e": [], "l": None}))  # the tree of no records
+
+_PATH: Final = re.compile(rb"[a-zA-Z0-9_~:.-]+/[a-zA-Z0-9_~:.-]+")
+
+FetchBlock = Callable[[bytes], bytes | None]
 
 
 class MstError(ValueError):
-    """The tree cannot be followed; the message says why in a few words."""
+    """The tree is not as it must be; the message says why in a few words."""
+
+
+class MissingNode(MstError):
+    """A node that is needed is not there."""
+
+    def __init__(self, cid: bytes) -> None:
+        super().__init__("a node of the tree is missing")
+        self.cid = cid
+
+
+class Node(NamedTuple):
+    """Whole keys in order, their records, and the subtrees around them: one more than keys."""
+
+    keys: list[bytes]
+    values: list[bytes]
+    subtrees: list[bytes | None]
+
+
+class Place(NamedTuple):
+    """Where in a tree a node stands: its layer, and between which keys."""
+
+    layer: int
+    low: bytes
+    high: bytes
 
 
 def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
@@ -26,53 +60,157 @@ def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
     """
     wanted = path.encode()
     subtree: bytes | None = root
-    for _ in range(MAX_DEPTH):
-        if subtree is None:
-            return None
-        node = _node(subtree, blocks)
-        subtree = _link(node.get("l"), "a subtree")
-        for key, entry in _entries(node):
-            if key > wanted:
-                break
-            if key == wanted:
-                value = _link(entry.get("v"), "a record")
-                if value is None:
-                    raise MstError("an entry of the tree has no record")
-                return value
-            subtree = _link(entry.get("t"), "a subtree")
-    raise MstError("the tree is too deep")
+    place: Place | None = None
+    while subtree is not None:
+        if (block := blocks.get(subtree)) is None:
+            raise MissingNode(subtree)
+        node, place = opened(block, place)
+        at = bisect_left(node.keys, wanted)
+        if at < len(node.keys) and node.keys[at] == wanted:
+            return node.values[at]
+        subtree, place = node.subtrees[at], below(node, place, at)
+    return None
 
 
-def _node(cid: bytes, blocks: Mapping[bytes, bytes]) -> dict[str, Any]:
-    block = blocks.get(cid)
-    if block is None:
-        raise MstError("a node of the tree is missing")
+def walk(
+    root: bytes, fetch_block: FetchBlock, start: bytes = FIRST, end: bytes = LAST
+) -> Iterator[tuple[bytes, bytes]]:
+    """Keys from `start` up to but without `end`, in order, each with the CID of its record.
+
+    Raises MissingNode, or MstError for a tree that is not well-formed there.
+    """
+    return _walk(root, None, fetch_block, (start, end), _give_up)
+
+
+def missing(root: bytes, fetch_block: FetchBlock, start: bytes = FIRST, end: bytes = LAST) -> list[bytes]:
+    """The nodes that a walk over this range would need next and does not have. Raises MstError."""
+    found: list[bytes] = []
+    for _ in _walk(root, None, fetch_block, (start, end), found.append):
+        pass
+    return found
+
+
+def layer_of(key: bytes) -> int:
+    """How high a key stands: one for every two zero bits that its hash begins with."""
+    return (256 - int.from_bytes(hashlib.sha256(key).digest(), "big").bit_length()) // 2
+
+
+def opened(block: bytes, place: Place | None) -> tuple[Node, Place]:
+    """Read a node and hold it to its place; the root, which has none, tells its own. Raises MstError."""
+    node = read(block)
+    keys = node.keys
+    if place is None:
+        place = Place(layer_of(keys[0]) if keys else 0, FIRST, LAST)
+        if not keys and node.subtrees[0] is not None:
+            raise MstError("the root of the tree has no keys")
+    elif not keys and node.subtrees[0] is None:
+        raise MstError("a node of the tree is empty")
+    if keys and not (place.low < keys[0] and keys[-1] < place.high):
+        raise MstError("the keys of the tree are out of order")
+    if any(layer_of(key) != place.layer for key in keys):
+        raise MstError("a key stands in the wrong layer of the tree")
+    if place.layer == 0 and any(node.subtrees):
+        raise MstError("the tree goes deeper than its lowest layer")
+    return node, place
+
+
+def below(node: Node, place: Place, at: int) -> Place:
+    """Where the subtree at this position stands."""
+    low = node.keys[at - 1] if at else place.low
+    high = node.keys[at] if at < len(node.keys) else place.high
+    return Place(place.layer - 1, low, high)
+
+
+def read(block: bytes) -> Node:
+    """The node that a block holds, in the only form that this node may have. Raises MstError."""
     try:
-        node = libipld.decode_dag_cbor(block)
+        fields = libipld.decode_dag_cbor(block)
+        # A link that is written as mere bytes is found here too: libipld makes a link of them.
+        if libipld.encode_dag_cbor(fields) != block:
+            raise MstError("a node of the tree is not canonical DAG-CBOR")
+        if len(fields) != 2:
+            raise MstError("a node of the tree has wrong fields")
+        node = Node([], [], [_link(fields["l"], "a subtree")])
+        before = FIRST
+        for entry in fields["e"]:
+            before = _add(node, entry, before)
+        return node
+    except MstError:
+        raise
     except (ValueError, RecursionError) as error:
         raise MstError("a node of the tree is not DAG-CBOR") from error
-    if not isinstance(node, dict) or not isinstance(node.get("e"), list):
-        raise MstError("a node of the tree has no entries")
-    return node
+    except (LookupError, TypeError) as error:
+        raise MstError("a node of the tree has wrong fields") from error
 
 
-def _entries(node: dict[str, Any]) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Whole keys with their entries, in order."""
-    before = b""
-    for entry in node["e"]:
-        if not isinstance(entry, dict):
-            raise MstError("an entry of the tree is not a map")
-        shared, rest = entry.get("p"), entry.get("k")
-        if type(shared) is not int or not isinstance(rest, bytes) or not 0 <= shared <= len(before):
-            raise MstError("a key of the tree is malformed")
-        key = before[:shared] + rest
-        if key <= before or len(key) > MAX_KEY_BYTES:
-            raise MstError("the keys of the tree are out of order")
-        yield key, entry
+def write(node: Node) -> bytes:
+    """The block of a node."""
+    entries = []
+    before = FIRST
+    for key, value, subtree in zip(node.keys, node.values, node.subtrees[1:], strict=True):
+        shared = shared_bytes(before, key)
+        entries.append({"k": key[shared:], "p": shared, "t": subtree, "v": value})
         before = key
+    block: bytes = libipld.encode_dag_cbor({"e": entries, "l": node.subtrees[0]})
+    return block
+
+
+def shared_bytes(left: bytes, right: bytes) -> int:
+    """How many bytes both keys begin with."""
+    length = min(len(left), len(right))
+    differing = int.from_bytes(left[:length], "big") ^ int.from_bytes(right[:length], "big")
+    return length - (differing.bit_length() + 7) // 8
+
+
+def _add(node: Node, entry: dict[str, Any], before: bytes) -> bytes:
+    """Put an entry at the node's end; returns its key."""
+    shared, rest = entry["p"], entry["k"]
+    if len(entry) != 4 or type(shared) is not int or type(rest) is not bytes:
+        raise MstError("an entry of the tree has wrong fields")
+    if not 0 <= shared <= len(before) or before[shared : shared + 1] == rest[:1] != b"":
+        raise MstError("a key of the tree is not shortened as it must be")
+    key = before[:shared] + rest
+    if key <= before:
+        raise MstError("the keys of the tree are out of order")
+    if len(key) > MAX_KEY_BYTES or not _PATH.fullmatch(key):
+        raise MstError("a key of the tree is not a path")
+    value = _link(entry["v"], "a record")
+    if value is None:
+        raise MstError("an entry of the tree has no record")
+    node.keys.append(key)
+    node.values.append(value)
+    node.subtrees.append(_link(entry["t"], "a subtree"))
+    return key
 
 
 def _link(value: object, what: str) -> bytes | None:
     if value is None or car.is_cid(value):
         return value
     raise MstError(f"the link to {what} is not a CID")
+
+
+def _walk(
+    cid: bytes,
+    place: Place | None,
+    fetch_block: FetchBlock,
+    wanted: tuple[bytes, bytes],
+    absent: Callable[[bytes], None],
+) -> Iterator[tuple[bytes, bytes]]:
+    block = fetch_block(cid)
+    if block is None:
+        absent(cid)
+        return
+    start, end = wanted
+    node, place = opened(block, place)
+    for at, subtree in enumerate(node.subtrees):
+        inner = below(node, place, at)
+        if inner.low >= end:
+            return
+        if subtree is not None and inner.high > start:
+            yield from _walk(subtree, inner, fetch_block, wanted, absent)
+        if at < len(node.keys) and start <= inner.high < end:
+            yield inner.high, node.values[at]
+
+
+def _give_up(cid: bytes) -> None:
+    raise MissingNode(cid)

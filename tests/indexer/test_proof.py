@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import car, proof
+from indexer import car, keys, proof
+from indexer.keys import Key
 from indexer.names import Dns
 from indexer.outbound import Answered, Outbound
-from indexer.proof import Proof, ProofError
+from indexer.proof import ProofError
 from schemas.ids import AtUri
 from tests.network.doubles import Pages
 from tests.network.forge import START, ForgedRepo
 
 PROFILE = "fm.svc.actor.profile"
 NOW = START + timedelta(hours=1)
+ANYBODY = ForgedRepo(seed="anybody")
 
 
 @pytest.fixture
@@ -31,16 +33,22 @@ def uri(repo: ForgedRepo, rkey: str = "self") -> AtUri:
     return AtUri.parse(f"at://{repo.did}/{PROFILE}/{rkey}")
 
 
+def key(repo: ForgedRepo) -> Key:
+    return keys.parse(repo.key.multibase)
+
+
 def with_commit(repo: ForgedRepo, **changes: object) -> bytes:
-    """The proof of the profile under a commit that says something else."""
+    """The proof of the profile under a commit that says something else, and is signed."""
     opened = car.read(repo.record_proof(PROFILE, "self"))
     commit = libipld.decode_dag_cbor(opened.blocks.pop(opened.roots[0])) | changes
+    del commit["sig"]
+    commit["sig"] = repo.key.sign(libipld.encode_dag_cbor(commit))
     block = libipld.encode_dag_cbor(commit)
     return car.write([car.cid_of(block)], [(car.cid_of(block), block), *opened.blocks.items()])
 
 
 def test_a_record_is_read_with_the_commits_rev(repo: ForgedRepo) -> None:
-    found = proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW)
+    found = proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(repo))
 
     assert found.rev == repo.rev
     assert found.block is not None
@@ -49,16 +57,30 @@ def test_a_record_is_read_with_the_commits_rev(repo: ForgedRepo) -> None:
 
 
 def test_absence_is_read_with_the_commits_rev(repo: ForgedRepo) -> None:
-    found = proof.read(repo.record_proof(PROFILE, "other"), uri(repo, "other"), NOW)
+    found = proof.read(repo.record_proof(PROFILE, "other"), uri(repo, "other"), NOW, key(repo))
 
-    assert found == Proof(repo.rev, None, None)  # type: ignore[arg-type]
+    assert (found.rev, found.cid, found.block) == (repo.rev, None, None)
+
+
+def test_a_proof_that_somebody_else_signed_is_refused(repo: ForgedRepo) -> None:
+    with pytest.raises(ProofError, match="signature"):
+        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(ANYBODY))
+
+
+def test_a_record_that_is_not_canonical_is_refused(repo: ForgedRepo) -> None:
+    """The number 1 takes one byte; this one takes two."""
+    repo.create(PROFILE, b"\xa1\x61a\x18\x01", rkey="self")
+    repo.commit_frame(2)
+
+    with pytest.raises(ProofError, match="the record is not canonical"):
+        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(repo))
 
 
 def test_another_accounts_proof_is_refused(repo: ForgedRepo) -> None:
     other = ForgedRepo(seed="other")
 
     with pytest.raises(ProofError, match="another account"):
-        proof.read(repo.record_proof(PROFILE, "self"), uri(other), NOW)
+        proof.read(repo.record_proof(PROFILE, "self"), uri(other), NOW, key(repo))
 
 
 @pytest.mark.parametrize(
@@ -75,13 +97,13 @@ def test_a_commit_that_does_not_hold_is_refused(
     repo: ForgedRepo, changes: dict[str, object], why: str
 ) -> None:
     with pytest.raises(ProofError, match=why):
-        proof.read(with_commit(repo, **changes), uri(repo), NOW)
+        proof.read(with_commit(repo, **changes), uri(repo), NOW, key(repo))
 
 
 def test_a_rev_of_the_future_is_refused(repo: ForgedRepo) -> None:
     """Such a rev would win against every honest version for ever."""
     with pytest.raises(ProofError, match="future"):
-        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), START - timedelta(hours=1))
+        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), START - timedelta(hours=1), key(repo))
 
 
 def test_a_flipped_byte_anywhere_is_refused(repo: ForgedRepo) -> None:
@@ -89,14 +111,14 @@ def test_a_flipped_byte_anywhere_is_refused(repo: ForgedRepo) -> None:
     for at in range(60, len(whole), 7):
         flipped = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
         with pytest.raises(ProofError):
-            proof.read(flipped, uri(repo), NOW)
+            proof.read(flipped, uri(repo), NOW, key(repo))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300))
 def test_arbitrary_bytes_are_refused(answer: bytes) -> None:
     with pytest.raises(ProofError):
-        proof.read(answer, AtUri.parse(f"at://did:plc:abcdefghijklmnopqrstuvwx/{PROFILE}/self"), NOW)
+        proof.read(answer, uri(ANYBODY), NOW, key(ANYBODY))
 
 
 async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -> None:
@@ -109,8 +131,8 @@ async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -
         )
         server.answers[ask] = (200, repo.record_proof(PROFILE, "self"))
 
-        found = await proof.fetch(outbound, server.origin, uri(repo), NOW)
+        found = await proof.fetch(outbound, server.origin, uri(repo), NOW, key(repo))
         with pytest.raises(Answered):
-            await proof.fetch(outbound, server.origin, uri(repo, "other"), NOW)
+            await proof.fetch(outbound, server.origin, uri(repo, "other"), NOW, key(repo))
 
     assert found.rev == repo.rev

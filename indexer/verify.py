@@ -1,0 +1,159 @@
+"""Is that what the account signed? Commits and whole states, held to a key and to their own trees. Pure.
+
+`indexer/commits.py` has done the cheap checks by then; whether a commit follows from the one that we know is
+for those to say who know it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import libipld
+
+from indexer import car, dag_cbor, mst
+from indexer.dag_cbor import CborError
+from indexer.events import Commit, Operation, Sync
+from indexer.keys import Key
+from indexer.mst import MstError
+from indexer.partial_tree import PartialTree
+from schemas.ids import Did, Tid, is_tid
+
+VERSION: Final = 3
+EMPTY_TREE: Final = mst.EMPTY
+CHECKS: Final = (
+    "commit object",
+    "signature",
+    "envelope",
+    "canonical form",
+    "tree",
+    "operation",
+    "inversion",
+)
+
+
+class Refused(ValueError):
+    """Forged, or broken. `check` is the one that it does not pass; the message says why in a few words."""
+
+    def __init__(self, check: str, reason: str) -> None:
+        super().__init__(reason)
+        self.check = check
+
+
+class Unproven(Exception):
+    """Signed, but without what it takes to prove it, as before version 1.1 of the sync protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A signed commit object. `data` is the CID of the repo's tree, `cid` that of the object."""
+
+    did: Did
+    rev: Tid
+    data: bytes
+    cid: bytes
+
+
+def commit(message: Commit, key: Key) -> Head:
+    """All of a commit: who signed it, and that its operations, no others, led to its tree.
+
+    Raises Refused or Unproven.
+    """
+    found = _signed(message, key)
+    for operation in message.operations:
+        _check_record(operation, message.blocks)
+    before = _tree_before(message)
+    _check_operations(message, found.data, before)
+    return found
+
+
+def sync(message: Sync, key: Key) -> Head:
+    """The state that a repo was set to. Raises Refused."""
+    return _signed(message, key)
+
+
+def head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
+    """The commit object of this CID, signed by this account. Raises Refused."""
+    fields = _commit_object(blocks.get(cid))
+    rev, tree = fields.get("rev"), fields.get("data")
+    if fields.get("did") != did:
+        raise Refused("commit object", "the commit is another account's")
+    if type(rev) is not str or not is_tid(rev):
+        raise Refused("commit object", "the commit's rev is not a TID")
+    if not car.is_cid(tree):
+        raise Refused("commit object", "the commit has no tree")
+    signature = fields.pop("sig", None)
+    if type(signature) is not bytes or not key.verifies(signature, libipld.encode_dag_cbor(fields)):
+        raise Refused("signature", "the signature is not the account's")
+    return Head(did, Tid(rev), tree, cid)
+
+
+def _commit_object(block: bytes | None) -> dict[str, Any]:
+    if block is None:
+        raise Refused("commit object", "the commit object is missing")
+    try:
+        fields = dag_cbor.decode(block)
+    except CborError as error:
+        raise Refused("commit object", f"the commit object {error}") from error
+    if type(fields) is not dict or fields.get("version") != VERSION:
+        raise Refused("commit object", f"the commit is not version {VERSION}")
+    return fields
+
+
+def _signed(message: Commit | Sync, key: Key) -> Head:
+    found = head(message.blocks, message.cid, message.did, key)
+    if found.rev != message.rev:
+        raise Refused("envelope", "the message names another rev than its commit")
+    return found
+
+
+def _check_record(operation: Operation, blocks: Mapping[bytes, bytes]) -> None:
+    block = blocks.get(operation.cid) if operation.cid is not None else None
+    if block is None:
+        return
+    try:
+        dag_cbor.decode(block)
+    except CborError as error:
+        raise Refused("canonical form", f"a record {error}") from error
+
+
+def _tree_before(message: Commit) -> bytes:
+    """The CID of the tree that the operations are said to have begun with."""
+    if any(operation.action != "create" and operation.prev is None for operation in message.operations):
+        raise Unproven("an operation does not say which version it replaced")
+    if message.prev_data is not None:
+        return message.prev_data
+    if message.since is not None:
+        raise Unproven("the commit does not say which tree it began with")
+    return EMPTY_TREE
+
+
+def _check_operations(message: Commit, root: bytes, before: bytes) -> None:
+    """Each must be in the tree, and undoing them all must lead back."""
+    try:
+        tree = PartialTree(root, message.blocks, (_key(operation) for operation in message.operations))
+        for operation in message.operations:
+            if tree.value(_key(operation)) != operation.cid:
+                raise Refused("operation", "an operation is not in the tree")
+    except MstError as error:
+        raise Refused("tree", str(error)) from error
+    try:
+        undo(tree, message.operations)
+        if tree.root() != before:
+            raise Refused("inversion", "without the operations the tree is not the one before")
+    except MstError as error:
+        raise Refused("inversion", str(error)) from error
+
+
+def undo(tree: PartialTree, operations: tuple[Operation, ...]) -> None:
+    """Take the operations back. Raises MstError."""
+    # What was deleted comes back first: what was created may hold apart two subtrees that it belongs between.
+    for operation in operations:
+        if operation.prev is not None:
+            tree.put(_key(operation), operation.prev)
+    for operation in operations:
+        if operation.action == "create":
+            tree.remove(_key(operation))
+
+
+def _key(operation: Operation) -> bytes:
+    return operation.path.encode()
