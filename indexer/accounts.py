@@ -64,19 +64,26 @@ class Accounts:
         self.hidden = self.hidden - rows.keys() | hidden
         return flipped, removals
 
-    def learn(self, facts: Iterable[IdentityFact]) -> list[Did]:
-        """Store handles and servers. Returns the accounts for which something changed."""
+    def learn(self, facts: Iterable[IdentityFact]) -> tuple[list[Did], list[Did]]:
+        """Store handles, servers and keys. Returns the accounts that look different, and those that moved."""
         latest = {fact.did: fact for fact in facts if fact.did in self.known}
         rows = self._rows(latest.keys())
-        changed = []
+        changed, moved = [], []
         for did, fact in latest.items():
             row = rows[did]
             handle = fact.handle or row["handle"]
             if (row["handle"], row["pds"]) != (handle, fact.pds):
                 changed.append(did)
-            row |= {"handle": handle, "pds": fact.pds, "stale": fact.handle is None}
+            if row["pds"] is not None and row["pds"] != fact.pds:
+                moved.append(did)
+            row |= {
+                "handle": handle,
+                "pds": fact.pds,
+                "signing_key": fact.signing_key,
+                "stale": fact.handle is None,
+            }
         self._replace(rows)
-        return changed
+        return changed, moved
 
     def doubt(self, dids: Iterable[Did]) -> list[Did]:
         """Mark identities as wanting to be resolved again. Returns the accounts that are known."""

@@ -1,15 +1,20 @@
 """What one transaction is asked to hold. Values only; the newest version of a record is all that counts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from indexer.events import Account, Action
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid
 
+Verified = Literal["commit", "repo", "proof", "unverified"]
+State = Literal["pending", "resyncing", "active", "desynchronized", "error"]
+
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """One record of ours created, updated or deleted by the commit `rev`."""
+    """One record of ours created, updated or deleted by the commit `rev`, and how we know."""
 
     did: Did
     collection: Nsid
@@ -18,10 +23,17 @@ class RecordChange:
     action: Action
     cid: Cid | None
     block: bytes | None
+    verified: Verified = "unverified"
     uri: AtUri = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "uri", AtUri(self.did, self.collection, self.rkey))
+
+    def beats(self, rev: str, verified: str) -> bool:
+        """Is this to replace a version with that rev? Equal revs are the same commit again, better known."""
+        if self.rev == rev:
+            return verified == "unverified" != self.verified
+        return self.rev > rev
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,7 @@ class IdentityFact:
     did: Did
     handle: str | None
     pds: str | None
+    signing_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,59 @@ class ImageFact:
     cid: str
     width: int
     height: int
+
+
+@dataclass(frozen=True, slots=True)
+class RepoMark:
+    """How far a repo is known: its newest commit that is applied, and the CID of that commit's tree.
+
+    `fetch`: only fetching all of it can put it in step. `reason`: why it is not active.
+    """
+
+    state: State
+    rev: Tid | None = None
+    data: bytes | None = None
+    fetch: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCommit:
+    """The frame of a commit that cannot be applied yet, because its repo is not in step."""
+
+    did: Did
+    rev: Tid
+    received_at: datetime
+    source: str
+    seq: int | None
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """All records of ours in a whole repo, as of its commit `rev`: proven, and complete.
+
+    `records`: CID as text and block, by collection and rkey.
+    """
+
+    did: Did
+    rev: Tid
+    data: bytes
+    records: Mapping[tuple[Nsid, Rkey], tuple[Cid, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """Bring a repo in step: take over what was fetched, if anything, and then the commits that wait.
+
+    `key`: the account's signing key. `loose`: the repo cannot be fetched for long; take what is proven by
+    itself from the commits that wait, though records that they do not touch may be missing.
+    """
+
+    did: Did
+    key: str
+    fetched: Fetched | None = None
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +149,17 @@ class Batch:
     identities: list[IdentityFact] = field(default_factory=list)
     images: list[ImageFact] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
+    repos: dict[Did, RepoMark] = field(default_factory=dict)
+    waiting: list[WaitingCommit] = field(default_factory=list)
+    mends: list[Mend] = field(default_factory=list)
     cursors: dict[str, Mark] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Things to store; a cursor alone counts for nothing."""
         return (
             len(self.changes)
+            + sum(1 + len(mend.fetched.records) if mend.fetched else 1 for mend in self.mends)
+            + len(self.waiting)
             + len(self.accounts)
             + len(self.stale)
             + len(self.identities)
@@ -98,11 +169,11 @@ class Batch:
 
 
 def newest(changes: list[RecordChange]) -> list[RecordChange]:
-    """The change with the highest rev for each record, in order of arrival."""
+    """The change with the highest rev for each record, in order of arrival; of equal ones a verified one."""
     found: dict[tuple[Did, Nsid, Rkey], RecordChange] = {}
     for change in changes:
         known = found.setdefault((change.did, change.collection, change.rkey), change)
-        if change.rev > known.rev:
+        if change.beats(known.rev, known.verified):
             found[change.did, change.collection, change.rkey] = change
     return list(found.values())
 
@@ -111,7 +182,8 @@ def newest(changes: list[RecordChange]) -> list[RecordChange]:
 class Written:
     """What a transaction did. `unresolved`: accounts whose identity it found to want resolving.
 
-    `unmeasured`: pictures of which it found no size.
+    `unmeasured`: pictures of which it found no size. `mended`: where the repos of its mends stand now.
+    `doubtful`: accounts that came back or moved, so that commits of theirs may have passed us by.
     """
 
     rows: int
@@ -121,3 +193,5 @@ class Written:
     op: int
     unresolved: tuple[Did, ...]
     unmeasured: tuple[Picture, ...]
+    mended: Mapping[Did, RepoMark] = field(default_factory=dict)
+    doubtful: tuple[Did, ...] = ()

@@ -15,7 +15,7 @@ from indexer.seen import Hashes
 from schemas.settings import Settings
 
 FILE: Final = "catalog.duckdb"
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 DAMAGE: Final = (
     OSError,
     duckdb.FatalException,

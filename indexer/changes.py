@@ -8,7 +8,7 @@ from schemas.ids import Cid, Nsid, Rkey
 
 
 def changes_of(commit: Commit, collections: frozenset[Nsid]) -> list[RecordChange]:
-    """What a commit does to records of these collections."""
+    """What a verified commit does to records of these collections."""
     changes = []
     for operation in commit.operations:
         collection, _, rkey = operation.path.partition("/")
@@ -18,8 +18,16 @@ def changes_of(commit: Commit, collections: frozenset[Nsid]) -> list[RecordChang
         if operation.cid is not None:
             cid = Cid(libipld.encode_multibase("b", operation.cid))
             block = commit.blocks[operation.cid]
-        change = RecordChange(
-            commit.did, Nsid(collection), Rkey(rkey), commit.rev, operation.action, cid, block
+        changes.append(
+            RecordChange(
+                commit.did,
+                Nsid(collection),
+                Rkey(rkey),
+                commit.rev,
+                operation.action,
+                cid,
+                block,
+                "commit",
+            )
         )
-        changes.append(change)
     return changes

@@ -56,6 +56,10 @@ class Errands(Generic[Key]):
         """Keys that wait, for a worker or for another attempt."""
         return len(self._queued) + len(self._timers)
 
+    async def idle(self) -> None:
+        """Wait until nothing is to be done but what waits for another attempt."""
+        await self._queue.join()
+
     def ask(self, keys: Iterable[Key]) -> None:
         """Run these soon, those that wait for another attempt at once."""
         for key in keys:
@@ -88,6 +92,8 @@ class Errands(Generic[Key]):
                 log.exception("errand broke", errand=self._name, key=str(key))
             else:
                 self._failures.pop(key, None)
+            finally:
+                self._queue.task_done()
 
     def _failed(self, key: Key, error: OutboundError) -> None:
         FAILED.labels(self._name).inc()

@@ -5,16 +5,18 @@ from indexer.batch import IdentityFact, ImageFact, Picture
 from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.outbound import Outbound, Unreachable
+from indexer.repos import Repos
 from schemas.ids import Did
 
 
 class Facts:
     """Each method is an errand: raises OutboundError when the network has to be asked again later."""
 
-    def __init__(self, resolver: Resolver, outbound: Outbound, intake: Intake) -> None:
+    def __init__(self, resolver: Resolver, outbound: Outbound, intake: Intake, repos: Repos) -> None:
         self._resolver = resolver
         self._outbound = outbound
         self._intake = intake
+        self._repos = repos
 
     async def identity(self, did: Did) -> None:
         """Handle and server of an account."""
@@ -22,7 +24,8 @@ class Facts:
         await self._intake.room()
         if not self._resolver.holds(facts):
             return  # An #identity came meanwhile; its commit asks again.
-        self._intake.batch.identities.append(IdentityFact(did, facts.handle, facts.pds))
+        self._repos.learn(did, facts.signing_key)
+        self._intake.batch.identities.append(IdentityFact(did, facts.handle, facts.pds, facts.signing_key))
         self._intake.added(1)
         if facts.handle is None:
             raise Unreachable("the handle cannot be checked")

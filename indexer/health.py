@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from indexer.follower import Follower
 from indexer.pipeline import Pipeline
+from indexer.repos import Repos
 from indexer.sources import Source
 from indexer.stores import Stores
 
@@ -19,11 +20,14 @@ from indexer.stores import Stores
 class Health:
     """Looks at the parts; keeps nothing itself."""
 
-    def __init__(self, source: Source, pipeline: Pipeline, follower: Follower, stores: Stores) -> None:
+    def __init__(
+        self, source: Source, pipeline: Pipeline, follower: Follower, stores: Stores, repos: Repos
+    ) -> None:
         self._source = source
         self._pipeline = pipeline
         self._follower = follower
         self._stores = stores
+        self._repos = repos
 
     def report(self) -> dict[str, Any]:
         """What GET /health answers."""
@@ -46,6 +50,7 @@ class Health:
             "snapshot_age_seconds": time.time() - published_at if published_at else None,
             "dead_letters": self._stores.writer.dead_letters,
             "accounts": len(self._stores.writer.tracked),
+            "repos": dict(self._repos.by_state),
             "pid": os.getpid(),
         }
 
@@ -67,6 +72,10 @@ class Health:
             "fmsvc_cursor_age_seconds", "Seconds since the cursor moved.", value=cursor_age
         )
         yield CounterMetricFamily("fmsvc_frame_bytes", "Bytes of frames received.", value=status.bytes)
+        repos = GaugeMetricFamily("fmsvc_repos", "Repos by state.", labels=["state"])
+        for state, count in self._repos.by_state.items():
+            repos.add_metric([state], count)
+        yield repos
         yield _counts("fmsvc_events", "Events by type.", "type", self._pipeline.events, self._source.name)
         yield _counts(
             "fmsvc_reconnects", "Connections lost, by why.", "code", status.reconnects, self._source.name

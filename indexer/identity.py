@@ -17,6 +17,7 @@ from schemas.ids import INVALID_HANDLE, Did, Handle
 KEEP_SECONDS = 3600.0
 KEEP_INCOMPLETE_SECONDS = 60.0
 KEPT = 50_000
+DOUBT_SECONDS = 10.0
 DOCUMENT_BYTES = 64 << 10
 DOCUMENT_SECONDS = 8.0
 
@@ -39,6 +40,7 @@ class IdentityFacts:
 @dataclass(frozen=True, slots=True)
 class _Kept:
     answer: IdentityFacts | OutboundError
+    since: float
     until: float
 
 
@@ -83,6 +85,12 @@ class Resolver:
         self._kept.pop(did, None)
         self._flights.pop(did, None)
 
+    def doubt(self, did: Did) -> None:
+        """The answer may be outdated. Forged commits say so too, so it must have stood for a while."""
+        kept = self._kept.get(did)
+        if kept is not None and self._clock() - kept.since >= DOUBT_SECONDS:
+            self.forget(did)
+
     def holds(self, facts: IdentityFacts) -> bool:
         """Is this still the answer, or was the DID forgotten since?"""
         kept = self._kept.get(facts.did)
@@ -100,7 +108,8 @@ class Resolver:
             self._keep(did, facts, KEEP_INCOMPLETE_SECONDS if facts.handle is None else KEEP_SECONDS)
 
     def _keep(self, did: Did, answer: IdentityFacts | OutboundError, seconds: float) -> None:
-        self._kept[did] = _Kept(answer, self._clock() + seconds)
+        now = self._clock()
+        self._kept[did] = _Kept(answer, now, now + seconds)
         self._kept.move_to_end(did)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)

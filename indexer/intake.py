@@ -56,6 +56,7 @@ class Intake:
         self._since: float | None = None
         self._rows_since: float | None = None
         self._awaited: asyncio.Future[Written] | None = None
+        self._urgent = False
 
     @property
     def is_empty(self) -> bool:
@@ -88,13 +89,18 @@ class Intake:
         """Wait while too much is held. Whoever reads the network does so here, and with it the network."""
         await self._room.wait()
 
-    async def committed(self) -> Written:
-        """Commit what is in `batch` now, soon, and wait for it."""
+    async def stored(self) -> Written:
+        """Wait until what is in `batch` now is committed."""
         if self._awaited is None:
             self._awaited = asyncio.get_running_loop().create_future()
+        return await asyncio.shield(self._awaited)
+
+    async def committed(self) -> Written:
+        """The same, and soon."""
+        self._urgent = True
         self.added()
         self._changed.set()
-        return await asyncio.shield(self._awaited)
+        return await self.stored()
 
     def close(self) -> None:
         """Write what there is; `run` ends after it."""
@@ -136,7 +142,7 @@ class Intake:
             return 0.0
         if self._since is None:
             return math.inf
-        if self._awaited is not None or self._is_full:
+        if self._urgent or self._is_full:
             return 0.0
         if self._rows_since is not None:
             return self._rows_since + self._batch_seconds - time.monotonic()

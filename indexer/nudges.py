@@ -4,15 +4,17 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from indexer import proof
+from indexer import keys, proof
 from indexer.batch import RecordChange
 from indexer.events import Action
 from indexer.follower import Follower
 from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.judge import Judge
+from indexer.keys import KeyFault
 from indexer.outbound import Answered, Outbound, OutboundError
 from indexer.proof import Proof, ProofError
-from indexer.tracked import Tracked
+from indexer.repos import Repos
 from schemas.ids import AtUri, Cid, Nsid, Tid
 
 PATIENCE_SECONDS = 20.0
@@ -44,14 +46,16 @@ class Nudges:
         intake: Intake,
         follower: Follower,
         collections: frozenset[Nsid],
-        tracked: Tracked,
+        repos: Repos,
+        judge: Judge,
     ) -> None:
         self._resolver = resolver
         self._outbound = outbound
         self._intake = intake
         self._follower = follower
         self._collections = collections
-        self._tracked = tracked
+        self._repos = repos
+        self._judge = judge
 
     async def apply(self, uri: AtUri) -> Nudged:
         """Fetch, commit, and wait until it can be found. Raises NudgeError."""
@@ -70,7 +74,8 @@ class Nudges:
             facts = await self._resolver.resolve(uri.did)
             if facts.pds is None:
                 raise NudgeError(f"{uri.did} has no personal data server.", missing=True)
-            proved = await proof.fetch(self._outbound, facts.pds, uri, datetime.now(UTC))
+            key = keys.parse(facts.signing_key or "")
+            proved = await proof.fetch(self._outbound, facts.pds, uri, datetime.now(UTC), key)
         except Answered as error:
             missing = error.status in (400, 404)
             raise NudgeError(
@@ -78,17 +83,30 @@ class Nudges:
             ) from error
         except OutboundError as error:
             raise NudgeError(f"The account's server cannot be asked: {error}.") from error
+        except KeyFault as error:
+            raise NudgeError(f"{uri.did} has no usable signing key: {error}.") from error
         except ProofError as error:
             raise NudgeError(f"The account's server sent a proof that does not hold: {error}.") from error
-        if proved.cid is None and uri.did not in self._tracked:
+        if proved.cid is None and uri.did not in self._repos:
             raise NudgeError("There is no such record.", missing=True)
         return proved
 
     async def _commit(self, uri: AtUri, proved: Proof) -> None:
         action: Action = "delete" if proved.cid is None else "update"
-        change = RecordChange(uri.did, uri.collection, uri.rkey, proved.rev, action, proved.cid, proved.block)
-        self._tracked.meet(uri.did)
-        self._intake.batch.changes.append(change)
+        batch = self._intake.batch
+        batch.changes.append(
+            RecordChange(
+                uri.did,
+                uri.collection,
+                uri.rkey,
+                proved.rev,
+                action,
+                proved.cid,
+                proved.block,
+                "proof",
+            )
+        )
+        self._judge.happened("listed", uri.did, batch, "nudged")
         self._intake.added(1, len(proved.block or b""))
         written = await self._intake.committed()
         await self._follower.reached(written.op)

@@ -7,12 +7,12 @@ Facts that we fetch ourselves (identities, image sizes, nudged records) enter th
 import contextlib
 import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 
 import structlog
 
 from indexer.batch import Batch, DeadLetter, Mark, Picture, Written
-from indexer.changes import changes_of
 from indexer.decode import decode
 from indexer.errands import Errands
 from indexer.events import (
@@ -30,10 +30,13 @@ from indexer.events import (
 from indexer.follower import Follower
 from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.judge import Judge
 from indexer.lag import Lag
+from indexer.repos import Repos
 from indexer.sources import Source
-from indexer.tracked import Tracked
 from schemas.ids import Did, Nsid
+
+GAPS = ("OutdatedCursor", "FutureCursor")  # what a source says when events are lost, or numbered anew
 
 log = structlog.get_logger()
 
@@ -45,7 +48,7 @@ class Pipeline:
         self,
         source: Source,
         collections: frozenset[Nsid],
-        tracked: Tracked,
+        repos: Repos,
         *,
         cursor: int | None,
         intake: Intake,
@@ -53,6 +56,8 @@ class Pipeline:
         identities: Errands[Did],
         pictures: Errands[Picture],
         follower: Follower,
+        judge: Judge,
+        gap: Callable[[], None],
     ) -> None:
         self.events: Counter[str] = Counter()
         self.finished = cursor
@@ -61,12 +66,14 @@ class Pipeline:
         self.lag = Lag(source.status)
         self._source = source
         self._collections = collections
-        self._tracked = tracked
+        self._repos = repos
         self._intake = intake
         self._resolver = resolver
         self._identities = identities
         self._pictures = pictures
         self._follower = follower
+        self._judge = judge
+        self._gap = gap
         source.finished = lambda: self.finished
         intake.written = self.written
 
@@ -74,7 +81,7 @@ class Pipeline:
         """Until the source ends; waiting here, when too much is held, makes the network wait."""
         async with contextlib.aclosing(self._source.frames(self.finished)) as frames:
             async for frame in frames:
-                events = decode(frame.raw, self._collections, self._tracked, frame.received_at)
+                events = decode(frame.raw, self._collections, self._repos, frame.received_at)
                 for event in events:
                     self._take(event, frame)
                 await self._intake.room()
@@ -84,18 +91,22 @@ class Pipeline:
         batch = self._intake.batch
         self.events[type(event).__name__] += 1
         match event:
-            case Passed() | Sync():
+            case Passed():
                 pass
             case Commit():
-                if changes := changes_of(event, self._collections):
-                    batch.changes += changes
-                    self._tracked.meet(event.did)
-                    self._intake.added(len(changes), len(frame.raw))
+                self._judge.commit(event, frame, batch)
+                self._intake.added(len(event.operations), len(frame.raw))
+            case Sync():
+                self._judge.sync(event, frame, batch)
+                self._intake.added(1)
             case Account():
                 batch.accounts.append(event)
+                if event.status == "deleted":
+                    self._judge.happened("deleted", event.did, batch, event.status)
                 self._intake.added(1)
             case Identity():
                 self._resolver.forget(event.did)
+                self._repos.learn(event.did, None)
                 batch.stale.add(event.did)
                 self._intake.added(1)
             case Malformed():
@@ -103,9 +114,13 @@ class Pipeline:
                     "malformed", source=frame.source, seq=event.seq, did=event.did, reason=event.reason
                 )
                 batch.dead_letters.append(_dead_letter(event, frame))
+                if event.did is not None:
+                    self._judge.happened("faulty commit", Did(event.did), batch, event.reason)
                 self._intake.added(1, len(event.raw))
             case Info() | StreamError():
                 log.warning("stream says", source=frame.source, name=event.name, message=event.message)
+                if event.name in GAPS:
+                    self._gap()
         self._move(event, frame.source)
 
     def _move(self, event: Event, source: str) -> None:
@@ -118,7 +133,10 @@ class Pipeline:
 
     def written(self, batch: Batch, written: Written) -> None:
         """A transaction is committed: move on, and set in motion what follows from it."""
-        self._tracked.settle(batch)
+        for did, known in written.mended.items():
+            self._repos.mended(did, known)
+        for did in written.doubtful:
+            self._judge.happened("doubt", did, self._intake.batch, "the account came back or moved")
         if mark := batch.cursors.get(self._source.name):
             self.finished, self.moved_at = mark.seq, time.monotonic()
             if mark.event_time is not None:

@@ -23,6 +23,7 @@ REMEMBERED: Final = (
     "did",
     "rev",
     "state",
+    "verified",
     "id",
     "pair",
     "subject_key",
@@ -86,15 +87,15 @@ class RecordTable:
         names = ("rowid", *catalogue.columns(projection.table))
         self._remembered = [name for name in REMEMBERED if name in names]
 
-    def apply(self, changes: Sequence[RecordChange]) -> Applied:
-        """Store what is newer than what is stored."""
+    def apply(self, changes: Sequence[RecordChange], now: datetime) -> Applied:
+        """Store what is newer, or better known, than what is stored."""
         incoming, clashes = self._by_key(changes)
         stored = self._stored(incoming)
         clashes += [change for key, change in incoming.items() if _clash(change, stored.get(key))]
         winners = {key: change for key, change in incoming.items() if _wins(change, stored.get(key))}
         before = {key: stored[key] for key in winners if key in stored}
         ids, moved = self._public_ids(winners, before)
-        made = self._make(winners, ids)
+        made = self._make(winners, ids, now)
         children_before = self._remove(before)
         self._insert(made)
         return Applied(
@@ -135,10 +136,10 @@ class RecordTable:
             )
         return {key: row["id"] for key, row in before.items()} | assigned, moved
 
-    def _make(self, winners: Mapping[int, RecordChange], ids: Mapping[int, int]) -> _Rows:
+    def _make(self, winners: Mapping[int, RecordChange], ids: Mapping[int, int], now: datetime) -> _Rows:
         made = _Rows(children={table: [] for table in self.projection.child_tables})
         for key, change in winners.items():
-            row = _envelope(key, change)
+            row = _envelope(key, change, now)
             if key in ids:
                 row["id"] = ids[key]
             if change.action != "delete":
@@ -194,7 +195,7 @@ class RecordTable:
         self._seen.add(made.rows.keys())
 
 
-def _envelope(key: int, change: RecordChange) -> dict[str, Any]:
+def _envelope(key: int, change: RecordChange, now: datetime) -> dict[str, Any]:
     return {
         "key": key,
         "uri": str(change.uri),
@@ -203,6 +204,8 @@ def _envelope(key: int, change: RecordChange) -> dict[str, Any]:
         "rev": change.rev,
         "indexed_at": utc(_indexed_at(change)),
         "state": "deleted",
+        "verified": change.verified,
+        "verified_at": utc(now),
     }
 
 
@@ -217,5 +220,6 @@ def _clash(change: RecordChange, stored: Row | None) -> bool:
 
 
 def _wins(change: RecordChange, stored: Row | None) -> bool:
-    """Equal revs are the same commit again: a relay repeats events after a reconnect."""
-    return stored is None or (not _clash(change, stored) and change.rev > stored["rev"])
+    if stored is None:
+        return True
+    return not _clash(change, stored) and change.beats(stored["rev"], stored["verified"])

@@ -13,7 +13,7 @@ import duckdb
 import structlog
 
 from indexer import control, search
-from indexer.batch import Picture
+from indexer.batch import Fetched, Picture
 from indexer.catalogue import FILE, StoreError, sentences
 from indexer.check import Report, inspect
 from indexer.check import check as check_catalogue
@@ -23,18 +23,22 @@ from indexer.facts import Facts
 from indexer.follower import Follower
 from indexer.handles import Handles
 from indexer.health import Health
+from indexer.hosts import Hosts
 from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.judge import Judge
+from indexer.keys import Key
 from indexer.names import Dns
 from indexer.nudges import Nudges
 from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
+from indexer.repos import Repos
+from indexer.resync import Resyncs
 from indexer.snapshots import CURRENT
-from indexer.sources import Source, recorded
+from indexer.sources import Source, recorded, repo
 from indexer.sources.firehose import Firehose
 from indexer.sources.recorded import Recorded
 from indexer.stores import Stores
-from indexer.tracked import Tracked
 from indexer.writer import Writer
 from schemas.ids import Did
 from schemas.settings import Settings
@@ -69,7 +73,13 @@ class Indexer:
             batch_seconds=settings.batch_seconds,
             buffer_bytes=settings.buffer_bytes,
         )
-        facts = Facts(self._resolver, outbound, self._intake)
+        self.repos = Repos(stores.writer.repos())
+        self._hosts = Hosts(own=[settings.plc_url])
+        self._outbound = outbound
+        resyncs = Resyncs(self.repos, self._resolver, self._intake, self._fetch)
+        self._resyncs = Errands[Did]("resync", resyncs.mend, workers=64, patience=Patience(first_seconds=2))
+        judge = Judge(self.repos, collections, ask=self._resyncs.ask, doubt=self._resolver.doubt)
+        facts = Facts(self._resolver, outbound, self._intake, self.repos)
         self._identities = Errands[Did]("identity", facts.identity, workers=32, patience=Patience())
         self._pictures = Errands[Picture](
             "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
@@ -77,25 +87,29 @@ class Indexer:
         self.follower = Follower(
             stores.follow, stores.prune, watermark=stores.index.watermark, op=stores.writer.op
         )
-        tracked = Tracked(stores.writer.tracked)
         self.pipeline = Pipeline(
             source,
             collections,
-            tracked,
+            self.repos,
             cursor=stores.writer.cursor(source.name),
             intake=self._intake,
             resolver=self._resolver,
             identities=self._identities,
             pictures=self._pictures,
             follower=self.follower,
+            judge=judge,
+            gap=self._gap,
         )
-        self._nudges = Nudges(self._resolver, outbound, self._intake, self.follower, collections, tracked)
-        self._health = Health(source, self.pipeline, self.follower, stores)
+        self._nudges = Nudges(
+            self._resolver, outbound, self._intake, self.follower, collections, self.repos, judge
+        )
+        self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Follow the source until `stop`; then commit what was read. Raises StoreError."""
         self._identities.ask(self.stores.writer.unresolved())
         self._pictures.ask(self.stores.writer.unmeasured())
+        self._resyncs.ask(self.repos.out_of_step())
         control = Control(
             self._settings.data_dir,
             health=self._health.report,
@@ -103,13 +117,28 @@ class Indexer:
             nudge=self._nudges.apply,
         )
         async with control:
-            beside = (self._identities.run(), self._pictures.run(), self._look(), self._publish())
-            await self._keep(stop.wait(), self.pipeline.read(), *beside)
+            await self._keep(
+                stop.wait(),
+                self.pipeline.read(),
+                self._identities.run(),
+                self._pictures.run(),
+                self._resyncs.run(),
+                self._look(),
+                self._publish(),
+            )
 
     async def replay(self) -> None:
-        """Take in everything that the source has. Raises StoreError."""
-        await self._keep(self.pipeline.read(), thorough=True)
+        """Take in everything that the source has. Raises StoreError.
+
+        Repos that cannot be brought in step now are tried again by the next indexer.
+        """
+        await self._keep(self._read_to_its_end(), self._resyncs.run(), thorough=True)
         await self.stores.publish()
+
+    async def _read_to_its_end(self) -> None:
+        await self.pipeline.read()
+        await self._intake.committed()
+        await self._resyncs.idle()
 
     async def _keep(
         self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any], thorough: bool = False
@@ -135,6 +164,17 @@ class Indexer:
                 await following
         except BaseExceptionGroup as group:
             raise _first(group) from None
+
+    async def _fetch(self, did: Did, pds: str, key: Key) -> Fetched:
+        """A whole repo, when it is its server's turn."""
+        collections, now = self._settings.collections.all, datetime.now(UTC)
+        async with self._hosts.turn(pds):
+            return await repo.fetch(
+                self._outbound, pds, did, key, collections, now, scratch=self._settings.data_dir
+            )
+
+    def _gap(self) -> None:
+        """Events are lost: compare every repo with its server."""
 
     async def _look(self) -> None:
         while True:

@@ -6,20 +6,24 @@ Rows, tombstones, counts, outbox, dead letters and the cursor commit together: a
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Final, Self
 
 import duckdb
 
 from indexer import projections
 from indexer.accounts import Accounts
-from indexer.batch import Batch, DeadLetter, Picture, RecordChange, Written, newest
+from indexer.batch import Batch, DeadLetter, Picture, RecordChange, RepoMark, Written, newest
 from indexer.catalogue import Catalogue, StoreError, sentences
 from indexer.counters import Counters, Moves
 from indexer.dead_letters import DeadLetters
+from indexer.marks import Marks
+from indexer.mends import UNKNOWN, Mends
 from indexer.outbox import Stale
 from indexer.pictures import Pictures
 from indexer.projections.projection import utc
 from indexer.rows import Applied, Hashing, RecordTable
+from indexer.waiting import Waiting
 from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
 
@@ -39,6 +43,9 @@ class Writer:
         self._counters = Counters(catalogue)
         self._pictures = Pictures(catalogue)
         self._dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
+        self._marks = Marks(catalogue)
+        self._waiting = Waiting(catalogue)
+        self._mends = Mends(catalogue, self._waiting, settings.collections)
         self._tables = {
             collection: RecordTable(catalogue, projection, settings.collections, hashing)
             for collection, projection in projections.of(settings.collections).items()
@@ -95,6 +102,10 @@ class Writer:
         found = self._catalogue.rows("select seq from cursors where source = ?", (source,))
         return int(found[0][0]) if found else None
 
+    def repos(self) -> list[tuple[Did, RepoMark, str | None]]:
+        """Every account's repo, as far as it is known, and its signing key."""
+        return self._marks.all()
+
     def unresolved(self) -> list[Did]:
         """Accounts whose identity wants resolving."""
         return [did for (did,) in self._catalogue.rows("select did from accounts where stale order by did")]
@@ -106,7 +117,7 @@ class Writer:
     def write(self, batch: Batch) -> Written:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
-            written = self._store(batch)
+            written = self._store(batch, datetime.now(UTC))
         self.changes += written.op > self._op or written.rows > 0
         self._op = written.op
         self._checkpoint_when_long()
@@ -143,17 +154,23 @@ class Writer:
                 reader.close()
             self._catalogue.close()
 
-    def _store(self, batch: Batch) -> Written:
+    def _store(self, batch: Batch, now: datetime) -> Written:
         stale, moves = Stale(self._catalogue), Moves()
-        changes = [change for change in newest(batch.changes) if self._accounts.survives(change)]
-        unresolved = self._accounts.meet(change.did for change in changes)
-        applied = self._apply(changes)
-        letters = [*batch.dead_letters, *_clashes(applied)]
+        self._waiting.add(batch.waiting)
+        self._marks.store(batch.repos)
+        mended = self._mends.apply(batch.mends)
+        self._marks.store(mended.marks)
+        changes = newest([*batch.changes, *mended.changes])
+        changes = [change for change in changes if self._accounts.survives(change)]
+        unresolved = self._accounts.meet([*batch.repos, *(change.did for change in changes)])
+        applied = self._apply(changes, now)
+        letters = [*batch.dead_letters, *mended.letters, *_clashes(applied)]
         for table in applied:
             self._count(table, moves)
             stale.changed(table)
-        self._flip(batch, stale, moves)
-        stale.renamed(self._accounts.learn(batch.identities))
+        shown = self._flip(batch, stale, moves)
+        renamed, moved = self._accounts.learn(batch.identities)
+        stale.renamed(renamed)
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))
         self._counters.apply(moves)
@@ -171,13 +188,15 @@ class Writer:
             op=self._op + len(outbox),
             unresolved=tuple(dict.fromkeys(unresolved)),
             unmeasured=tuple(self._pictures.unmeasured_in(rows)),
+            mended=mended.marks,
+            doubtful=tuple(dict.fromkeys([*shown, *moved])),
         )
 
-    def _apply(self, changes: list[RecordChange]) -> list[Applied]:
+    def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
         by_collection: dict[Nsid, list[RecordChange]] = {}
         for change in changes:
             by_collection.setdefault(change.collection, []).append(change)
-        return [self._tables[collection].apply(group) for collection, group in by_collection.items()]
+        return [self._tables[collection].apply(group, now) for collection, group in by_collection.items()]
 
     def _count(self, applied: Applied, moves: Moves) -> None:
         match applied.projection.name:
@@ -186,15 +205,18 @@ class Writer:
             case "comment":
                 self._counters.comments(applied, self._accounts.hidden, moves)
 
-    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> None:
-        """Let the accounts' events hide, show and remove."""
+    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> list[Did]:
+        """Let the accounts' events hide, show and remove. Returns those that are shown again."""
         shown_before = {event.did for event in batch.accounts} - self._accounts.hidden
         flipped, removals = self._accounts.obey(batch.accounts)
         affected = flipped | removals.keys()
         stale.shown_or_hidden(affected)
         self._counters.contributions(affected & shown_before, -1, moves)
         self._counters.removed(self._accounts.remove(removals))
+        self._waiting.take(removals)
+        self._marks.store(dict.fromkeys(removals, UNKNOWN))
         self._counters.contributions(affected - self._accounts.hidden, 1, moves)
+        return sorted(flipped - self._accounts.hidden)
 
     def _move_cursors(self, batch: Batch) -> None:
         for source, mark in batch.cursors.items():
@@ -233,6 +255,7 @@ class Writer:
         try:
             self._accounts.load()
             self._dead_letters.load()
+            self._waiting.load()
         except duckdb.Error as error:
             raise StoreError(
                 f"{self.path} had to be given up after an error on the disk ({str(error)[:200]}); "

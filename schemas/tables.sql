@@ -2,7 +2,9 @@
 --
 -- `key` is the first 64 bits of SHA-256 of a record's at-uri: what tables join on.
 -- `state` of a record: live, invalid (hidden; see invalid_records) or deleted (a tombstone, so that nothing
--- is resurrected by an older rev).  Columns after `state` are null unless it is live.
+-- is resurrected by an older rev).  Columns after `verified_at` are null unless it is live.
+-- `verified` says how we know a version: commit (proven by a signed commit of the stream), repo (by the whole
+-- repo), proof (by the record's own proof), unverified (taken on a host's word); `verified_at`: since when.
 -- `indexed_at` is the instant that the record's key claims when that is a TID, but never later than the rev;
 -- of a profile, the instant that the rev claims.
 -- Times are UTC.
@@ -28,15 +30,33 @@ create table if not exists accounts (
     did varchar not null,
     handle varchar,            -- null: not resolved so far; handle.invalid: does not hold both ways
     pds varchar,               -- origin of the account's server
+    signing_key varchar,       -- multibase, as in the DID document
     status varchar not null,   -- active, deactivated, takendown, suspended, deleted, …
     status_time timestamp,     -- time of the #account event that said so
     removed_rev varchar,       -- commits up to this rev were removed with the account
     stale boolean not null     -- the identity wants resolving
 );
 
+-- How far each account's repo is known: `indexer/repos.py` tells what the states mean.
+create table if not exists repos (
+    did varchar not null,
+    state varchar not null,    -- pending, active, desynchronized, error
+    rev varchar,               -- of the newest commit that is applied; null: none
+    data blob,                 -- CID of that commit's tree
+    must_fetch boolean not null,  -- only fetching all of it can put it in step
+    reason varchar             -- why it is not active
+);
+
+-- Commits of repos that are not active, as they came: replayed when their repo is in step again.
+create table if not exists waiting_commits (
+    did varchar not null, rev varchar not null, received_at timestamp not null,
+    source varchar not null, seq bigint, raw blob not null
+);
+
 create table if not exists tracks (
     key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    verified varchar not null, verified_at timestamp not null,
     id bigint not null,
     title varchar, artist varchar, file_type varchar, created_at timestamp,
     audio_cid varchar, audio_mime varchar, audio_bytes bigint, audio_url varchar,
@@ -52,6 +72,7 @@ create table if not exists track_features (track_key bigint not null, position i
 create table if not exists likes (
     key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    verified varchar not null, verified_at timestamp not null,
     pair bigint,               -- record_key of `did subject_uri`: one person's liking of one track
     subject_key bigint, subject_uri varchar, created_at timestamp
 );
@@ -59,6 +80,7 @@ create table if not exists likes (
 create table if not exists comments (
     key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    verified varchar not null, verified_at timestamp not null,
     id bigint not null,
     subject_key bigint, subject_uri varchar, body varchar, timestamp_ms bigint,
     created_at timestamp, updated_at timestamp
@@ -67,6 +89,7 @@ create table if not exists comments (
 create table if not exists lists (
     key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    verified varchar not null, verified_at timestamp not null,
     name varchar, list_type varchar, description varchar, image_cid varchar,
     created_at timestamp, updated_at timestamp
 );
@@ -79,6 +102,7 @@ create table if not exists list_items (
 create table if not exists profiles (
     key bigint not null, uri varchar not null, did varchar not null, rkey varchar not null,
     rev varchar not null, cid varchar, indexed_at timestamp not null, state varchar not null,
+    verified varchar not null, verified_at timestamp not null,
     display_name varchar, bio varchar, avatar_cid varchar, support_url varchar,
     created_at timestamp, updated_at timestamp
 );

@@ -11,7 +11,8 @@ import orjson
 
 from indexer import service
 from indexer.service import Indexer
-from indexer.sources.firehose import Backoff, Firehose
+from indexer.sources.firehose import Firehose
+from indexer.sources.stream import Backoff
 from schemas.settings import Settings
 
 QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04)
@@ -40,9 +41,11 @@ class Running:
         self.settings = settings
         self._control = control
 
-    async def reach(self, seq: int) -> None:
-        """Wait until everything up to `seq` is committed and can be found."""
-        await until(lambda: (self.indexer.pipeline.finished or 0) >= seq and self._is_followed())
+    async def reach(self, seq: int, *, in_step: bool = True) -> None:
+        """Wait until everything up to `seq` is committed and can be found, and every repo is in step."""
+        await until(lambda: (self.indexer.pipeline.finished or 0) >= seq)
+        await until(lambda: not in_step or self._is_in_step())
+        await until(self._is_followed)
 
     def rows(self, query: str) -> list[Row]:
         """What a query finds in the live catalogue."""
@@ -59,6 +62,10 @@ class Running:
         sent = body if isinstance(body, bytes) else orjson.dumps(body)
         async with self._control.post("http://indexer/nudge", data=sent) as response:
             return response.status, await response.json()
+
+    def _is_in_step(self) -> bool:
+        by_state = self.indexer.repos.by_state
+        return by_state.total() == by_state["active"]
 
     def _is_followed(self) -> bool:
         return self.indexer.follower.watermark >= self.indexer.stores.writer.op

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import repeat
 from pathlib import Path
 
 import aiohttp
@@ -19,23 +20,23 @@ from indexer.follower import Follower
 from indexer.handles import Handles
 from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.judge import Judge
 from indexer.names import Dns
 from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
+from indexer.repos import Repos
 from indexer.sources import Status
 from indexer.sources.firehose import Firehose
 from indexer.sources.recorded import Recorder
-from indexer.tracked import Tracked
 from schemas.collections import Collections
-from schemas.ids import Did
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import START
 from tests.indexer.running import QUICK, Running, running, until
-from tests.network import doubles, forge
-from tests.network.doubles import Pages, document
-from tests.network.forge import ForgedRepo
-from tests.network.relay import Close, Cut, Relay
+from tests.network import forge
+from tests.network.forge import ForgedRepo, SigningKey
+from tests.network.forged_network import ForgedNetwork
+from tests.network.relay import Close, Cut, Refuse, Relay
 
 TRACK, LIKE, PROFILE = "fm.svc.track", "fm.svc.like", "fm.svc.actor.profile"
 
@@ -53,17 +54,25 @@ def frames_of(repo: ForgedRepo, count: int, first: int = 1) -> list[bytes]:
 
 
 @pytest.fixture
-async def directory() -> AsyncIterator[Pages]:
-    async with Pages() as pages:
-        yield pages
+async def world() -> AsyncIterator[ForgedNetwork]:
+    async with ForgedNetwork() as world:
+        yield world
 
 
 @pytest.fixture
-def configured(tmp_path: Path, directory: Pages) -> Settings:
+def repo(world: ForgedNetwork) -> ForgedRepo:
+    """Somebody's repo, which the network knows."""
+    repo = ForgedRepo()
+    world.add(repo)
+    return repo
+
+
+@pytest.fixture
+def configured(tmp_path: Path, world: ForgedNetwork) -> Settings:
     return Settings(
         data_dir=tmp_path,
-        plc_url=directory.origin,
-        handle_resolver=directory.origin,
+        plc_url=world.url,
+        handle_resolver=world.url,
         allow_loopback=True,
         batch_seconds=0.02,
         snapshot_seconds=60,
@@ -77,8 +86,7 @@ async def following(configured: Settings, relay: Relay, **changes: object) -> As
         yield indexer
 
 
-async def test_a_record_is_stored_changed_and_deleted(configured: Settings) -> None:
-    repo = ForgedRepo()
+async def test_a_record_is_stored_changed_and_deleted(configured: Settings, repo: ForgedRepo) -> None:
     kept, gone = repo.create(TRACK, track("First")), repo.create(TRACK, track("Gone"))
     frames = [repo.commit_frame(1)]
     repo.update(TRACK, kept.rkey, track("Second"))
@@ -93,9 +101,8 @@ async def test_a_record_is_stored_changed_and_deleted(configured: Settings) -> N
         ]
 
 
-async def test_a_stopped_indexer_goes_on_where_it_was(configured: Settings) -> None:
+async def test_a_stopped_indexer_goes_on_where_it_was(configured: Settings, repo: ForgedRepo) -> None:
     """The relay is asked for what follows the committed cursor, and nothing else."""
-    repo = ForgedRepo()
     async with Relay(frames_of(repo, 5)) as relay:
         async with following(configured, relay) as indexer:
             await indexer.reach(5)
@@ -107,19 +114,20 @@ async def test_a_stopped_indexer_goes_on_where_it_was(configured: Settings) -> N
             assert indexer.rows("select count(*) from tracks") == [(10,)]
 
 
-async def test_stopping_commits_what_was_read(configured: Settings) -> None:
+async def test_stopping_commits_what_was_read(configured: Settings, repo: ForgedRepo) -> None:
     """Even when the batch was not due for a long time."""
-    async with Relay(frames_of(ForgedRepo(), 3)) as relay:
+    async with Relay(frames_of(repo, 3)) as relay:
         async with following(configured, relay, batch_seconds=60.0, batch_rows=1000) as indexer:
             await until(lambda: indexer.indexer.pipeline.events["Commit"] == 3)
         async with following(configured, relay) as indexer:
-            assert indexer.rows("select count(*) from tracks") == [(3,)]
             assert indexer.indexer.pipeline.finished == 3
+            await indexer.reach(3)
+            assert indexer.rows("select count(*) from tracks") == [(3,)]
 
 
-async def test_broken_connections_lose_and_double_nothing(configured: Settings) -> None:
+async def test_broken_connections_lose_and_double_nothing(configured: Settings, repo: ForgedRepo) -> None:
     faults = [Cut(after=3), Close(1011, after=2), Close(1000, after=4), Cut(after=0)]
-    relay = Relay(frames_of(ForgedRepo(), 30), faults=faults)
+    relay = Relay(frames_of(repo, 30), faults=faults)
     async with relay, following(configured, relay) as indexer:
         await indexer.reach(30)
 
@@ -127,9 +135,10 @@ async def test_broken_connections_lose_and_double_nothing(configured: Settings) 
         assert (await indexer.ask("/health"))["source"]["connected"]
 
 
-async def test_an_account_event_right_behind_its_first_record_is_obeyed(configured: Settings) -> None:
+async def test_an_account_event_right_behind_its_first_record_is_obeyed(
+    configured: Settings, repo: ForgedRepo
+) -> None:
     """The account is not in the catalogue yet when the event is decoded."""
-    repo = ForgedRepo()
     frames = [*frames_of(repo, 1), repo.account_frame(2, "deactivated"), repo.identity_frame(3)]
     async with Relay(frames) as relay, following(configured, relay, batch_seconds=0.5) as indexer:
         await indexer.reach(3)
@@ -138,8 +147,9 @@ async def test_an_account_event_right_behind_its_first_record_is_obeyed(configur
         assert indexer.rows("select count(*) from visible_tracks") == [(0,)]
 
 
-async def test_malformed_frames_are_kept_and_passed(configured: Settings) -> None:
-    repo = ForgedRepo()
+async def test_malformed_frames_are_kept_and_what_they_said_is_fetched(
+    configured: Settings, repo: ForgedRepo
+) -> None:
     good = frames_of(repo, 2)
     repo.create(TRACK, track("Lost"))
     no_blocks = repo.commit_frame(3, blocks=b"")
@@ -148,14 +158,14 @@ async def test_malformed_frames_are_kept_and_passed(configured: Settings) -> Non
         await indexer.reach(2)
         await until(lambda: indexer.indexer.pipeline.events["Info"])
 
-        assert indexer.rows("select count(*) from tracks") == [(2,)]
+        await until(lambda: indexer.rows("select count(*) from tracks where verified = 'repo'") == [(1,)])
+        assert indexer.rows("select count(*) from tracks") == [(3,)]
         assert indexer.rows("select reason, raw from dead_letters order by seq limit 1")[0][1] == no_blocks
         assert (await indexer.ask("/health"))["dead_letters"] == 3
 
 
-async def test_frames_of_others_move_the_cursor(configured: Settings) -> None:
+async def test_frames_of_others_move_the_cursor(configured: Settings, repo: ForgedRepo) -> None:
     """With nothing of ours on the wire the cursor follows within about a second."""
-    repo = ForgedRepo()
     repo.create("app.bsky.feed.post", {"text": "hello"})
     async with Relay([repo.commit_frame(41)]) as relay, following(configured, relay) as indexer:
         await indexer.reach(41)
@@ -164,66 +174,55 @@ async def test_frames_of_others_move_the_cursor(configured: Settings) -> None:
 
 
 async def test_a_handle_is_looked_up_and_an_identity_event_looks_again(
-    configured: Settings, directory: Pages
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
-    repo = ForgedRepo()
-    for handle in ("old.test", "new.test"):
-        ask = f"/xrpc/com.atproto.identity.resolveHandle?handle={handle}"
-        directory.answers[ask] = (200, b'{"did": "%s"}' % repo.did.encode())
-    directory.answers[f"/{repo.did}"] = (200, document(repo.did, alsoKnownAs=["at://old.test"]))
+    world.handles[repo.did] = "old.test"
     async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'old.test' and not stale"))
-        directory.answers[f"/{repo.did}"] = (200, document(repo.did, alsoKnownAs=["at://new.test"]))
+        world.handles[repo.did] = "new.test"
         await relay.send(repo.identity_frame(2))
 
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'new.test' and not stale"))
 
 
 async def test_a_handle_that_cannot_be_checked_stays_as_it_was(
-    configured: Settings, directory: Pages
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
-    """The server's address is taken over all the same, and the identity goes on wanting to be resolved."""
-    repo = ForgedRepo()
-    ask = "/xrpc/com.atproto.identity.resolveHandle?handle=ana.test"
-    directory.answers[ask] = (200, b'{"did": "%s"}' % repo.did.encode())
-    directory.answers[f"/{repo.did}"] = (200, document(repo.did, alsoKnownAs=["at://ana.test"]))
+    """The key is taken over all the same, and the identity goes on wanting to be resolved."""
+    world.handles[repo.did] = "ana.test"
     async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'ana.test'"))
-        moved = document(
-            repo.did, alsoKnownAs=["at://ana.test"], service=doubles.service("https://new.example.com")
-        )
-        directory.answers |= {f"/{repo.did}": (200, moved), ask: (503, b"")}
+        world.keys[repo.did] = SigningKey("another").multibase
+        world.faults["resolveHandle"] = repeat(Refuse(503))
         await relay.send(repo.identity_frame(2))
 
-        await until(lambda: indexer.rows("select 1 from accounts where pds = 'https://new.example.com'"))
+        await until(lambda: indexer.rows(f"from accounts where signing_key = '{world.keys[repo.did]}'"))
 
         assert indexer.rows("select handle, stale from accounts") == [("ana.test", True)]
 
 
-async def test_a_directory_that_is_down_holds_nothing_up(configured: Settings, directory: Pages) -> None:
-    directory.delay_seconds = 60
-    async with Relay(frames_of(ForgedRepo(), 20)) as relay, following(configured, relay) as indexer:
-        await indexer.reach(20)
-
-        assert indexer.rows("select handle, stale from accounts") == [(None, True)]
-
-
-async def test_identities_left_open_are_taken_up_at_the_next_start(
-    configured: Settings, directory: Pages
+async def test_commits_wait_while_the_directory_is_down_and_the_cursor_moves_on(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
-    repo = ForgedRepo()
-    directory.delay_seconds = 60
-    async with Relay(frames_of(repo, 1)) as relay:
+    """Without a key nothing can be verified. A restart in between loses none of them."""
+    world.faults["document"] = repeat(Refuse(503))
+    async with Relay(frames_of(repo, 20)) as relay:
         async with following(configured, relay) as indexer:
-            await indexer.reach(1)
-        directory.delay_seconds = 0
-        directory.answers[f"/{repo.did}"] = (200, document(repo.did, alsoKnownAs=[]))
+            await indexer.reach(20, in_step=False)
+            await until(lambda: indexer.rows("from repos where state = 'error'"))
+
+            assert indexer.rows("select count(*) from waiting_commits") == [(20,)]
+            assert indexer.rows("select count(*) from tracks") == [(0,)]
+        world.faults.clear()
         async with following(configured, relay) as indexer:
-            await until(lambda: indexer.rows("select 1 from accounts where not stale and pds is not null"))
+            await indexer.reach(20)
+
+            assert indexer.rows("select count(*) from tracks") == [(20,)]
+            assert indexer.rows("select count(*) from waiting_commits") == [(0,)]
 
 
-async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings) -> None:
-    async with Relay(frames_of(ForgedRepo(), 1)) as relay, aiohttp.ClientSession() as session:
+async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings, repo: ForgedRepo) -> None:
+    async with Relay(frames_of(repo, 1)) as relay, aiohttp.ClientSession() as session:
         source = Firehose(relay.url, session, start="oldest", backoff=QUICK)
         async with service.opened(configured, source) as indexer:
             indexer.stores.index.close()
@@ -241,10 +240,9 @@ async def test_a_second_indexer_is_refused(configured: Settings) -> None:
 
 
 async def test_a_recording_is_taken_in_and_the_relays_cursor_stays(
-    configured: Settings, tmp_path: Path
+    configured: Settings, tmp_path: Path, repo: ForgedRepo
 ) -> None:
     """What only the relay has must not be skipped because a file went further."""
-    repo = ForgedRepo()
     frames = frames_of(repo, 20)
     async with Relay(frames[:5]) as relay:
         async with following(configured, relay) as indexer:
@@ -308,34 +306,33 @@ def test_the_cursor_never_passes_unwritten_work(kinds: list[str], batch_rows: in
 
     batches = asyncio.run(_collect(frames, batch_rows, pauses))
 
-    stored: set[str] = set()
+    stored: set[int | None] = set()
     for batch in batches:
-        stored |= {f"ours {change.rev}" for change in batch.changes}
-        stored |= {f"account {event.seq}" for event in batch.accounts}
-        stored |= {f"broken {letter.seq}" for letter in batch.dead_letters}
+        stored |= {commit.seq for commit in batch.waiting}
+        stored |= {event.seq for event in batch.accounts}
+        stored |= {letter.seq for letter in batch.dead_letters}
         mark = batch.cursors.get("script")
         if mark is not None:
-            assert len(stored) == sum(kind != "other" for kind in _known(kinds)[: mark.seq])
+            assert stored == {seq for seq in _concerning(kinds) if seq <= mark.seq}
     if frames:
         assert batches[-1].cursors["script"].seq == len(frames)
 
 
-def _known(kinds: list[str]) -> list[str]:
-    """Events of an account count from its first record on."""
-    first = kinds.index("ours") if "ours" in kinds else len(kinds)
-    return ["other" if kind == "account" and at < first else kind for at, kind in enumerate(kinds)]
+def _concerning(kinds: list[str]) -> list[int]:
+    """The frames that say something: of an account, all from its first that touches a record of ours."""
+    first = next((at for at, kind in enumerate(kinds) if kind in ("ours", "broken")), len(kinds))
+    return list(range(first + 1, len(kinds) + 1))
 
 
 async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> list[Batch]:
     """The batches in the order of their transactions, written at an uneven pace."""
     batches: list[Batch] = []
-    known: set[Did] = set()
+    repos, ours = Repos(), Collections().all
 
     async def write(batch: Batch) -> Written:
         for _ in range(pauses[len(batches) % len(pauses)]):
             await asyncio.sleep(0)
         batches.append(batch)
-        known.update(change.did for change in batch.changes)
         return Written(len(batch), 0, 0, 0, 0, (), ())
 
     async def nothing(*_: object) -> int:
@@ -345,14 +342,16 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
         intake = Intake(write, batch_rows=batch_rows, batch_seconds=0.001, buffer_bytes=1 << 20)
         pipeline = Pipeline(
             Script(frames),
-            Collections().all,
-            Tracked(known),
+            ours,
+            repos,
             cursor=None,
             intake=intake,
             resolver=Resolver(outbound, Handles(outbound, Dns()), plc_url="https://plc.example.com"),
             identities=Errands("identity", nothing, workers=1, patience=Patience()),
             pictures=Errands("picture", nothing, workers=1, patience=Patience()),
             follower=Follower(nothing, nothing, watermark=0, op=0),
+            judge=Judge(repos, ours, ask=lambda dids: None, doubt=lambda did: None),
+            gap=lambda: None,
         )
         writing = asyncio.create_task(intake.run())
         await pipeline.read()

@@ -203,14 +203,14 @@ def test_hostile_addresses_are_dropped_and_the_record_is_kept() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_are_those_of_the_table(name: str, catalogue: duckdb.DuckDBPyConnection) -> None:
-    """All that follow `state`, in any order, but the public id."""
+    """All that follow `verified_at`, in any order, but the public id."""
     projection = OF[documents.collection(name)]
     columns, children = project(name, documents.full(name))
     described = columns_of(catalogue, projection.table)
-    after_state = described[described.index("state") + 1 :]
+    after_envelope = described[described.index("verified_at") + 1 :]
 
-    assert projection.has_id is ("id" in after_state)
-    assert set(columns) == set(after_state) - {"id"}
+    assert projection.has_id is ("id" in after_envelope)
+    assert set(columns) == set(after_envelope) - {"id"}
     assert set(children) == set(projection.child_tables)
     for table, rows in children.items():
         assert columns_of(catalogue, table)[0] == projection.child_key

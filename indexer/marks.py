@@ -1,0 +1,52 @@
+"""How far each repo is known, as stored: written with the rows that it speaks of."""
+
+from collections.abc import Mapping
+
+from indexer.batch import RepoMark
+from indexer.catalogue import LISTED, Catalogue, listed
+from schemas.ids import Did
+
+
+class Marks:
+    """The table `repos`. An account without a row has a pending repo."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def all(self) -> list[tuple[Did, RepoMark, str | None]]:
+        """The mark of every account, and its signing key."""
+        rows = self._catalogue.rows(
+            """
+            select
+                accounts.did,
+                case
+                    when state = 'active' and accounts.did in (select did from waiting_commits)
+                    then 'desynchronized'
+                    else coalesce(state, 'pending')
+                end,
+                rev, data, coalesce(must_fetch, true), reason, signing_key
+            from accounts
+            left join repos on repos.did = accounts.did
+            """
+        )
+        return [(did, RepoMark(*mark), key) for did, *mark, key in rows]
+
+    def store(self, marks: Mapping[Did, RepoMark]) -> None:
+        """Put these in the place of what was there."""
+        if not marks:
+            return
+        self._catalogue.con.execute(f"delete from repos where did in {LISTED}", [listed(marks)])
+        self._catalogue.insert(
+            "repos",
+            [
+                {
+                    "did": did,
+                    "state": "pending" if mark.state == "resyncing" else mark.state,
+                    "rev": mark.rev,
+                    "data": mark.data,
+                    "must_fetch": mark.fetch,
+                    "reason": mark.reason,
+                }
+                for did, mark in marks.items()
+            ],
+        )
