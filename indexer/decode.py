@@ -45,12 +45,12 @@ def _with_care(
     try:
         kind, body = envelope.unwrap(raw)
         if kind != "#commit":
-            return (_other(raw, kind, body, tracked, received_at),)
+            return (notice(raw, kind, body, tracked, received_at),)
         if commits.concerns_us(body, collections, tracked):
             return (commits.read(raw, body, collections, received_at),)
-        return (_passed(body),)
+        return (passed(body),)
     except Unreadable as reason:
-        return (_malformed(raw, body, str(reason)),)
+        return (malformed(raw, body, str(reason)),)
 
 
 def stream_error(raw: bytes) -> StreamError | None:
@@ -62,7 +62,8 @@ def stream_error(raw: bytes) -> StreamError | None:
     return StreamError(*envelope.read_note(body, "error")) if kind is None else None
 
 
-def _other(raw: bytes, kind: str | None, body: Body, tracked: Container[Did], received_at: datetime) -> Event:
+def notice(raw: bytes, kind: str | None, body: Body, tracked: Container[Did], received_at: datetime) -> Event:
+    """What any message but a commit means. Raises Unreadable."""
     match kind:
         case None:
             return StreamError(*envelope.read_note(body, "error"))
@@ -71,9 +72,9 @@ def _other(raw: bytes, kind: str | None, body: Body, tracked: Container[Did], re
         case "#account" | "#identity" | "#sync":
             did = body.get("did")
             if type(did) is str and did not in tracked:
-                return _passed(body)
+                return passed(body)
         case _:
-            return _passed(body)._replace(unknown=kind[: envelope.MAX_NAME])
+            return passed(body)._replace(unknown=kind[: envelope.MAX_NAME])
     seq, did = envelope.read_seq(body), envelope.read_did(body, "did")
     time = envelope.find_time(body) or received_at
     match kind:
@@ -96,11 +97,13 @@ def _hosting_status(body: Body) -> str:
     return str(status) if told else "inactive"
 
 
-def _passed(body: Body) -> Passed:
+def passed(body: Body) -> Passed:
+    """A message that does not concern us."""
     return Passed(envelope.find_seq(body), envelope.find_time(body))
 
 
-def _malformed(raw: bytes, body: Body | None, reason: str) -> Malformed:
+def malformed(raw: bytes, body: Body | None, reason: str) -> Malformed:
+    """A message that cannot be used, with what can be told of it."""
     if body is None:
         return Malformed(None, None, reason, raw)
     did = body.get("repo", body.get("did"))

@@ -1,11 +1,11 @@
 """What a source yields, and what it means once decoded. Values only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from schemas.ids import Did, Tid
+from schemas.ids import Did, Nsid, Tid
 
 Action = Literal["create", "update", "delete"]
 
@@ -47,6 +47,18 @@ class Commit:
     operations: tuple[Operation, ...]
     blocks: Mapping[bytes, bytes]
     raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """What a commit did to our collections, on a host's word. Every block matches its CID."""
+
+    seq: int
+    did: Did
+    rev: Tid
+    time: datetime
+    operations: tuple[Operation, ...]
+    blocks: Mapping[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +127,7 @@ class Malformed:
     raw: bytes
 
 
-Event = Commit | Account | Identity | Sync | Info | StreamError | Passed | Malformed
+Event = Commit | Unverified | Account | Identity | Sync | Info | StreamError | Passed | Malformed
+
+# How a source's frames are understood: raw bytes, collections of ours, accounts of ours, when it came.
+Decode = Callable[[bytes, frozenset[Nsid], Container[Did], datetime], tuple[Event, ...]]

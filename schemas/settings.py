@@ -38,6 +38,12 @@ class Settings(BaseModel):
     relay: str = Field(
         "wss://relay1.us-east.bsky.network", description="Firehose to follow (ws:// or wss://)."
     )
+    jetstream: str | None = Field(
+        None, description="Jetstream to follow instead: less to receive, but nothing is proven."
+    )
+    jetstream_version: Literal["1", "2"] = Field(
+        "1", description="Protocol to speak with it; the second tells of repos that were set anew."
+    )
     start: Literal["oldest", "live"] = Field(
         "oldest", description="Where a new install begins: the oldest event that the relay still has, or now."
     )
@@ -83,12 +89,12 @@ class Settings(BaseModel):
             raise ValueError("must be a domain in reverse order, such as fm.svc")
         return value
 
-    @field_validator("relay")
+    @field_validator("relay", "jetstream")
     @classmethod
-    def _relay_is_websocket(cls, value: str) -> str:
-        if not value.startswith(("ws://", "wss://")):
+    def _is_websocket(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("ws://", "wss://")):
             raise ValueError("must begin with ws:// or wss://")
-        return value.rstrip("/")
+        return value.rstrip("/") if value else None
 
     @field_validator("public_url", "web_url", "plc_url", "handle_resolver")
     @classmethod

@@ -1,6 +1,6 @@
-"""Where frames come from: a relay's firehose, or a file of recorded frames.
+"""Where frames come from: a relay's firehose, a Jetstream, or a file of recorded frames.
 
-A source owns its connection and its reconnections; it decodes nothing but error frames.
+A source owns its connection and its reconnections; of frames it understands only those that end the stream.
 Promises: frames in the order of their sequence space, some perhaps twice, none skipped.
 Leaves to the pipeline: what frames mean, and how far the work on them has come.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from indexer.events import Frame
+from indexer.events import Decode, Frame
 
 
 @dataclass(slots=True)
@@ -40,13 +40,18 @@ class Source(Protocol):
     """A stream of frames. `name` keys the cursor, because sequence numbers mean nothing elsewhere.
 
     `finished` is set by whoever does the work: the sequence number up to which everything is done, and
-    from where a broken connection is resumed.
+    from where a broken connection is resumed. `decode` understands its frames.
     """
 
     name: str
     status: Status
     finished: Callable[[], int | None]
+    decode: Decode
 
     def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
         """Yield frames that follow `after`; None: from where a new install begins."""
+        ...
+
+    def cursor_at(self, instant: datetime) -> int | None:
+        """Where to begin to miss nothing since an instant; None when the numbers say nothing about time."""
         ...

@@ -1,60 +1,25 @@
-"""A relay's firehose, over a websocket of our own: reconnects for ever and resumes at finished work."""
+"""A relay's firehose: every event of the network with its proof, resumed at finished work."""
 
-import asyncio
-import contextlib
-import email.utils
-import random
-import time
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 import aiohttp
-import structlog
-from aiohttp import ClientWebSocketResponse, WSCloseCode, WSMsgType
 from yarl import URL
 
-from indexer import decode
-from indexer.events import Frame
-from indexer.sources import Status
+from indexer.decode import decode, stream_error
+from indexer.events import Decode, Frame
+from indexer.sources.stream import HEARTBEAT_SECONDS, Backoff, Stream
 
 PATH = "/xrpc/com.atproto.sync.subscribeRepos"
-HEARTBEAT_SECONDS = 30.0
-CONNECT_SECONDS = 20.0
-CLOSE_SECONDS = 1.0
-MAX_RETRY_AFTER_SECONDS = 3_600.0
-MAX_MESSAGE_BYTES = 8 << 20
-# Refusing one message for ever would stop the stream at it; decode refuses what is over the protocol's limit.
-MAX_GIANT_BYTES = 64 << 20
 
-_DATA = (WSMsgType.BINARY, WSMsgType.TEXT)
 _ERROR_HEADER = b"\xa1bop\x20"  # the DAG-CBOR of {"op": -1}
-_MAX_SENTENCE = 300
-
-log = structlog.get_logger()
-
-Socket = ClientWebSocketResponse[Literal[False]]
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """How long to wait before another attempt: doubled each time, jittered, anew after a stable spell."""
-
-    first_seconds: float = 1.0
-    cap_seconds: float = 60.0
-    stable_seconds: float = 30.0
-
-    def seconds(self, failures: int) -> float:
-        longest = min(self.cap_seconds, self.first_seconds * 2.0 ** min(failures - 1, 30))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
 
 
 class Firehose:
-    """The source `relay`. Iterating slower than frames come stops the reading of the socket.
+    """The source `relay`. `finished` is asked at every reconnection.
 
-    `finished` is asked at every reconnection. `start` says where to begin with no cursor, or with one that
-    the relay does not know.
+    `start` says where to begin with no cursor, or with one that the relay does not know.
     """
 
     def __init__(
@@ -67,72 +32,35 @@ class Firehose:
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self.name = str(URL(relay).origin())
-        self.status = Status()
         self.finished: Callable[[], int | None] = lambda: None
+        self.decode: Decode = decode
         self._url = URL(relay.rstrip("/") + PATH)
-        self._session = session
         self._start = start
-        self._backoff = backoff or Backoff()
-        self._heartbeat = heartbeat_seconds
         self._after: int | None = None
         self._asked: int | None = None
         self._refused: int | None = None
-        self._failures = 0
-        self._max_bytes = MAX_MESSAGE_BYTES
+        self._stream = Stream(
+            self.name,
+            session,
+            address=self._address,
+            farewell=self._farewell,
+            backoff=backoff,
+            heartbeat_seconds=heartbeat_seconds,
+        )
+        self.status = self._stream.status
 
-    async def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
+    def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
         """Yield every frame that follows `after` for as long as the caller iterates."""
         self._after = after
-        status = self.status
-        while True:
-            socket = await self._connect()
-            since, before = time.monotonic(), status.frames
-            ended: str | None = None
-            try:
-                while ended is None and (message := await socket.receive()).type in _DATA:
-                    raw, received_at = message.data, datetime.now(UTC)
-                    status.frames += 1
-                    status.bytes += len(raw)
-                    status.last_frame_at = received_at
-                    if raw.startswith(_ERROR_HEADER):
-                        ended = self._stream_error(raw)
-                    elif status.error is not None:
-                        status.error = None
-                    yield Frame(self.name, raw, received_at)
-            except aiohttp.ClientError as error:
-                ended = f"The connection to {self.name} failed: {error}."
-            finally:
-                status.connected = False
-                await _disconnect(socket)
-            if status.frames > before and time.monotonic() - since >= self._backoff.stable_seconds:
-                self._failures = 0
-            await self._lost(socket, ended)
+        return self._stream.frames()
 
-    async def _connect(self) -> Socket:
-        """Try until there is a connection."""
-        while True:
-            self._asked = self._cursor()
-            url = self._url if self._asked is None else self._url.with_query(cursor=self._asked)
-            try:
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    socket = await self._session.ws_connect(
-                        url,
-                        max_msg_size=self._max_bytes,
-                        heartbeat=self._heartbeat,
-                        timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_SECONDS),
-                        decode_text=False,
-                    )
-            except aiohttp.WSServerHandshakeError as error:
-                told = f"{self.name} answered HTTP {error.status} instead of a stream."
-                await self._wait(f"http_{error.status}", told, _retry_after(error))
-            except TimeoutError:
-                await self._wait("unreachable", f"{self.name} did not answer within {CONNECT_SECONDS:.0f} s.")
-            except (aiohttp.ClientError, OSError) as error:
-                await self._wait("unreachable", f"{self.name} cannot be reached: {error}.")
-            else:
-                self.status.connected = True
-                log.info("source connected", source=self.name, cursor=self._asked)
-                return socket
+    def cursor_at(self, instant: datetime) -> int | None:
+        """None: a relay's numbers say nothing about time."""
+        return None
+
+    def _address(self) -> URL:
+        self._asked = self._cursor()
+        return self._url if self._asked is None else self._url.with_query(cursor=self._asked)
 
     def _cursor(self) -> int | None:
         finished = self.finished()
@@ -141,9 +69,9 @@ class Firehose:
             return 0 if self._start == "oldest" else None
         return cursor
 
-    def _stream_error(self, raw: bytes) -> str | None:
+    def _farewell(self, raw: bytes) -> str | None:
         """What an error frame says, as a sentence."""
-        event = decode.stream_error(raw)
+        event = stream_error(raw) if raw.startswith(_ERROR_HEADER) else None
         if event is None:
             return None
         if event.name == "FutureCursor":
@@ -151,46 +79,3 @@ class Firehose:
             where = "its oldest event" if self._start == "oldest" else "its newest event"
             return f"{self.name} does not know cursor {self._asked} (FutureCursor); beginning at {where}."
         return f"{self.name} ended the stream: {event.name}. {event.message}".rstrip()
-
-    async def _lost(self, socket: Socket, ended: str | None) -> None:
-        code = socket.close_code or int(WSCloseCode.ABNORMAL_CLOSURE)
-        if ended is None and isinstance(socket.exception(), aiohttp.ServerTimeoutError):
-            ended = f"{self.name} fell silent and did not answer a ping."
-        if ended is None and code == WSCloseCode.ABNORMAL_CLOSURE:
-            ended = f"The connection to {self.name} broke off."
-        if code == WSCloseCode.MESSAGE_TOO_BIG:
-            self._max_bytes = MAX_GIANT_BYTES
-        await self._wait(str(code), ended or f"{self.name} closed the connection with code {code}.")
-
-    async def _wait(self, reason: str, told: str, at_least_seconds: float = 0.0) -> None:
-        """Note a failure, and pause before the next attempt."""
-        self._failures += 1
-        seconds = max(at_least_seconds, self._backoff.seconds(self._failures))
-        self.status.reconnects[reason] += 1
-        self.status.error = told[:_MAX_SENTENCE]
-        self.status.retry_at = time.monotonic() + seconds
-        log.warning("source lost", source=self.name, error=self.status.error, retry_in=round(seconds, 1))
-        try:
-            await asyncio.sleep(seconds)
-        finally:
-            self.status.retry_at = None
-
-
-async def _disconnect(socket: Socket) -> None:
-    # The far side may be slow to say goodbye, or gone.
-    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
-        async with asyncio.timeout(CLOSE_SECONDS):
-            await socket.close()
-
-
-def _retry_after(error: aiohttp.WSServerHandshakeError) -> float:
-    """Seconds that the server asks for, as a number or a date; 0 when it does not."""
-    asked = error.headers.get("Retry-After", "") if error.headers else ""
-    try:
-        if asked.isdecimal():
-            seconds = float(asked)
-        else:
-            seconds = (email.utils.parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):
-        return 0.0
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)

@@ -16,8 +16,8 @@ from typing import BinaryIO, Self
 
 import structlog
 
-from indexer import envelope
-from indexer.events import Frame
+from indexer.dialects import decoder
+from indexer.events import Frame, Info, StreamError
 from indexer.sources import Source, Status
 
 MAGIC = b"fmsvc frames 1\n"
@@ -67,6 +67,7 @@ class Recorded:
         self._path = path
         with path.open("rb") as file:
             self.name = _read_header(file, path)
+        self.decode = decoder(self.name)
 
     async def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
         """Yield every frame, those up to `after` as well: repeating them is harmless."""
@@ -82,6 +83,10 @@ class Recorded:
                     await asyncio.sleep(0)
         self.status.connected = False
 
+    def cursor_at(self, instant: datetime) -> int | None:
+        """None: a recording is read whole."""
+        return None
+
 
 async def record(
     source: Source, path: Path, *, seconds: float | None = None, frames: int | None = None
@@ -95,7 +100,7 @@ async def record(
             flush_at = time.monotonic() + FLUSH_SECONDS
             async for frame in stream:
                 recorder.write(frame)
-                newest = envelope.seq_of(frame.raw) or newest
+                newest = _seq(source, frame) or newest
                 written += 1
                 if written == frames:
                     break
@@ -103,6 +108,11 @@ async def record(
                     recorder.flush()
                     flush_at = time.monotonic() + FLUSH_SECONDS
     return written
+
+
+def _seq(source: Source, frame: Frame) -> int | None:
+    [event] = source.decode(frame.raw, frozenset(), (), frame.received_at)
+    return None if isinstance(event, Info | StreamError) else event.seq
 
 
 def _open_to_append(path: Path, source: str) -> BinaryIO:

@@ -47,6 +47,7 @@ def test_values_come_from_the_environment() -> None:
         ("FMSVC_PORT", "eighty", "FMSVC_PORT: Input should be a valid integer"),
         ("FMSVC_PORT", "70000", "FMSVC_PORT: Input should be less than"),
         ("FMSVC_RELAY", "https://relay.example", "FMSVC_RELAY: must begin with ws://"),
+        ("FMSVC_JETSTREAM", "jetstream.example", "FMSVC_JETSTREAM: must begin with ws://"),
         (
             "FMSVC_NAMESPACE",
             "not a name",

@@ -10,8 +10,9 @@ import aiohttp
 import pytest
 
 from indexer import decode, envelope
-from indexer.sources import firehose
-from indexer.sources.firehose import Backoff, Firehose
+from indexer.sources import stream
+from indexer.sources.firehose import Firehose
+from indexer.sources.stream import Backoff
 from schemas.collections import Collections
 from tests.network import forge
 from tests.network.forge import ForgedRepo
@@ -175,7 +176,7 @@ def test_an_odd_retry_after_is_no_trap(asked):
     headers = {"Retry-After": asked}
     error = aiohttp.WSServerHandshakeError(None, (), status=429, headers=headers)
 
-    assert 0 <= firehose._retry_after(error) <= 3600
+    assert 0 <= stream._retry_after(error) <= 3600
 
 
 async def test_a_relay_that_is_not_there_is_tried_again(session):

@@ -6,8 +6,9 @@ import aiohttp
 import pytest
 
 from indexer.events import Frame
-from indexer.sources.firehose import Backoff, Firehose
+from indexer.sources.firehose import Firehose
 from indexer.sources.recorded import Recorded, Recorder, RecordingError, record
+from indexer.sources.stream import Backoff
 from tests.indexer.sources.test_firehose import frames_of
 from tests.network.relay import Close, Relay
 

@@ -1,0 +1,59 @@
+"""The settings choose the source; a new one goes on about where another ended."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from indexer.batch import Batch, Mark
+from indexer.sources import choice
+from indexer.sources.firehose import Firehose
+from indexer.sources.jetstream import Jetstream
+from indexer.writer import Writer
+from tests.indexer.changes import settings
+
+JETSTREAM = "wss://jetstream.example"
+AT = datetime(2025, 3, 1, 12, tzinfo=UTC)
+MICROS = 1_740_830_400_000_000
+TEN_MINUTES = 600_000_000
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def test_a_jetstream_takes_the_relays_place(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    """Only where one is set."""
+    plain, other = settings(tmp_path), settings(tmp_path, jetstream=JETSTREAM, jetstream_version="2")
+
+    assert isinstance(choice.choose(plain, session), Firehose)
+    assert choice.choose(other, session).name.startswith(f"{JETSTREAM}/xrpc/")
+
+
+async def test_each_source_goes_on_at_its_own_cursor(writer: Writer, session: aiohttp.ClientSession) -> None:
+    """A relay that was never followed begins where a new install does: its numbers know no time."""
+    relay = Firehose("wss://relay.example", session)
+    writer.write(Batch(cursors={relay.name: Mark(7, AT)}))
+
+    assert choice.begin(relay, writer) == 7
+    assert choice.begin(Firehose("wss://other.example", session), writer) is None
+
+
+async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
+    writer: Writer, session: aiohttp.ClientSession
+) -> None:
+    """Ten minutes before it: the clocks of servers differ. A clock that is fast is not believed."""
+    jetstream = Jetstream(JETSTREAM, session, frozenset())
+    nowhere = choice.begin(jetstream, writer)
+    writer.write(Batch(cursors={"wss://relay.example": Mark(7, AT)}))
+    after_a_relay = choice.begin(jetstream, writer)
+    writer.write(Batch(cursors={"wss://fast.example": Mark(7, AT + timedelta(days=36500))}))
+    latest = datetime.now(UTC) - timedelta(minutes=10)
+
+    assert nowhere is None
+    assert after_a_relay == MICROS - TEN_MINUTES
+    assert (choice.begin(jetstream, writer) or 0) <= (jetstream.cursor_at(latest) or 0) + 5_000_000
