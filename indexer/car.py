@@ -5,9 +5,9 @@ decode the blocks and drop the bytes that hashes are taken of, or never compare 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import IO, TypeGuard
 
 import libipld
 
@@ -18,7 +18,7 @@ MAX_HEADER_BYTES = 1_024
 _DAG_CBOR = b"\x01\x71\x12\x20"  # CIDv1, codec, SHA-256, 32 bytes
 _RAW = b"\x01\x55\x12\x20"
 _CID_FORMS = (_DAG_CBOR, _RAW)
-_CID_BYTES = 36
+CID_BYTES = 36
 _VARINT_BITS = 35  # more would be a length above 32 GB
 
 
@@ -60,6 +60,33 @@ def split(
     return roots, _sections(car, start + header_bytes, max_blocks)
 
 
+def roots_in(file: IO[bytes]) -> tuple[bytes, ...]:
+    """The roots of a CAR that is too long to hold; the file is left at its first block. Raises CarError."""
+    header_bytes = _length_in(file)
+    if header_bytes is None:
+        raise CarError("the CAR is truncated")
+    if header_bytes > MAX_HEADER_BYTES:
+        raise CarError("the CAR header is too long")
+    return _roots(_taken(file, header_bytes))
+
+
+def sections_in(file: IO[bytes], max_blocks: int) -> Iterator[bytes]:
+    """Each CID with its block behind it, from where the file stands; hashes are compared. Raises CarError."""
+    count = 0
+    while (length := _length_in(file)) is not None:
+        count += 1
+        if length > MAX_BYTES:
+            raise CarError("a block is too large")
+        if count > max_blocks:
+            raise CarError("the CAR has too many blocks")
+        section = _taken(file, length)
+        if not section.startswith(_CID_FORMS):
+            raise CarError("a block's CID is not CIDv1 with SHA-256")
+        if hashlib.sha256(section[CID_BYTES:]).digest() != section[4:CID_BYTES]:
+            raise CarError("a block does not match its CID")
+        yield section
+
+
 def matches(cid: bytes, block: bytes) -> bool:
     """True when the block hashes to what the CID says."""
     return hashlib.sha256(block).digest() == cid[4:]
@@ -72,7 +99,7 @@ def cid_of(block: bytes) -> bytes:
 
 def is_cid(value: object) -> TypeGuard[bytes]:
     """True for the bytes of a CID in the one form that atproto writes, of a DAG-CBOR block."""
-    return type(value) is bytes and len(value) == _CID_BYTES and value.startswith(_DAG_CBOR)
+    return type(value) is bytes and len(value) == CID_BYTES and value.startswith(_DAG_CBOR)
 
 
 def write(roots: Iterable[bytes], blocks: Iterable[tuple[bytes, bytes]]) -> bytes:
@@ -103,11 +130,11 @@ def _sections(car: bytes, at: int, max_blocks: int) -> list[tuple[bytes, bytes]]
     end = len(car)
     while at < end:
         length, at = _varint(car, at)
-        block_at, following = at + _CID_BYTES, at + length
+        block_at, following = at + CID_BYTES, at + length
         if following > end:
             raise CarError("the CAR is truncated")
         cid = car[at:block_at]
-        if length < _CID_BYTES or not cid.startswith(_CID_FORMS):
+        if length < CID_BYTES or not cid.startswith(_CID_FORMS):
             raise CarError("a block's CID is not CIDv1 with SHA-256")
         if len(pairs) == max_blocks:
             raise CarError("the CAR has too many blocks")
@@ -130,6 +157,29 @@ def _varint(car: bytes, at: int) -> tuple[int, int]:
     except IndexError:
         raise CarError("the CAR is truncated") from None
     raise CarError("a length in the CAR is absurd")
+
+
+def _length_in(file: IO[bytes]) -> int | None:
+    """The number that comes next in a file; None at its end."""
+    value = shift = 0
+    while shift < _VARINT_BITS:
+        byte = file.read(1)
+        if not byte:
+            if shift:
+                raise CarError("the CAR is truncated")
+            return None
+        value |= (byte[0] & 0x7F) << shift
+        if byte[0] < 0x80:
+            return value
+        shift += 7
+    raise CarError("a length in the CAR is absurd")
+
+
+def _taken(file: IO[bytes], count: int) -> bytes:
+    found = file.read(count)
+    if len(found) < count:
+        raise CarError("the CAR is truncated")
+    return found
 
 
 def _as_varint(value: int) -> bytes:

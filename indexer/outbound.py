@@ -9,8 +9,10 @@ import errno
 import ipaddress
 import socket
 import ssl
-from collections.abc import Collection
-from typing import Self
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Self, TypeVar
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -23,6 +25,9 @@ CONNECTIONS_PER_TRUSTED_HOST = 16
 CHUNK_BYTES = 64 << 10
 REDIRECTS = (301, 302, 303, 307, 308)
 REASON_BYTES = 512
+SLOWEST_BYTES_PER_SECOND = 128 << 10
+
+Answer = TypeVar("Answer")
 
 
 class OutboundError(Exception):
@@ -50,13 +55,17 @@ class Unreachable(OutboundError):
 
 
 class Answered(OutboundError):
-    """The server answered, but not with 200. `body` is the beginning of what it said."""
+    """The server answered, but not with 200. `body` is the beginning of what it said.
 
-    def __init__(self, status: int, body: bytes) -> None:
+    `retry_after`: the seconds that it asks us to stay away, if it does.
+    """
+
+    def __init__(self, status: int, body: bytes, retry_after: float | None = None) -> None:
         super().__init__(f"the server answered {status}")
         self.status = status
         self.body = body
-        self.transient = status in (408, 425, 429) or status >= 500
+        self.retry_after = retry_after
+        self.transient = status in (408, 425, 429) or (status >= 500 and status != 501)
 
 
 def is_public(address: str, *, allow_loopback: bool = False) -> bool:
@@ -151,9 +160,31 @@ class Outbound:
         self, url: str, max_bytes: int, timeout_seconds: float, *, whole: bool = True, redirects: int = 0
     ) -> bytes:
         """The body of a 200 answer; `whole=False`: only its first `max_bytes`. Raises OutboundError."""
+        return await self._ask(
+            url, timeout_seconds, redirects, lambda response, _: _body(response, max_bytes, whole)
+        )
+
+    async def stream(
+        self, url: str, write: Callable[[bytes], object], max_bytes: int, timeout_seconds: float
+    ) -> None:
+        """Hand on the body of a 200 answer piece by piece. Raises OutboundError.
+
+        Who sends faster than a trickle may take longer than `timeout_seconds`.
+        """
+        await self._ask(
+            url, timeout_seconds, 0, lambda response, patience: _pieces(response, write, max_bytes, patience)
+        )
+
+    async def _ask(
+        self,
+        url: str,
+        timeout_seconds: float,
+        redirects: int,
+        read: Callable[[aiohttp.ClientResponse, asyncio.Timeout], Awaitable[Answer]],
+    ) -> Answer:
         try:
-            async with asyncio.timeout(timeout_seconds):
-                return await self._follow(url, max_bytes, whole, redirects)
+            async with asyncio.timeout(timeout_seconds) as patience:
+                return await self._follow(url, redirects, lambda response: read(response, patience))
         except TimeoutError:
             raise Unreachable(f"no answer within {timeout_seconds:g} s") from None
         except aiohttp.ClientConnectorDNSError as error:
@@ -168,15 +199,18 @@ class Outbound:
         except ValueError as error:
             raise Forbidden("not an address that can be visited") from error
 
-    async def _follow(self, url: str, max_bytes: int, whole: bool, redirects: int) -> bytes:
+    async def _follow(
+        self, url: str, redirects: int, read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]]
+    ) -> Answer:
         for _ in range(redirects + 1):
             parsed = self._checked(url)
             session = self._open if parsed.origin() in self._trusted else self._guarded
             async with session.get(parsed, allow_redirects=False) as response:
                 if response.status == 200:
-                    return await _body(response, max_bytes, whole)
+                    return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:
-                    raise Answered(response.status, await response.content.read(REASON_BYTES))
+                    said = await response.content.read(REASON_BYTES)
+                    raise Answered(response.status, said, _retry_after(response.headers))
                 url = str(parsed.join(URL(response.headers["location"])))
         raise Forbidden("a redirect too many")
 
@@ -214,3 +248,33 @@ async def _body(response: aiohttp.ClientResponse, max_bytes: int, whole: bool) -
         if len(body) > max_bytes:
             raise TooLarge(f"longer than {max_bytes} bytes")
     return bytes(body[:max_bytes])
+
+
+async def _pieces(
+    response: aiohttp.ClientResponse,
+    write: Callable[[bytes], object],
+    max_bytes: int,
+    patience: asyncio.Timeout,
+) -> None:
+    received, until = 0, patience.when() or 0.0
+    async for chunk in response.content.iter_chunked(CHUNK_BYTES):
+        received += len(chunk)
+        if received > max_bytes:
+            raise TooLarge(f"longer than {max_bytes} bytes")
+        write(chunk)
+        patience.reschedule(until + received / SLOWEST_BYTES_PER_SECOND)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds from now. Servers write a number, a date, or the RateLimit-Reset of older drafts."""
+    asked = headers.get("retry-after", "")
+    try:
+        if asked.isdecimal():
+            return float(asked)
+        if asked:
+            return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+        reset = float(headers.get("ratelimit-reset", ""))
+    except (ValueError, OverflowError):
+        return None
+    # An instant in some servers, seconds from now in others.
+    return max(0.0, reset - time.time()) if reset > 1e9 else max(0.0, reset)

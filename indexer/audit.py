@@ -1,0 +1,191 @@
+"""The audit: is what we have of each repo what its server has? It finds what was lost without a trace.
+
+Every repo is compared once a day at an hour of its own, so that the work is spread and no list of it need be
+kept. A server that is ahead of us is only suspected: the stream may be about to tell us as well.
+"""
+
+import asyncio
+import time
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import prometheus_client
+import structlog
+
+from indexer import xrpc
+from indexer.hosts import Hosts, NotNow
+from indexer.outbound import Answered, Outbound, OutboundError
+from schemas.ids import Did, Tid, is_tid
+
+PERIOD_SECONDS: Final = 86_400
+LOOK_SECONDS: Final = 60.0
+GRACE_SECONDS: Final = 60.0
+AT_ONCE_AT_A_HOST: Final = 2
+HOST_SECONDS: Final = 3600.0  # what of a host's repos cannot be compared in that time is left for another day
+ANSWER_BYTES: Final = 8 << 10
+ANSWER_SECONDS: Final = 15.0
+
+Outcome = Literal["same", "drifted", "gone", "in repair", "unreachable"]
+
+AUDITED = prometheus_client.Counter(
+    "fmsvc_audited_total", "Repos compared with their servers, by what came of it.", ["outcome"]
+)
+DRIFT = prometheus_client.Counter(
+    "fmsvc_drift_found_total", "Repos that were not as their servers have them, though we thought so."
+)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A repo that we believe to be up to date with: `rev` is what we have."""
+
+    did: Did
+    pds: str
+    rev: Tid
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A repo that looked different at its server, which had `rev`; None: it had none."""
+
+    repo: Audited
+    rev: Tid | None
+
+
+class Audit:
+    """`repos` are those in step now, `rev_of` what we have of one of them; None: it is no longer in step.
+
+    `drifted` is told of each repo that has to be fetched again.
+    """
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        hosts: Hosts,
+        *,
+        repos: Callable[[], Iterable[Audited]],
+        rev_of: Callable[[Did], Tid | None],
+        drifted: Callable[[Did], None],
+        grace_seconds: float = GRACE_SECONDS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._outbound = outbound
+        self._hosts = hosts
+        self._repos = repos
+        self._rev_of = rev_of
+        self._drifted = drifted
+        self._grace_seconds = grace_seconds
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Compare each repo at its hour, until cancelled."""
+        looked = self._clock()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                now = self._clock()
+                due = [repo for repo in self._repos() if is_due(repo.did, looked, now)]
+                # A slow host must not keep the others from their hour.
+                group.create_task(self.check(due))
+                looked = now
+
+    async def check_all(self) -> Counter[Outcome]:
+        """Compare every repo now."""
+        return await self.check(list(self._repos()))
+
+    async def check(self, repos: Iterable[Audited]) -> Counter[Outcome]:
+        """Compare these, and have those fetched that differ. Returns how many came to what."""
+        outcomes, suspects = Counter[Outcome](), list[Suspect]()
+        lines = _lines(repos)
+        async with asyncio.TaskGroup() as group:
+            for line in lines:
+                group.create_task(self._work(line, outcomes, suspects))
+        if suspects:
+            await asyncio.sleep(self._grace_seconds)
+        for suspect in suspects:
+            outcomes[self._judged(suspect)] += 1
+        for outcome, count in outcomes.items():
+            AUDITED.labels(outcome).inc(count)
+        return outcomes
+
+    async def _work(self, line: list[Audited], outcomes: Counter[Outcome], suspects: list[Suspect]) -> None:
+        """Compare repos of one host one after the other."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + HOST_SECONDS
+        for done, repo in enumerate(line):
+            try:
+                async with asyncio.timeout_at(until):
+                    rev = await self._ask(repo)
+            except TimeoutError:
+                outcomes["unreachable"] += len(line) - done
+                return
+            except OutboundError as error:
+                log.info("audit failed", did=repo.did, reason=str(error))
+                outcomes["unreachable"] += 1
+                continue
+            if rev is not None and rev in (repo.rev, self._rev_of(repo.did)):
+                outcomes["same"] += 1
+            else:
+                suspects.append(Suspect(repo, rev))
+
+    async def _ask(self, repo: Audited) -> Tid | None:
+        """The newest rev at the server; None when it does not have the repo. Raises OutboundError."""
+        while True:
+            try:
+                async with self._hosts.turn(repo.pds):
+                    return await self._latest(repo)
+            except NotNow as pause:
+                await asyncio.sleep(pause.retry_after)
+
+    async def _latest(self, repo: Audited) -> Tid | None:
+        method = "com.atproto.sync.getLatestCommit"
+        try:
+            answer = await xrpc.query(
+                self._outbound, repo.pds, method, ANSWER_BYTES, ANSWER_SECONDS, did=repo.did
+            )
+        except Answered as refusal:
+            if xrpc.gone(refusal) is None:
+                raise
+            return None
+        rev = answer.get("rev")
+        if not isinstance(rev, str) or not is_tid(rev):
+            raise xrpc.BadAnswer("the rev is not a TID")
+        return Tid(rev)
+
+    def _judged(self, suspect: Suspect) -> Outcome:
+        """Is it still different from what we have by now?"""
+        ours = self._rev_of(suspect.repo.did)
+        if ours is None:
+            return "in repair"
+        if ours == suspect.rev:
+            return "same"
+        if suspect.rev is not None and suspect.repo.rev < suspect.rev < ours:
+            return "same"
+        log.warning("drift found", did=suspect.repo.did, ours=ours, theirs=suspect.rev)
+        DRIFT.inc()
+        self._drifted(suspect.repo.did)
+        return "gone" if suspect.rev is None else "drifted"
+
+
+def is_due(did: Did, after: float, until: float, period: int = PERIOD_SECONDS) -> bool:
+    """Does the repo's own instant of the day lie between two of the clock?"""
+    instant = zlib.crc32(did.encode()) / (1 << 32) * period
+    return (until - instant) // period > (after - instant) // period
+
+
+def _lines(repos: Iterable[Audited]) -> list[list[Audited]]:
+    """A few lines for each host, so that slow ones hold up nobody else."""
+    of_hosts = defaultdict[str, list[Audited]](list)
+    for repo in repos:
+        of_hosts[repo.pds].append(repo)
+    return [
+        line
+        for of_host in of_hosts.values()
+        for start in range(AT_ONCE_AT_A_HOST)
+        if (line := of_host[start::AT_ONCE_AT_A_HOST])
+    ]

@@ -1,0 +1,160 @@
+"""Discovery: which accounts have records of ours, asked of the relay page by page, and every day again.
+
+The stream tells of what is written from now on; this is how the rest of the catalogue is found. The stream's
+cursor has to be noted before the first page is asked for, so that nothing falls between the two.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import structlog
+from prometheus_client import Counter
+
+from indexer import xrpc
+from indexer.batch import Listing
+from indexer.outbound import Answered, Outbound, OutboundError
+from schemas.ids import Did, Nsid, is_did
+
+EVERYTHING: Final = "*"  # instead of a collection: the host lists its repos without saying what is in them
+AGAIN_AFTER: Final = timedelta(days=1)
+LOOK_SECONDS: Final = 600.0
+PAGE_REPOS: Final = 1000
+PAGE_BYTES: Final = 4 << 20
+PAGE_SECONDS: Final = 60.0
+CURSOR_CHARACTERS: Final = 4096
+FIRST_PAUSE_SECONDS: Final = 5.0
+LONGEST_PAUSE_SECONDS: Final = 900.0
+
+LISTED = Counter("fmsvc_repos_listed_total", "Repos that discovery was told of, repetitions included.")
+
+log = structlog.get_logger()
+
+
+class Discovery:
+    """Reads the lists of one host, the relay or a PDS, and hands every page to `found`.
+
+    `load` and `save` keep how far that is. A page is saved after `found` is done with it, so that a kill
+    repeats a page and skips none.
+    """
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        host: str,
+        collections: Collection[Nsid],
+        *,
+        found: Callable[[list[Did]], Awaitable[None]],
+        load: Callable[[], Iterable[Listing]],
+        save: Callable[[Listing], Awaitable[None]],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._outbound = outbound
+        self._host = host
+        self._collections = sorted(collections)
+        self._found = found
+        self._save = save
+        self._now = now
+        self._listings = {listing.collection: listing for listing in load() if listing.source == host}
+        self.listed = 0
+
+    @property
+    def reading(self) -> str | None:
+        """The list that is being read; None while all are read."""
+        return next((listing.collection for listing in self._due()), None)
+
+    async def run(self) -> None:
+        """Read what is due, and look again every day, until cancelled."""
+        failures = 0
+        while True:
+            try:
+                await self.read()
+                failures, pause = 0, LOOK_SECONDS
+            except OutboundError as error:
+                failures += 1
+                pause = _pause(error, failures)
+                log.warning("discovery failed", host=self._host, reason=str(error), retry_in=round(pause))
+            await asyncio.sleep(pause)
+
+    async def read(self) -> None:
+        """Read every list that is due to its end. Raises OutboundError; what was read until then is saved."""
+        for listing in self._due():
+            try:
+                await self._read(listing)
+            except Answered as refusal:
+                if listing.collection == EVERYTHING or not xrpc.is_lacking(refusal):
+                    raise
+                await self._read(self._listing(EVERYTHING))
+                return
+
+    def _due(self) -> list[Listing]:
+        now = self._now()
+        # A host without lists by collection is asked for them again after a day, in case it has learnt.
+        if (everything := self._listings.get(EVERYTHING)) and not _is_due(everything, now):
+            return []
+        return [listing for name in self._collections if _is_due(listing := self._listing(name), now)]
+
+    def _listing(self, collection: str) -> Listing:
+        return self._listings.get(collection, Listing(self._host, collection))
+
+    async def _read(self, listing: Listing) -> None:
+        log.info("discovery reads", host=self._host, collection=listing.collection, cursor=listing.cursor)
+        listing = replace(listing, finished_at=None)
+        while listing.finished_at is None:
+            listing = await self._page(listing)
+            self._listings[listing.collection] = listing
+
+    async def _page(self, listing: Listing) -> Listing:
+        """Take in one page. Returns how far the list is read then."""
+        answer = await self._ask(listing)
+        dids = list(dict.fromkeys(_dids(answer)))
+        await self._found(dids)
+        self.listed += len(dids)
+        LISTED.inc(len(dids))
+        cursor = answer.get("cursor")
+        goes_on = isinstance(cursor, str) and 0 < len(cursor) <= CURSOR_CHARACTERS
+        if goes_on and cursor != listing.cursor:
+            listing = replace(listing, cursor=cursor)
+        else:
+            listing = replace(listing, cursor=None, finished_at=self._now())
+        await self._save(listing)
+        return listing
+
+    async def _ask(self, listing: Listing) -> dict[str, Any]:
+        method, params = "com.atproto.sync.listRepos", {"limit": str(PAGE_REPOS)}
+        if listing.collection != EVERYTHING:
+            method, params["collection"] = f"{method}ByCollection", listing.collection
+        if listing.cursor is not None:
+            params["cursor"] = listing.cursor
+        try:
+            return await xrpc.query(self._outbound, self._host, method, PAGE_BYTES, PAGE_SECONDS, **params)
+        except Answered as refusal:
+            if refusal.status != 400 or listing.cursor is None:
+                raise
+            # A cursor does not outlive everything that happens to a host.
+            return await self._ask(replace(listing, cursor=None))
+
+
+def _is_due(listing: Listing, now: datetime) -> bool:
+    """Is it under way, or read to its end too long ago?"""
+    return listing.finished_at is None or now - listing.finished_at >= AGAIN_AFTER
+
+
+def _dids(answer: dict[str, Any]) -> Iterable[Did]:
+    repos = answer.get("repos")
+    for repo in repos if isinstance(repos, list) else ():
+        did = repo.get("did") if isinstance(repo, dict) else None
+        if isinstance(did, str) and is_did(did) and repo.get("status") != "deleted":
+            yield Did(did)
+
+
+def _pause(error: OutboundError, failures: int) -> float:
+    """Seconds until the next attempt: what the host asks for, or longer each time."""
+    asked = error.retry_after if isinstance(error, Answered) else None
+    if asked is not None:
+        return min(max(asked, 1.0), LONGEST_PAUSE_SECONDS)
+    longest = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing

@@ -1,0 +1,146 @@
+"""Turns at other people's servers: few at a time at each, and none at one that asked for a pause."""
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from prometheus_client import Counter
+from yarl import URL
+
+from indexer.outbound import Answered, OutboundError
+
+LANES: Final = 2
+LANES_OF_OUR_OWN: Final = 8
+LONGEST_LINE: Final = 16
+FIRST_PAUSE_SECONDS: Final = 30.0
+LONGEST_PAUSE_SECONDS: Final = 3600.0
+WORTH_WAITING_SECONDS: Final = 5.0
+REMEMBERED: Final = 10_000
+
+PAUSED = Counter("fmsvc_hosts_paused_total", "Times that a server asked us to stay away for a while.")
+
+
+class NotNow(OutboundError):
+    """There will be no turn at this host before `retry_after` seconds are over. It was not asked."""
+
+    transient = True
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+@dataclass(slots=True)
+class _Host:
+    """`turn_seconds` is about what a turn takes; `promised_until` the time that those sent away fill."""
+
+    lanes: int
+    free: int
+    line: list[tuple[bool, int, asyncio.Future[None]]] = field(default_factory=list)
+    refusals: int = 0
+    paused_until: float = 0.0
+    turn_seconds: float = 1.0
+    promised_until: float = 0.0
+
+    def is_idle(self, now: float) -> bool:
+        return self.free == self.lanes and self.paused_until <= now
+
+
+class Hosts:
+    """`async with hosts.turn(pds):` around what is asked of a server.
+
+    Servers in `own`, which the operator chose, and those on loopback get more lanes. Only a few may wait in
+    one host's line, so that no host, however slow, keeps all who work from the others.
+    """
+
+    def __init__(self, own: Collection[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
+        self._own = frozenset(URL(url).host for url in own) | {"localhost", "127.0.0.1", "::1"}
+        self._clock = clock
+        self._hosts: dict[str, _Host] = {}
+        self._tickets = itertools.count()
+
+    @asynccontextmanager
+    async def turn(self, url: str, *, urgent: bool = False) -> AsyncIterator[None]:
+        """Wait for a lane; urgent turns go first. Raises NotNow instead of a long wait.
+
+        An answer of 429, or any that says when to come back, raised within the turn makes the host rest.
+        """
+        host = self._host(url)
+        await self._enter(host, urgent)
+        try:
+            await self._rest(host)
+            entered = self._clock()
+            try:
+                yield
+            finally:
+                host.turn_seconds += (self._clock() - entered - host.turn_seconds) / 8
+            host.refusals = 0
+        except Answered as refusal:
+            self._refused(host, refusal)
+            raise
+        finally:
+            self._call_next(host)
+
+    def _host(self, url: str) -> _Host:
+        address = URL(url)
+        if address.authority not in self._hosts:
+            if len(self._hosts) >= REMEMBERED:
+                self._forget()
+            lanes = LANES_OF_OUR_OWN if address.host in self._own else LANES
+            self._hosts[address.authority] = _Host(lanes, free=lanes)
+        return self._hosts[address.authority]
+
+    def _forget(self) -> None:
+        """Let go of hosts that nobody visits; strangers can name any number of them."""
+        now = self._clock()
+        self._hosts = {name: host for name, host in self._hosts.items() if not host.is_idle(now)}
+
+    async def _enter(self, host: _Host, urgent: bool) -> None:
+        if host.free:
+            host.free -= 1
+            return
+        if len(host.line) >= LONGEST_LINE and not urgent:
+            raise NotNow("too many wait for this server", self._promise(host))
+        place = asyncio.get_running_loop().create_future()
+        heapq.heappush(host.line, (not urgent, next(self._tickets), place))
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self._call_next(host)
+            raise
+
+    def _promise(self, host: _Host) -> float:
+        """Seconds after which to come back, so that those sent away return as fast as they can be served."""
+        now = self._clock()
+        start = max(host.promised_until, now + host.turn_seconds * LONGEST_LINE / host.lanes / 2)
+        host.promised_until = start + host.turn_seconds / host.lanes
+        return min(start - now, LONGEST_PAUSE_SECONDS)
+
+    async def _rest(self, host: _Host) -> None:
+        while (seconds := host.paused_until - self._clock()) > 0:
+            if seconds > WORTH_WAITING_SECONDS:
+                raise NotNow(f"the server asked for a pause of {seconds:.0f} s more", seconds)
+            await asyncio.sleep(seconds)
+
+    def _refused(self, host: _Host, refusal: Answered) -> None:
+        if refusal.status != 429 and refusal.retry_after is None:
+            return
+        longer = FIRST_PAUSE_SECONDS * 2.0 ** min(host.refusals, 30)
+        seconds = longer if refusal.retry_after is None else refusal.retry_after
+        host.refusals += 1
+        host.paused_until = max(host.paused_until, self._clock() + min(seconds, LONGEST_PAUSE_SECONDS))
+        PAUSED.inc()
+
+    def _call_next(self, host: _Host) -> None:
+        while host.line:
+            _, _, place = heapq.heappop(host.line)
+            if not place.done():
+                place.set_result(None)
+                return
+        host.free += 1

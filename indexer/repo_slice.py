@@ -1,0 +1,99 @@
+"""The part of a repo that is ours: which nodes and records it takes, and their proof. Pure.
+
+Whatever way the blocks come, nothing is taken over before the signature holds and the tree shows that no
+record of these collections is left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import libipld
+
+from indexer import dag_cbor, mst, verify
+from indexer.batch import Fetched
+from indexer.commits import MAX_RECORD_BYTES
+from indexer.dag_cbor import CborError
+from indexer.envelope import MAX_AHEAD
+from indexer.keys import Key
+from indexer.mst import FetchBlock, MstError
+from indexer.verify import Head, Refused
+from schemas.ids import Cid, Did, Nsid, Rkey, is_rkey, tid_time
+
+MAX_RECORDS: Final = 200_000
+MAX_BYTES: Final = 128 << 20
+
+Paths = Mapping[tuple[Nsid, Rkey], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RepoSlice:
+    """All records of these collections in one account's repo, as of `now` at the latest."""
+
+    did: Did
+    key: Key
+    collections: frozenset[Nsid]
+    now: datetime
+
+    def head(self, roots: tuple[bytes, ...], fetch_block: FetchBlock) -> Head:
+        """The signed commit that a CAR is of. Raises Refused."""
+        block = fetch_block(roots[0]) if roots else None
+        if block is None:
+            raise Refused("commit object", "the CAR has no commit")
+        head = verify.head({roots[0]: block}, roots[0], self.did, self.key)
+        # Such a rev would win against every honest version for ever.
+        if tid_time(head.rev) - self.now > MAX_AHEAD:
+            raise Refused("commit object", "rev lies in the future")
+        return head
+
+    def is_most(self, root: bytes) -> bool:
+        """Do the tree's topmost keys, as good as drawn by lot, say that most of the repo is ours?"""
+        keys = mst.read(root).keys
+        return all(key.partition(b"/")[0].decode() in self.collections for key in keys)
+
+    def missing(self, head: Head, fetch_block: FetchBlock) -> list[bytes]:
+        """The nodes that are needed next and are not there. Raises MstError."""
+        nodes = (node for range_ in self._ranges() for node in mst.missing(head.data, fetch_block, *range_))
+        return list(dict.fromkeys(nodes))
+
+    def paths(self, head: Head, fetch_block: FetchBlock) -> Paths:
+        """Every record's CID. Raises MstError, MissingNode among them."""
+        found: dict[tuple[Nsid, Rkey], bytes] = {}
+        for range_ in self._ranges():
+            for path, cid in mst.walk(head.data, fetch_block, *range_):
+                collection, _, rkey = path.decode().partition("/")
+                if not is_rkey(rkey):
+                    raise MstError("a record key of the tree is malformed")
+                found[Nsid(collection), Rkey(rkey)] = cid
+                if len(found) > MAX_RECORDS:
+                    raise MstError(f"the repo has more than {MAX_RECORDS} records of ours")
+        return found
+
+    def fetched(self, head: Head, paths: Paths, fetch_block: FetchBlock) -> Fetched:
+        """The records themselves. Raises Refused."""
+        records: dict[tuple[Nsid, Rkey], tuple[Cid, bytes]] = {}
+        total = 0
+        for path, cid in paths.items():
+            block = _record(fetch_block(cid))
+            records[path] = Cid(libipld.encode_multibase("b", cid)), block
+            total += len(block)
+            if total > MAX_BYTES:
+                raise Refused("tree", f"the repo has more than {MAX_BYTES} bytes of ours")
+        return Fetched(self.did, head.rev, head.data, records)
+
+    def _ranges(self) -> list[tuple[bytes, bytes]]:
+        """From before to after each collection's paths: other environments share the prefix of the names."""
+        return [(f"{name}/".encode(), f"{name}0".encode()) for name in sorted(self.collections)]
+
+
+def _record(block: bytes | None) -> bytes:
+    if block is None:
+        raise Refused("tree", "a record of the tree is missing")
+    if len(block) > MAX_RECORD_BYTES:
+        raise Refused("canonical form", "a record is too large")
+    try:
+        dag_cbor.decode(block)
+    except CborError as error:
+        raise Refused("canonical form", f"a record {error}") from error
+    return block

@@ -1,0 +1,161 @@
+"""One whole repo, as far as it is ours, from the server that the account is on.
+
+The sparse way asks for the tree's nodes around our collections and then for our records, so that what other
+applications keep in the same repo costs nothing. Servers that cannot do that send everything, onto the disk.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import libipld
+
+from indexer import car, xrpc
+from indexer.batch import Fetched
+from indexer.car import Car, CarError
+from indexer.keys import Key
+from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
+from indexer.repo_slice import RepoSlice
+from indexer.spool import Spool
+from indexer.xrpc import RepoGone
+from schemas.ids import Did, Nsid
+
+REQUEST_SECONDS: Final = 30.0
+SPARSE_SECONDS: Final = 300.0
+SPARSE_BLOCKS: Final = 40_000  # more are cheaper in one piece
+SPARSE_ATTEMPTS: Final = 3
+ASKED_AT_ONCE: Final = 100  # many servers read no request line of more than 8 KB
+ANSWER_BYTES: Final = 16 << 20
+REPO_BYTES: Final = 1 << 30
+
+__all__ = ["RepoGone", "fetch"]
+
+
+class _Moved(Exception):
+    """A block that was there is not: the repo has a newer commit by now."""
+
+
+class _NotSparse(Exception):
+    """The server, or this repo, is not made for the sparse way."""
+
+
+async def fetch(
+    outbound: Outbound,
+    pds: str,
+    did: Did,
+    key: Key,
+    collections: frozenset[Nsid],
+    now: datetime,
+    *,
+    scratch: Path,
+) -> Fetched:
+    """All records of these collections, proven and complete.
+
+    Raises RepoGone or OutboundError, and Refused, CarError or MstError for what proves nothing.
+    """
+    server, wanted = _Server(outbound, pds, did), RepoSlice(did, key, collections, now)
+    try:
+        try:
+            return await _sparsely(server, wanted)
+        except _NotSparse:
+            return await _wholly(server, wanted, scratch)
+    except Answered as refusal:
+        if state := xrpc.gone(refusal):
+            raise state from refusal
+        raise
+
+
+async def _sparsely(server: "_Server", wanted: RepoSlice) -> Fetched:
+    try:
+        async with asyncio.timeout(SPARSE_SECONDS):
+            for _ in range(SPARSE_ATTEMPTS):
+                try:
+                    return await _attempt(server, wanted)
+                except _Moved:
+                    continue
+    except TimeoutError:
+        raise Unreachable(f"not all of the repo came within {SPARSE_SECONDS:g} s") from None
+    raise _NotSparse
+
+
+async def _attempt(server: "_Server", wanted: RepoSlice) -> Fetched:
+    proof = await server.proof(min(wanted.collections))
+    blocks = proof.blocks
+    head = wanted.head(proof.roots, blocks.get)
+    if head.data in blocks and wanted.is_most(blocks[head.data]):
+        raise _NotSparse
+    while nodes := await asyncio.to_thread(wanted.missing, head, blocks.get):
+        await server.add(blocks, nodes)
+    paths = await asyncio.to_thread(wanted.paths, head, blocks.get)
+    await server.add(blocks, paths.values())
+    return await asyncio.to_thread(wanted.fetched, head, paths, blocks.get)
+
+
+async def _wholly(server: "_Server", wanted: RepoSlice, scratch: Path) -> Fetched:
+    with Spool(scratch) as spool:
+        await server.spool(spool)
+        return await asyncio.to_thread(_read, wanted, spool)
+
+
+def _read(wanted: RepoSlice, spool: Spool) -> Fetched:
+    head = wanted.head(spool.index(), spool.get)
+    return wanted.fetched(head, wanted.paths(head, spool.get), spool.get)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Where the repo is."""
+
+    outbound: Outbound
+    pds: str
+    did: Did
+
+    async def proof(self, collection: Nsid) -> Car:
+        """The commit, and the way to where one record of the collection is or would be."""
+        url = xrpc.address(
+            self.pds, "com.atproto.sync.getRecord", did=self.did, collection=collection, rkey="self"
+        )
+        try:
+            return await self._car(url)
+        except Answered as refusal:
+            if refusal.transient or xrpc.gone(refusal):
+                raise
+            raise _NotSparse from None
+
+    async def add(self, blocks: dict[bytes, bytes], cids: Iterable[bytes]) -> None:
+        """Put blocks of these CIDs to those that are there. Raises _Moved when the server has one no more."""
+        wanted = [cid for cid in dict.fromkeys(cids) if cid not in blocks]
+        if len(blocks) + len(wanted) > SPARSE_BLOCKS:
+            raise _NotSparse
+        for start in range(0, len(wanted), ASKED_AT_ONCE):
+            asked = wanted[start : start + ASKED_AT_ONCE]
+            found = await self._blocks(asked)
+            if any(cid not in found for cid in asked):
+                raise _Moved
+            blocks.update((cid, found[cid]) for cid in asked)
+
+    async def spool(self, spool: Spool) -> None:
+        """All of the repo."""
+        url = xrpc.address(self.pds, "com.atproto.sync.getRepo", did=self.did)
+        await self.outbound.stream(url, spool.write, REPO_BYTES, REQUEST_SECONDS)
+
+    async def _blocks(self, cids: list[bytes]) -> dict[bytes, bytes]:
+        names = [libipld.encode_multibase("b", cid) for cid in cids]
+        url = xrpc.address(self.pds, "com.atproto.sync.getBlocks", did=self.did, cids=names)
+        try:
+            return (await self._car(url)).blocks
+        except Answered as refusal:
+            if refusal.transient or xrpc.gone(refusal):
+                raise
+            # The protocol has a name for blocks that are not there, which not all servers use.
+            raise (_NotSparse if xrpc.is_lacking(refusal) else _Moved) from None
+
+    async def _car(self, url: str) -> Car:
+        answer = self.outbound.fetch(url, ANSWER_BYTES, REQUEST_SECONDS)
+        try:
+            return car.read(await answer, ANSWER_BYTES)
+        except (CarError, TooLarge):
+            raise _NotSparse from None

@@ -1,0 +1,73 @@
+"""A repo's CAR on disk, however long: every block held to its CID, and read back one by one.
+
+Memory holds 16 bytes for a block: the beginning of its hash, and where it is.
+"""
+
+import os
+import tempfile
+from array import array
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+
+from indexer import car
+
+MAX_BLOCKS: Final = 4_000_000
+_BUFFER_BYTES = 1 << 20
+_LENGTH_BITS = 24  # of the 64 that say where a block is
+
+
+class Spool:
+    """Written once, then indexed, then read. Its file has no name, so even a kill leaves nothing of it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER_BYTES)  # noqa: SIM115 - ours to close
+        self._hashes = np.empty(0, np.uint64)
+        self._places = np.empty(0, np.uint64)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def write(self, piece: bytes) -> None:
+        """Add what was received."""
+        self._file.write(piece)
+
+    def index(self, max_blocks: int = MAX_BLOCKS) -> tuple[bytes, ...]:
+        """Compare every block with its CID, and note where it is. Returns the roots. Raises CarError."""
+        self._file.seek(0)
+        roots = car.roots_in(self._file)
+        hashes, places = array("Q"), array("Q")
+        for section in car.sections_in(self._file, max_blocks):
+            hashes.append(_hash(section))
+            places.append(self._file.tell() - len(section) << _LENGTH_BITS | len(section))
+        order = np.argsort(np.frombuffer(hashes, np.uint64), kind="stable")
+        self._hashes = np.frombuffer(hashes, np.uint64)[order]
+        self._places = np.frombuffer(places, np.uint64)[order]
+        return roots
+
+    def get(self, cid: bytes) -> bytes | None:
+        """The block of this CID, if the CAR has it."""
+        wanted = np.uint64(_hash(cid))
+        at = int(np.searchsorted(self._hashes, wanted))
+        # The beginnings of two hashes can be the same.
+        while at < len(self._hashes) and self._hashes[at] == wanted:
+            section = self._section(int(self._places[at]))
+            if section.startswith(cid):
+                return section[car.CID_BYTES :]
+            at += 1
+        return None
+
+    def _section(self, place: int) -> bytes:
+        return os.pread(self._file.fileno(), place & (1 << _LENGTH_BITS) - 1, place >> _LENGTH_BITS)
+
+
+def _hash(cid: bytes) -> int:
+    return int.from_bytes(cid[4:12], "big")
