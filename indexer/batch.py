@@ -106,6 +106,16 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """How far one list of one host is read: after `cursor`, or to its end at `finished_at`."""
+
+    source: str
+    collection: str
+    cursor: str | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Mend:
     """Bring a repo in step: take over what was fetched, if anything, and then the commits that wait.
 
@@ -152,6 +162,7 @@ class Batch:
     repos: dict[Did, RepoMark] = field(default_factory=dict)
     waiting: list[WaitingCommit] = field(default_factory=list)
     mends: list[Mend] = field(default_factory=list)
+    listings: list[Listing] = field(default_factory=list)
     cursors: dict[str, Mark] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -24,7 +24,7 @@ class Facts:
         await self._intake.room()
         if not self._resolver.holds(facts):
             return  # An #identity came meanwhile; its commit asks again.
-        self._repos.learn(did, facts.signing_key)
+        self._repos.learn(did, facts.signing_key, facts.pds)
         self._intake.batch.identities.append(IdentityFact(did, facts.handle, facts.pds, facts.signing_key))
         self._intake.added(1)
         if facts.handle is None:

@@ -1,10 +1,20 @@
 """How far each repo is known, as stored: written with the rows that it speaks of."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from indexer.batch import RepoMark
 from indexer.catalogue import LISTED, Catalogue, listed
 from schemas.ids import Did
+
+
+class Stored(NamedTuple):
+    """An account's repo, its signing key, and the server that it is on."""
+
+    did: Did
+    mark: RepoMark
+    key: str | None
+    pds: str | None
 
 
 class Marks:
@@ -13,8 +23,8 @@ class Marks:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
-    def all(self) -> list[tuple[Did, RepoMark, str | None]]:
-        """The mark of every account, and its signing key."""
+    def all(self) -> list[Stored]:
+        """Those of every account."""
         rows = self._catalogue.rows(
             """
             select
@@ -24,12 +34,12 @@ class Marks:
                     then 'desynchronized'
                     else coalesce(state, 'pending')
                 end,
-                rev, data, coalesce(must_fetch, true), reason, signing_key
+                rev, data, coalesce(must_fetch, true), reason, signing_key, pds
             from accounts
             left join repos on repos.did = accounts.did
             """
         )
-        return [(did, RepoMark(*mark), key) for did, *mark, key in rows]
+        return [Stored(did, RepoMark(*mark), key, pds) for did, *mark, key, pds in rows]
 
     def store(self, marks: Mapping[Did, RepoMark]) -> None:
         """Put these in the place of what was there."""

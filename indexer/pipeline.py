@@ -13,7 +13,6 @@ from datetime import datetime
 import structlog
 
 from indexer.batch import Batch, DeadLetter, Mark, Picture, Written
-from indexer.decode import decode
 from indexer.errands import Errands
 from indexer.events import (
     Account,
@@ -81,7 +80,9 @@ class Pipeline:
         """Until the source ends; waiting here, when too much is held, makes the network wait."""
         async with contextlib.aclosing(self._source.frames(self.finished)) as frames:
             async for frame in frames:
-                events = decode(frame.raw, self._collections, self._repos, frame.received_at)
+                events = self._source.decode(
+                    frame.raw, self._collections, self._repos, frame.received_at
+                )
                 for event in events:
                     self._take(event, frame)
                 await self._intake.room()
@@ -106,7 +107,7 @@ class Pipeline:
                 self._intake.added(1)
             case Identity():
                 self._resolver.forget(event.did)
-                self._repos.learn(event.did, None)
+                self._repos.doubt_key(event.did)
                 batch.stale.add(event.did)
                 self._intake.added(1)
             case Malformed():

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from indexer.batch import RepoMark, State
+from indexer.marks import Stored
 from schemas.ids import Did, Tid
 
 Happening = Literal["commit", "faulty commit", "sync", "unproven change", "doubt", "listed", "deleted"]
@@ -49,6 +50,7 @@ class Repo:
     """What is held in memory of each. `rev` and `data` are those of the newest commit that is applied.
 
     `key`: the signing key, None while it has to be asked for. `fetch`: only a fetch can put it in step.
+    `reason`: why it is not active.
     `waits`: a commit came too late for the mend that is being written. `mending`: the batch which that is in.
     """
 
@@ -56,7 +58,9 @@ class Repo:
     rev: Tid | None = None
     data: bytes | None = None
     key: str | None = None
+    pds: str | None = None
     fetch: bool = True
+    reason: str | None = None
     waits: bool = False
     mending: object = None
 
@@ -64,12 +68,12 @@ class Repo:
 class Repos:
     """Every repo that ever held a record of ours, as of the newest batch, written or under way."""
 
-    def __init__(self, stored: Iterable[tuple[Did, RepoMark, str | None]] = ()) -> None:
+    def __init__(self, stored: Iterable[Stored] = ()) -> None:
         self.by_state: Counter[State] = Counter()
         self._repos: dict[Did, Repo] = {}
-        for did, mark, key in stored:
-            self._repos[did] = Repo(mark.state, mark.rev, mark.data, key, mark.fetch)
-            self.by_state[mark.state] += 1
+        for did, mark, key, pds in stored:
+            self.become(did, mark)
+            self.learn(did, key, pds)
 
     def __contains__(self, did: object) -> bool:
         return did in self._repos
@@ -93,17 +97,23 @@ class Repos:
             self.by_state["pending"] += 1
         return repo
 
-    def learn(self, did: Did, key: str | None) -> None:
-        """The account's signing key; None: it may have changed."""
+    def learn(self, did: Did, key: str | None, pds: str | None) -> None:
+        """The account's signing key and its server."""
         if repo := self._repos.get(did):
-            repo.key = key
+            repo.key, repo.pds = key, pds
+
+    def doubt_key(self, did: Did) -> None:
+        """The signing key may have changed."""
+        if repo := self._repos.get(did):
+            repo.key = None
 
     def become(self, did: Did, mark: RepoMark) -> None:
         """The repo stands there now."""
         repo = self.track(did)
         self.by_state[repo.state] -= 1
         self.by_state[mark.state] += 1
-        repo.state, repo.rev, repo.data, repo.fetch = mark.state, mark.rev, mark.data, mark.fetch
+        repo.state, repo.rev, repo.data = mark.state, mark.rev, mark.data
+        repo.fetch, repo.reason = mark.fetch, mark.reason
 
     def mended(self, did: Did, mark: RepoMark) -> None:
         """A mend is written: the repo is in step, unless something came that the mend did not see."""
@@ -118,10 +128,6 @@ class Repos:
         for wanted in ("desynchronized", "pending", "error"):
             yield from (did for did, repo in self._repos.items() if repo.state == wanted)
 
-    def in_step(self) -> Iterator[tuple[Did, Tid]]:
-        """Active repos with the rev that we have of them."""
-        return (
-            (did, repo.rev)
-            for did, repo in self._repos.items()
-            if repo.state == "active" and repo.rev is not None
-        )
+    def in_step(self) -> Iterator[tuple[Did, Repo]]:
+        """Active repos."""
+        return ((did, repo) for did, repo in self._repos.items() if repo.state == "active")

@@ -22,6 +22,7 @@ from indexer.verify import Refused
 from schemas.ids import Did
 
 LOOSE_AFTER: Final = 3  # attempts, after which the commits that wait are shown without the rest
+HIDING: Final = ("deactivated", "takendown", "suspended")
 ROUNDS: Final = 4  # a repo that goes on changing faster than it is mended is left for later
 
 RESYNCS = Total("fmsvc_resyncs_total", "Resyncs ended, by how.", ["result"])
@@ -57,6 +58,7 @@ class Resyncs:
                 await self._mend(did)
         except RepoGone as gone:
             self._gone(did, gone.status)
+            raise OutOfStep(f"the server says {gone.status}") from gone
         except (OutboundError, ValueError) as error:
             if isinstance(error, Refused) and error.check == "signature":
                 self._resolver.doubt(did)
@@ -67,11 +69,14 @@ class Resyncs:
 
     async def _mend(self, did: Did) -> None:
         repo = self._repos[did]
-        self._repos.become(did, RepoMark("resyncing", repo.rev, repo.data, repo.fetch))
+        was_gone = repo.reason in HIDING
+        self._repos.become(did, RepoMark("resyncing", repo.rev, repo.data, repo.fetch, repo.reason))
         facts = await self._resolver.resolve(did)
-        self._repos.learn(did, facts.signing_key)
+        self._repos.learn(did, facts.signing_key, facts.pds)
         for _ in range(ROUNDS):
             fetched = await self._fetched(did, facts) if repo.fetch else None
+            if fetched and was_gone:
+                self._say(did, "active")
             await self._put(Mend(did, facts.signing_key or "", fetched))
             if repo.state == "active":
                 RESYNCS.labels("fetched" if fetched else "chained").inc()
@@ -102,11 +107,15 @@ class Resyncs:
         await (self._intake.stored() if records else self._intake.committed())
 
     def _gone(self, did: Did, status: str) -> None:
-        """The server does not give the repo: it is hidden until the network says otherwise."""
+        """The server does not give the repo: hidden until it does, or the network says otherwise."""
         RESYNCS.labels(status).inc()
-        log.info("repo is gone", did=did, status=status)
         self._repos[did].fetch = True
+        # One that is not found is not removed for good: its server may have lost it for a while.
+        status = status if status in HIDING else "deactivated"
         self._error(did, status)
+        self._say(did, status)
+
+    def _say(self, did: Did, status: str) -> None:
         self._intake.batch.accounts.append(Account(0, did, datetime.now(UTC), status))
         self._intake.added(1)
 

@@ -35,16 +35,18 @@ from indexer.pipeline import Pipeline
 from indexer.repos import Repos
 from indexer.resync import Resyncs
 from indexer.snapshots import CURRENT
-from indexer.sources import Source, recorded, repo
-from indexer.sources.firehose import Firehose
+from indexer.sources import Source, choice, recorded, repo
 from indexer.sources.recorded import Recorded
 from indexer.stores import Stores
+from indexer.upkeep import Upkeep
 from indexer.writer import Writer
 from schemas.ids import Did
 from schemas.settings import Settings
 
 LOOK_SECONDS = 0.5
 PUBLISH_SECONDS = 0.1
+RESYNCS = 256  # at once; each mostly waits for its server
+RESYNC_PATIENCE = Patience(first_seconds=2, longest_seconds=6 * 3600)
 
 log = structlog.get_logger()
 
@@ -77,7 +79,7 @@ class Indexer:
         self._hosts = Hosts(own=[settings.plc_url])
         self._outbound = outbound
         resyncs = Resyncs(self.repos, self._resolver, self._intake, self._fetch)
-        self._resyncs = Errands[Did]("resync", resyncs.mend, workers=64, patience=Patience(first_seconds=2))
+        self._resyncs = Errands[Did]("resync", resyncs.mend, workers=RESYNCS, patience=RESYNC_PATIENCE)
         judge = Judge(self.repos, collections, ask=self._resyncs.ask, doubt=self._resolver.doubt)
         facts = Facts(self._resolver, outbound, self._intake, self.repos)
         self._identities = Errands[Did]("identity", facts.identity, workers=32, patience=Patience())
@@ -87,18 +89,21 @@ class Indexer:
         self.follower = Follower(
             stores.follow, stores.prune, watermark=stores.index.watermark, op=stores.writer.op
         )
+        self.upkeep = Upkeep(
+            settings, source, self.repos, judge, self._intake, outbound, self._hosts, stores.writer
+        )
         self.pipeline = Pipeline(
             source,
             collections,
             self.repos,
-            cursor=stores.writer.cursor(source.name),
+            cursor=choice.begin(source, stores.writer),
             intake=self._intake,
             resolver=self._resolver,
             identities=self._identities,
             pictures=self._pictures,
             follower=self.follower,
             judge=judge,
-            gap=self._gap,
+            gap=self.upkeep.gap,
         )
         self._nudges = Nudges(
             self._resolver, outbound, self._intake, self.follower, collections, self.repos, judge
@@ -123,6 +128,7 @@ class Indexer:
                 self._identities.run(),
                 self._pictures.run(),
                 self._resyncs.run(),
+                self.upkeep.run(),
                 self._look(),
                 self._publish(),
             )
@@ -173,9 +179,6 @@ class Indexer:
                 self._outbound, pds, did, key, collections, now, scratch=self._settings.data_dir
             )
 
-    def _gap(self) -> None:
-        """Events are lost: compare every repo with its server."""
-
     async def _look(self) -> None:
         while True:
             self.pipeline.lag.look(self._intake.is_empty)
@@ -193,9 +196,9 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
-        source = Firehose(settings.relay, session, start=settings.start)
+        source = choice.choose(settings, session)
         async with opened(settings, source) as indexer:
-            log.info("indexer started", relay=settings.relay, cursor=indexer.pipeline.finished)
+            log.info("indexer started", source=source.name, cursor=indexer.pipeline.finished)
             await indexer.run(stop)
             log.info("indexer stopped", cursor=indexer.pipeline.finished)
 
@@ -213,7 +216,7 @@ async def record(
 ) -> None:
     """Write the relay's frames to a file, until either limit."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
-        source = Firehose(settings.relay, session, start=settings.start)
+        source = choice.choose(settings, session)
         async with _watched(source, progress):
             await recorded.record(source, path, seconds=seconds, frames=frames)
 

@@ -6,6 +6,7 @@ Rows, tombstones, counts, outbox, dead letters and the cursor commit together: a
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final, Self
 
@@ -13,11 +14,11 @@ import duckdb
 
 from indexer import projections
 from indexer.accounts import Accounts
-from indexer.batch import Batch, DeadLetter, Picture, RecordChange, RepoMark, Written, newest
+from indexer.batch import Batch, DeadLetter, Listing, Picture, RecordChange, Written, newest
 from indexer.catalogue import Catalogue, StoreError, sentences
 from indexer.counters import Counters, Moves
 from indexer.dead_letters import DeadLetters
-from indexer.marks import Marks
+from indexer.marks import Marks, Stored
 from indexer.mends import UNKNOWN, Mends
 from indexer.outbox import Stale
 from indexer.pictures import Pictures
@@ -97,14 +98,27 @@ class Writer:
         self._readers.append(reader)
         return reader
 
+    def followed_until(self) -> datetime | None:
+        """The time of the newest event that is committed, whatever the source."""
+        [(newest,)] = self._catalogue.rows("select max(event_time) from cursors")
+        return None if newest is None else newest.replace(tzinfo=UTC)
+
     def cursor(self, source: str) -> int | None:
         """The source's low-water mark: everything up to it is stored."""
         found = self._catalogue.rows("select seq from cursors where source = ?", (source,))
         return int(found[0][0]) if found else None
 
-    def repos(self) -> list[tuple[Did, RepoMark, str | None]]:
-        """Every account's repo, as far as it is known, and its signing key."""
+    def repos(self) -> list[Stored]:
+        """Every account's repo, as far as it is known."""
         return self._marks.all()
+
+    def listings(self) -> list[Listing]:
+        """How far discovery has come."""
+        rows = self._catalogue.rows("select source, collection, cursor, finished_at from discoveries")
+        return [
+            Listing(source, collection, cursor, finished_at and finished_at.replace(tzinfo=UTC))
+            for source, collection, cursor, finished_at in rows
+        ]
 
     def unresolved(self) -> list[Did]:
         """Accounts whose identity wants resolving."""
@@ -179,6 +193,7 @@ class Writer:
         if outbox:
             self._set_meta("outbox_op", outbox[-1]["op"])
         self._move_cursors(batch)
+        self._keep(batch.listings)
         rows = [row for table in applied for row in table.after.values()]
         return Written(
             rows=len(rows),
@@ -228,6 +243,15 @@ class Writer:
                 self._catalogue.con.execute(
                     "insert into cursors values (?, ?, ?)", [source, mark.seq, utc(mark.event_time)]
                 )
+
+    def _keep(self, listings: list[Listing]) -> None:
+        for listing in listings:
+            self._catalogue.con.execute(
+                "delete from discoveries where source = ? and collection = ?",
+                [listing.source, listing.collection],
+            )
+            row = asdict(listing) | {"finished_at": utc(listing.finished_at)}
+            self._catalogue.insert("discoveries", [row])
 
     def _meta(self, name: str) -> int:
         return int(self._catalogue.rows("select value from meta where name = ?", (name,))[0][0])

@@ -47,6 +47,11 @@ create table if not exists repos (
     reason varchar             -- why it is not active
 );
 
+-- How far the lists of repos with records of ours are read, to their end at `finished_at`.
+create table if not exists discoveries (
+    source varchar not null, collection varchar not null, cursor varchar, finished_at timestamp
+);
+
 -- Commits of repos that are not active, as they came: replayed when their repo is in step again.
 create table if not exists waiting_commits (
     did varchar not null, rev varchar not null, received_at timestamp not null,

@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from indexer.batch import RepoMark, State
+from indexer.marks import Stored
 from indexer.repos import EFFECTS, Effect, Happening, Repos
 from schemas.ids import Did, Tid
 
@@ -40,7 +41,7 @@ def test_a_repo_in_error_is_not_hurried_by_what_anybody_can_send() -> None:
 
 
 def test_stored_repos_are_as_they_were() -> None:
-    repos = Repos([(ANA, ACTIVE, "key")])
+    repos = Repos([Stored(ANA, ACTIVE, "key", "https://pds.example")])
 
     assert (repos[ANA].state, repos[ANA].rev, repos[ANA].data, repos[ANA].key) == (
         "active",
@@ -48,7 +49,7 @@ def test_stored_repos_are_as_they_were() -> None:
         b"tree",
         "key",
     )
-    assert list(repos.in_step()) == [(ANA, REV)]
+    assert [did for did, _ in repos.in_step()] == [ANA]
     assert not list(repos.out_of_step())
 
 
@@ -64,7 +65,7 @@ def test_counts_follow_the_states() -> None:
 
 
 def test_a_mend_that_saw_everything_puts_the_repo_in_step() -> None:
-    repos = Repos([(ANA, RepoMark("pending", fetch=True), None)])
+    repos = Repos([Stored(ANA, RepoMark("pending", fetch=True), None, None)])
     repos[ANA].fetch = False
 
     repos.mended(ANA, ACTIVE)
@@ -74,7 +75,7 @@ def test_a_mend_that_saw_everything_puts_the_repo_in_step() -> None:
 
 @pytest.mark.parametrize("what", ["waits", "fetch"])
 def test_a_mend_that_missed_something_has_to_be_followed_by_another(what: str) -> None:
-    repos = Repos([(ANA, RepoMark("pending"), None)])
+    repos = Repos([Stored(ANA, RepoMark("pending"), None, None)])
     setattr(repos[ANA], what, True)
 
     repos.mended(ANA, ACTIVE)

@@ -1,0 +1,101 @@
+"""What keeps the catalogue complete beside the stream: discovery of repos, and the audit of those we know."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from indexer.audit import Audit, Audited, Outcome
+from indexer.backfill import Discovery
+from indexer.batch import Listing
+from indexer.hosts import Hosts
+from indexer.intake import Intake
+from indexer.judge import Judge
+from indexer.outbound import Outbound
+from indexer.repos import Repos
+from indexer.sources import Source
+from indexer.writer import Writer
+from schemas.ids import Did, Tid
+from schemas.settings import Settings
+
+LOOK_SECONDS: Final = 0.1
+
+
+class Upkeep:
+    """Everything that it finds enters the batch like any event."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        source: Source,
+        repos: Repos,
+        judge: Judge,
+        intake: Intake,
+        outbound: Outbound,
+        hosts: Hosts,
+        writer: Writer,
+    ) -> None:
+        self._source = source
+        self._repos = repos
+        self._judge = judge
+        self._intake = intake
+        self._gap = asyncio.Event()
+        self._audit = Audit(outbound, hosts, repos=self._audited, rev_of=self._rev_of, drifted=self._drifted)
+        self.discovery = Discovery(
+            outbound,
+            settings.relay.replace("ws", "http", 1),
+            settings.collections.all,
+            found=self._found,
+            load=writer.listings,
+            save=self._save,
+        )
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._discover())
+            group.create_task(self._audit.run())
+            group.create_task(self._close_gaps())
+
+    def gap(self) -> None:
+        """Events are lost: every repo is to be compared with its server now."""
+        self._gap.set()
+
+    async def audit(self) -> Counter[Outcome]:
+        """Compare every repo with its server now. Returns how many came to what."""
+        return await self._audit.check_all()
+
+    async def _discover(self) -> None:
+        # What is written while the lists are read has to be on the stream.
+        while not self._source.status.connected:
+            await asyncio.sleep(LOOK_SECONDS)
+        await self.discovery.run()
+
+    async def _close_gaps(self) -> None:
+        while True:
+            await self._gap.wait()
+            self._gap.clear()
+            await self._audit.check_all()
+
+    async def _found(self, dids: list[Did]) -> None:
+        await self._intake.room()
+        for did in dids:
+            self._judge.happened("listed", did, self._intake.batch, "listed")
+        self._intake.added(len(dids))
+
+    async def _save(self, listing: Listing) -> None:
+        self._intake.batch.listings.append(listing)
+        self._intake.added()
+
+    def _audited(self) -> Iterator[Audited]:
+        for did, repo in list(self._repos.in_step()):
+            if repo.pds is not None and repo.rev is not None:
+                yield Audited(did, repo.pds, repo.rev)
+
+    def _rev_of(self, did: Did) -> Tid | None:
+        repo = self._repos[did]
+        return repo.rev if repo.state == "active" else None
+
+    def _drifted(self, did: Did) -> None:
+        self._judge.happened("doubt", did, self._intake.batch, "its server has something else")
+        self._intake.added(1)
