@@ -14,6 +14,13 @@ def network() -> Iterator[Network]:
         yield started
 
 
+@pytest.fixture(scope="session")
+def wide_network() -> Iterator[Network]:
+    """The session's other network: two PDSes that pass on at once what is written to them."""
+    with running_network(pdses=2, idle_ms=8) as started:
+        yield started
+
+
 @pytest.fixture
 async def net(network: Network) -> AsyncIterator[Testnet]:
     """The session's network; a test makes accounts of its own in it."""

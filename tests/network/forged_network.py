@@ -10,7 +10,6 @@ or for ever with `itertools.repeat`. Methods in `net.missing` are not implemente
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 import libipld
@@ -21,6 +20,7 @@ from cbrrr import decode_dag_cbor
 
 from tests.network import doubles
 from tests.network.forge import ForgedRepo
+from tests.network.gate import Corrupt, Fault, Stall, corrupted, cut, refusal
 from tests.network.relay import Cut, Refuse
 
 JSON = "application/json"
@@ -28,27 +28,12 @@ CAR = "application/vnd.ipld.car"
 PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """Answer only after so many seconds."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Corrupt:
-    """Change the middle byte of the answer."""
-
-
-Fault = Refuse | Stall | Corrupt | Cut
-
-
 class Xrpc(Exception):
     """A refusal that is part of the protocol, by its name."""
 
 
 class ForgedNetwork:
-    """`status`: which accounts are not active, and why. `handles`, `keys`: claimed instead of the true ones."""
+    """`status`: why accounts are not active. `handles`, `keys`: what documents claim instead of the truth."""
 
     def __init__(self, repos: Iterable[ForgedRepo] = ()) -> None:
         self.repos = {repo.did: repo for repo in repos}
@@ -89,7 +74,7 @@ class ForgedNetwork:
         method = request.match_info["method"].rsplit(".", 1)[1]
         answering = None if method in self.missing else _METHODS.get(method)
         if answering is None:
-            return _error(501, "MethodNotImplemented")
+            return refusal(Refuse(501), "MethodNotImplemented")
         return await self._answer(method, request, lambda request: answering(self, request))
 
     async def _answer(
@@ -98,19 +83,17 @@ class ForgedNetwork:
         self.asked[method] += 1
         fault = next(self.faults.get(method, iter(())), None)
         if isinstance(fault, Refuse):
-            headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
-            return _error(fault.status, "Refused", headers)
+            return refusal(fault)
         if isinstance(fault, Stall):
             await asyncio.sleep(fault.seconds)
         try:
             body, kind = answering(request)
         except Xrpc as error:
-            return _error(400, str(error))
+            return refusal(Refuse(400), str(error))
         if isinstance(fault, Cut):
-            return await _cut(request, body, kind, fault.after)
+            return await cut(request, body, kind, fault.after)
         if isinstance(fault, Corrupt):
-            middle = len(body) // 2
-            body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+            body = corrupted(body)
         return web.Response(body=body, content_type=kind)
 
     def _did_document(self, did: str) -> bytes:
@@ -230,17 +213,3 @@ def _page(request: web.Request, entries: dict[str, dict[str, Any]]) -> tuple[byt
 
 def _json(answer: dict[str, Any]) -> tuple[bytes, str]:
     return orjson.dumps(answer), JSON
-
-
-def _error(status: int, name: str, headers: dict[str, str] | None = None) -> web.Response:
-    return web.json_response({"error": name, "message": f"{name}."}, status=status, headers=headers)
-
-
-async def _cut(request: web.Request, body: bytes, kind: str, after: int) -> web.StreamResponse:
-    """The beginning of the answer, and then nobody."""
-    response = web.StreamResponse(headers={"Content-Type": kind, "Content-Length": str(len(body))})
-    await response.prepare(request)
-    await response.write(body[:after])
-    if request.transport is not None:
-        request.transport.abort()
-    return response

@@ -57,11 +57,17 @@ Fault = Close | Cut | Refuse | Send
 class Relay:
     """Each connection takes the next of `faults`; with none left it serves for ever.
 
-    `window` is how many of the newest frames are kept for replay; None: all.
+    `window` is how many of the newest frames are kept for replay; None: all. `routes` are answered beside
+    the stream, on the same origin.
     """
 
     def __init__(
-        self, frames: Iterable[bytes] = (), *, faults: Iterable[Fault] = (), window: int | None = None
+        self,
+        frames: Iterable[bytes] = (),
+        *,
+        faults: Iterable[Fault] = (),
+        window: int | None = None,
+        routes: Iterable[web.RouteDef] = (),
     ) -> None:
         self.frames = list(frames)
         self.faults = list(faults)
@@ -70,9 +76,13 @@ class Relay:
         self.sent = 0
         self.url = ""
         self._more = asyncio.Condition()
-        self._open: set[web.WebSocketResponse] = set()
+        self._open: dict[web.WebSocketResponse, web.Request] = {}
+        self._stalled = False
+        self._rewound = 0
+        self._oldest = 0
         app = web.Application()
         app.router.add_get(PATH, self._subscribe)
+        app.router.add_routes(routes)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
 
     async def __aenter__(self) -> Self:
@@ -89,10 +99,33 @@ class Relay:
         self.url = f"ws://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def stop(self) -> None:
+        await self.disconnect(1001)
+        await self._runner.cleanup()
+
+    async def disconnect(self, code: int) -> None:
+        """Close every connection with this code, now."""
         for connection in list(self._open):
             with contextlib.suppress(ConnectionError):
-                await connection.close(code=1001)
-        await self._runner.cleanup()
+                await connection.close(code=code)
+
+    def cut(self) -> None:
+        """Break every connection in the middle of a message, now."""
+        for request in list(self._open.values()):
+            _break(request)
+
+    async def stall(self, stalled: bool = True) -> None:
+        """Stay connected and say nothing, or go on."""
+        async with self._more:
+            self._stalled = stalled
+            self._more.notify_all()
+
+    def forget(self) -> None:
+        """Keep only the newest frame for replay: whoever is further behind has missed something."""
+        self._oldest = max(0, len(self.frames) - 1)
+
+    def rewind(self, frames: int) -> None:
+        """Begin the next connection so many frames before its cursor, as if it had asked for them."""
+        self._rewound = frames
 
     async def send(self, *frames: bytes) -> None:
         """Add frames and push them to whoever is connected."""
@@ -109,14 +142,14 @@ class Relay:
             return web.Response(status=fault.status, headers=headers)
         connection = web.WebSocketResponse(compress=False)
         await connection.prepare(request)
-        self._open.add(connection)
+        self._open[connection] = request
         serving = asyncio.ensure_future(self._serve(request, connection, self.cursors[-1], fault))
         try:
             # Reading answers pings and notices that the client has gone.
             async for _ in connection:
                 pass
         finally:
-            self._open.discard(connection)
+            self._open.pop(connection, None)
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
         return connection
@@ -135,16 +168,15 @@ class Relay:
         limit = fault.after if isinstance(fault, Close | Cut) else None
         while limit is None or limit > 0:
             async with self._more:
-                while at == len(self.frames):
+                while self._stalled or at >= len(self.frames):
                     await self._more.wait()
             await self._say(connection, self.frames[at])
             at += 1
             limit = None if limit is None else limit - 1
         if isinstance(fault, Close):
             await connection.close(code=fault.code)
-        elif request.transport is not None:
-            request.transport.write(b"\x82\x7e\x10\x00 the first bytes of 4096")
-            request.transport.close()
+        else:
+            _break(request)
 
     async def _position(self, connection: web.WebSocketResponse, cursor: int | None) -> int | None:
         """Where in the frames to begin; None after refusing."""
@@ -154,8 +186,9 @@ class Relay:
         if cursor > max((seq for _, seq in numbers), default=0):
             await self._say(connection, forge.error_frame("FutureCursor"))
             return None
-        oldest = max(0, len(self.frames) - self.window) if self.window is not None else 0
-        wanted = max((at + 1 for at, seq in numbers if seq <= cursor), default=0)
+        oldest = self._oldest if self.window is None else max(self._oldest, len(self.frames) - self.window)
+        wanted = max((at + 1 for at, seq in numbers if seq <= cursor), default=0) - self._rewound
+        self._rewound = 0
         if wanted < oldest and cursor > 0:
             await self._say(connection, forge.info_frame("OutdatedCursor"))
         return max(wanted, oldest)
@@ -164,3 +197,10 @@ class Relay:
         self.sent += 1
         kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
         await connection.send_frame(message.encode() if isinstance(message, str) else message, kind)
+
+
+def _break(request: web.Request) -> None:
+    """Send the beginning of a message, and hang up."""
+    if request.transport is not None:
+        request.transport.write(b"\x82\x7e\x10\x00 the first bytes of 4096")
+        request.transport.close()

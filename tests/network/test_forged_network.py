@@ -11,7 +11,8 @@ import pytest
 from indexer import car, did_documents
 from schemas.ids import Did
 from tests.network.forge import ForgedRepo
-from tests.network.forged_network import Corrupt, ForgedNetwork
+from tests.network.forged_network import ForgedNetwork
+from tests.network.gate import Corrupt
 from tests.network.relay import Cut, Refuse
 
 THING = "fm.svc.thing"

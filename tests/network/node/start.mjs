@@ -1,6 +1,6 @@
 // A did:plc directory and one or more PDSes on 127.0.0.1, with their data in a temporary folder.
 //
-// usage: node start.mjs [how many PDSes, default 1]
+// usage: node start.mjs [how many PDSes, default 1] [longest sleep of an idle sequencer in ms, default 1000]
 // Prints one JSON line when everything answers:
 // {"plc": url, "pds": [url, ...], "operator": url, "admin_password": "..."}.
 // Ends on SIGTERM, SIGINT, or when its standard input closes: it never outlives whoever started it.
@@ -12,12 +12,14 @@ import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 
 process.env.LOG_ENABLED ??= 'false' // read while the packages load, hence the late imports
 const { PDS, envToCfg, envToSecrets, readEnv, scripts } = await import('@atproto/pds')
 const { PlcServer, Database } = (await import('@did-plc/server')).default
 
 const ADMIN_PASSWORD = 'admin-pass'
+const LONGEST_SLEEP = Number(process.argv[3] ?? 1000)
 const data = mkdtempSync(path.join(os.tmpdir(), 'fmsvc-network-'))
 const servers = []
 let stopping = false
@@ -80,6 +82,8 @@ const startPds = async (number, plc) => {
   const given = Object.entries(readEnv()).filter(([, value]) => value !== undefined)
   const env = { ...defaults, ...Object.fromEntries(given), port }
   const pds = await PDS.create(envToCfg(env), envToSecrets(env))
+  const { sequencer } = pds.ctx
+  sequencer.exponentialBackoff = () => wait(Math.min(2 ** ++sequencer.triesWithNoResults, LONGEST_SLEEP))
   await startOnLoopback(pds)
   return { url: `http://localhost:${port}`, ctx: pds.ctx }
 }
