@@ -59,9 +59,10 @@ def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
     Raises MstError when a node on the way is missing or malformed, so nothing is proved.
     """
     wanted = path.encode()
+    layer = layer_of(wanted)
     subtree: bytes | None = root
     place: Place | None = None
-    while subtree is not None:
+    while subtree is not None and (place is None or place.layer >= layer):
         if (block := blocks.get(subtree)) is None:
             raise MissingNode(subtree)
         node, place = opened(block, place)
@@ -130,7 +131,7 @@ def read(block: bytes) -> Node:
             raise MstError("a node of the tree is not canonical DAG-CBOR")
         if len(fields) != 2:
             raise MstError("a node of the tree has wrong fields")
-        node = Node([], [], [_link(fields["l"], "a subtree")])
+        node = Node([], [], [_subtree(fields["l"])])
         before = FIRST
         for entry in fields["e"]:
             before = _add(node, entry, before)
@@ -174,19 +175,18 @@ def _add(node: Node, entry: dict[str, Any], before: bytes) -> bytes:
         raise MstError("the keys of the tree are out of order")
     if len(key) > MAX_KEY_BYTES or not _PATH.fullmatch(key):
         raise MstError("a key of the tree is not a path")
-    value = _link(entry["v"], "a record")
-    if value is None:
+    if not car.is_cid(value := entry["v"]):
         raise MstError("an entry of the tree has no record")
     node.keys.append(key)
     node.values.append(value)
-    node.subtrees.append(_link(entry["t"], "a subtree"))
+    node.subtrees.append(_subtree(entry["t"]))
     return key
 
 
-def _link(value: object, what: str) -> bytes | None:
-    if value is None or car.is_cid(value):
-        return value
-    raise MstError(f"the link to {what} is not a CID")
+def _subtree(link: object) -> bytes | None:
+    if link is None or car.is_cid(link):
+        return link
+    raise MstError("the link to a subtree is not a CID")
 
 
 def _walk(
@@ -209,7 +209,7 @@ def _walk(
         if subtree is not None and inner.high > start:
             yield from _walk(subtree, inner, fetch_block, wanted, absent)
         if at < len(node.keys) and start <= inner.high < end:
-            yield inner.high, node.values[at]
+            yield node.keys[at], node.values[at]
 
 
 def _give_up(cid: bytes) -> None:

@@ -6,10 +6,12 @@ shown. Undoing changes that row; then the tree is built anew from it, which only
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from indexer import car, mst
 from indexer.mst import MissingNode, Node, Place
+
+TOP: Final = 128  # above every layer: a hash has no more zeros
 
 
 class Hidden(NamedTuple):
@@ -39,7 +41,9 @@ class PartialTree:
         at = bisect_left(self._keys, key)
         if at < len(self._keys) and self._keys[at] == key:
             return self._values[at]
-        self._must_show(at)
+        hidden = self._gaps[at]
+        if hidden is not None and hidden.layer >= mst.layer_of(key):
+            raise MissingNode(hidden.cid)
         return None
 
     def put(self, key: bytes, value: bytes) -> None:
@@ -68,20 +72,23 @@ class PartialTree:
         if self._keys:
             return self._node(0, len(self._keys), max(self._layers))
         hidden = self._gaps[0]
-        return mst.EMPTY if hidden is None else hidden.cid
+        if hidden is None:
+            return mst.EMPTY
+        if hidden.layer < TOP:  # it may have no keys of its own, and the root has to
+            raise MissingNode(hidden.cid)
+        return hidden.cid
 
     def _open(self, cid: bytes, place: Place | None) -> None:
         """Append what stands in a subtree, up to and with the gap at its end."""
         block = self._blocks.get(cid)
         if block is None:
-            self._gaps.append(Hidden(cid, -1 if place is None else place.layer))
+            self._gaps.append(Hidden(cid, TOP if place is None else place.layer))
             return
         node, place = mst.opened(block, place)
         for at, subtree in enumerate(node.subtrees):
-            inner = mst.below(node, place, at)
             if subtree is None:
                 self._gaps.append(None)
-            elif self._is_wanted(inner):
+            elif self._is_wanted(inner := mst.below(node, place, at)):
                 self._open(subtree, inner)
             else:
                 self._gaps.append(Hidden(subtree, inner.layer))
