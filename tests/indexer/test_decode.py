@@ -13,6 +13,7 @@ from indexer import car, envelope
 from indexer.decode import decode
 from indexer.events import Account, Commit, Identity, Info, Malformed, Passed, StreamError, Sync
 from schemas.collections import Collections
+from tests.indexer.tampering import rebuilt
 from tests.network import forge
 from tests.network.forge import ForgedRepo
 
@@ -206,21 +207,6 @@ def without_block(raw, cid):
     opened = car.read(body["blocks"])
     kept = [(each, block) for each, block in opened.blocks.items() if text(each) != cid]
     return rebuilt(body, blocks=car.write(opened.roots, kept))
-
-
-def rebuilt(body, **changes):
-    """The frame of a decoded commit with other fields; links are links again."""
-    body = body | changes
-    for field in ("commit", "prevData"):
-        if field in body:
-            body[field] = CID(body[field])
-    body["ops"] = [
-        {name: CID(value) if isinstance(value, bytes) else value for name, value in operation.items()}
-        if isinstance(operation, dict)
-        else operation
-        for operation in body["ops"]
-    ]
-    return forge.frame("#commit", body)
 
 
 def commit_of_one_track():
