@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import unquote
 
+import libipld
 import orjson
 
 from indexer import outbound
@@ -13,6 +15,12 @@ _PLC = re.compile(r"did:plc:[a-z2-7]{24}")
 _LOOPBACK_HOST = re.compile(r"localhost(:\d{1,5})?")
 _MULTIBASE = re.compile(r"z[1-9A-HJ-NP-Za-km-z]{8,126}")
 MAX_ENTRIES = 100
+
+# Types of keys from before Multikey, which some directories still write: the bare point, mostly uncompressed.
+_BARE: Final = {
+    "EcdsaSecp256k1VerificationKey2019": b"\xe7\x01",
+    "EcdsaSecp256r1VerificationKey2019": b"\x80\x24",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,17 @@ def _pds(did: Did, document: dict[str, object], allow_loopback: bool) -> str | N
 
 
 def _signing_key(did: Did, document: dict[str, object]) -> str | None:
-    method = _named(did, document, "verificationMethod", "atproto")
-    key = method.get("publicKeyMultibase") if method is not None else None
-    return key if isinstance(key, str) and _MULTIBASE.fullmatch(key) else None
+    """The key that signs the account's commits, as a Multikey."""
+    method = _named(did, document, "verificationMethod", "atproto") or {}
+    key, codec = method.get("publicKeyMultibase"), _BARE.get(str(method.get("type")))
+    if not isinstance(key, str) or not _MULTIBASE.fullmatch(key):
+        return None
+    return key if codec is None else _as_multikey(codec, key)
+
+
+def _as_multikey(codec: bytes, bare: str) -> str | None:
+    _, point = libipld.decode_multibase(bare)
+    if len(point) == 65:
+        point = bytes([2 + point[-1] % 2]) + point[1:33]
+    key: str = libipld.encode_multibase("z", codec + point)
+    return key

@@ -2,7 +2,9 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator
+from email.utils import formatdate
 
 import pytest
 from aiohttp import web
@@ -12,6 +14,20 @@ from indexer import outbound
 from indexer.names import Dns
 from indexer.outbound import Answered, Forbidden, NoSuchHost, Outbound, TooLarge, Unreachable
 from tests.network.doubles import Names
+
+
+async def pause(request: web.Request) -> web.Response:
+    return web.Response(status=429, headers=dict(request.query))
+
+
+async def trickle(request: web.Request) -> web.StreamResponse:
+    """A little at a time, in pieces of `bytes`."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    for _ in range(10):
+        await response.write(b"x" * int(request.query["bytes"]))
+        await asyncio.sleep(0.1)
+    return response
 
 
 async def small(_: web.Request) -> web.Response:
@@ -56,7 +72,7 @@ async def hangs_up(request: web.Request) -> web.Response:
 @pytest.fixture
 async def server() -> AsyncIterator[TestServer]:
     app = web.Application()
-    for handler in (small, refused, broken, slow, endless, said, redirect, hangs_up):
+    for handler in (small, refused, broken, slow, endless, said, redirect, hangs_up, pause, trickle):
         app.router.add_get(f"/{handler.__name__}", handler)
     server = TestServer(app, host="127.0.0.1")
     await server.start_server()
@@ -269,3 +285,68 @@ async def test_a_host_that_does_not_exist_is_told_from_one_that_is_down(loopback
         port = closed.getsockname()[1]
     with pytest.raises(Unreachable):
         await loopback.fetch(f"http://127.0.0.1:{port}/", 10, 5)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7),
+        ({"Retry-After": "0", "RateLimit-Reset": "9"}, 0),
+        ({"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, 0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-7"}, None),
+        ({"RateLimit-Reset": "9"}, 9),
+        ({"RateLimit-Reset": "1000000001"}, 0),
+        ({"RateLimit-Reset": "x"}, None),
+    ],
+)
+async def test_a_refusal_says_when_to_come_back(
+    server: TestServer, loopback: Outbound, headers: dict[str, str], seconds: float | None
+) -> None:
+    with pytest.raises(Answered) as answer:
+        await loopback.fetch(str(server.make_url("/pause").with_query(headers)), 10, 5)
+
+    assert answer.value.retry_after == seconds
+
+
+async def test_an_instant_to_come_back_is_told_in_seconds_from_now(
+    server: TestServer, loopback: Outbound
+) -> None:
+    for headers in (
+        {"Retry-After": formatdate(time.time() + 60, usegmt=True)},
+        {"RateLimit-Reset": str(int(time.time()) + 60)},
+    ):
+        with pytest.raises(Answered) as answer:
+            await loopback.fetch(str(server.make_url("/pause").with_query(headers)), 10, 5)
+
+        assert 50 < (answer.value.retry_after or 0) <= 60
+
+
+async def test_a_long_answer_is_handed_on_in_pieces(server: TestServer, loopback: Outbound) -> None:
+    pieces: list[bytes] = []
+
+    await loopback.stream(str(server.make_url("/endless")), pieces.append, 1_000_000, 5)
+
+    assert sum(map(len, pieces)) == 1_000_000
+    assert len(pieces) > 1
+
+
+async def test_a_long_answer_has_an_end(server: TestServer, loopback: Outbound) -> None:
+    pieces: list[bytes] = []
+
+    with pytest.raises(TooLarge):
+        await loopback.stream(str(server.make_url("/endless")), pieces.append, 500_000, 5)
+
+    assert sum(map(len, pieces)) <= 500_000
+
+
+async def test_only_a_sender_that_is_not_slow_may_take_its_time(
+    server: TestServer, loopback: Outbound
+) -> None:
+    """What trickles in would occupy us for as long as somebody likes."""
+    url, pieces = server.make_url("/trickle"), list[bytes]()
+
+    await loopback.stream(str(url.with_query(bytes=64 << 10)), pieces.append, 1 << 20, 0.3)
+    with pytest.raises(Unreachable):
+        await loopback.stream(str(url.with_query(bytes=64)), pieces.append, 1 << 20, 0.3)

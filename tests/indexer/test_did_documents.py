@@ -1,0 +1,34 @@
+"""A DID document's signing key is read in the forms that directories write it."""
+
+import libipld
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from indexer import did_documents, keys
+from tests.network.doubles import ALICE, document
+from tests.network.forge import Curve, SigningKey
+
+NAMES = {"k256": "EcdsaSecp256k1VerificationKey2019", "p256": "EcdsaSecp256r1VerificationKey2019"}
+
+
+@pytest.mark.parametrize("curve", ["k256", "p256"])
+def test_a_key_from_before_multikey_is_read_as_one(curve: Curve) -> None:
+    """A bare point without the name of its curve, compressed or not."""
+    key = SigningKey("alice", curve)
+    compressed = libipld.decode_multibase(key.multibase)[1][2:]
+
+    for point in (compressed, uncompressed(compressed, curve)):
+        bare = libipld.encode_multibase("z", point)
+        method = {"id": f"{ALICE}#atproto", "type": NAMES[curve], "publicKeyMultibase": bare}
+        found = did_documents.parse(ALICE, document(verificationMethod=[method]))
+
+        assert found.signing_key == key.multibase
+        assert keys.parse(found.signing_key).verifies(key.sign(b"message"), b"message")
+
+
+def uncompressed(point: bytes, curve: Curve) -> bytes:
+    """Both coordinates."""
+    known: ec.EllipticCurve = ec.SECP256K1() if curve == "k256" else ec.SECP256R1()
+    key = ec.EllipticCurvePublicKey.from_encoded_point(known, point)
+    return key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)

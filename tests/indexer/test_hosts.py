@@ -1,0 +1,213 @@
+"""Servers are visited a few at a time, are left alone when they ask for it, and do not hold each other up."""
+
+import asyncio
+
+import pytest
+
+from indexer import hosts
+from indexer.hosts import Hosts, NotNow
+from indexer.outbound import Answered, Unreachable
+
+FAST, SLOW = "https://fast.example.com", "https://slow.example.com"
+OWN = "https://plc.example.com"
+
+
+class Clock:
+    """Seconds that pass when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Visitors:
+    """Tasks that each take a turn, and stay until `leave`."""
+
+    def __init__(self, turns: Hosts) -> None:
+        self.inside: list[str] = []
+        self._turns = turns
+        self._doors: dict[str, asyncio.Event] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def come(self, name: str, url: str, *, urgent: bool = False) -> None:
+        self._doors[name] = asyncio.Event()
+        self._tasks[name] = asyncio.create_task(self._visit(name, url, urgent))
+        await asyncio.sleep(0)
+
+    async def leave(self, name: str) -> None:
+        self._doors[name].set()
+        await self._tasks.pop(name)
+        await asyncio.sleep(0)
+
+    async def give_up(self, name: str) -> None:
+        self._tasks[name].cancel()
+        await asyncio.gather(self._tasks.pop(name), return_exceptions=True)
+        await asyncio.sleep(0)
+
+    async def all_leave(self) -> None:
+        for door in self._doors.values():
+            door.set()
+        await asyncio.gather(*self._tasks.values())
+
+    async def _visit(self, name: str, url: str, urgent: bool) -> None:
+        async with self._turns.turn(url, urgent=urgent):
+            self.inside.append(name)
+            await self._doors[name].wait()
+        self.inside.remove(name)
+
+
+async def test_a_server_is_asked_two_things_at_a_time() -> None:
+    """In the order of asking; another server is another line."""
+    visitors = Visitors(Hosts())
+    for name in "abc":
+        await visitors.come(name, SLOW)
+    await visitors.come("d", FAST)
+
+    assert visitors.inside == ["a", "b", "d"]
+
+    await visitors.leave("b")
+    assert visitors.inside == ["a", "d", "c"]
+    await visitors.all_leave()
+
+
+async def test_servers_of_our_own_choice_have_more_lanes() -> None:
+    visitors = Visitors(Hosts([OWN]))
+    for number in range(10):
+        await visitors.come(f"own {number}", OWN)
+        await visitors.come(f"loopback {number}", "http://localhost:2583")
+
+    assert len(visitors.inside) == 16
+    await visitors.all_leave()
+
+
+async def test_what_is_urgent_goes_first() -> None:
+    visitors = Visitors(Hosts())
+    for name in "abcd":
+        await visitors.come(name, SLOW)
+    await visitors.come("urgent", SLOW, urgent=True)
+
+    await visitors.leave("a")
+
+    assert visitors.inside == ["b", "urgent"]
+    await visitors.all_leave()
+
+
+async def test_who_gives_up_waiting_leaves_no_gap() -> None:
+    visitors = Visitors(Hosts())
+    for name in "abcd":
+        await visitors.come(name, SLOW)
+
+    await visitors.give_up("c")
+    await visitors.leave("a")
+
+    assert visitors.inside == ["b", "d"]
+    await visitors.all_leave()
+
+
+async def test_a_long_line_sends_people_away() -> None:
+    """They are told to come back no faster than they can be served, so workers are free for other hosts."""
+    clock = Clock()
+    turns = Hosts(clock=clock)
+    visitors = Visitors(turns)
+    for number in range(hosts.LANES + hosts.LONGEST_LINE):
+        await visitors.come(f"{number}", SLOW)
+
+    told = []
+    for _ in range(4):
+        with pytest.raises(NotNow) as sent_away:
+            async with turns.turn(SLOW):
+                pass
+        told.append(sent_away.value.retry_after)
+    async with turns.turn(FAST):
+        pass
+
+    assert told == [4.0, 4.5, 5.0, 5.5]
+    assert sent_away.value.transient
+    await visitors.all_leave()
+
+
+async def refused(turns: Hosts, status: int, retry_after: float | None = None) -> None:
+    with pytest.raises(Answered):
+        async with turns.turn(SLOW):
+            raise Answered(status, b"", retry_after)
+
+
+async def pause_of(turns: Hosts) -> float:
+    """How long the server is to be left alone."""
+    try:
+        async with turns.turn(SLOW):
+            return 0.0
+    except NotNow as sent_away:
+        return sent_away.retry_after
+
+
+async def test_a_server_that_says_when_is_left_alone_until_then() -> None:
+    clock = Clock()
+    turns = Hosts(clock=clock)
+
+    await refused(turns, 429, 60)
+    assert await pause_of(turns) == 60
+    clock.now += 50
+    assert await pause_of(turns) == 10
+    clock.now += 10
+    assert await pause_of(turns) == 0
+
+
+async def test_a_server_that_does_not_say_when_is_left_alone_longer_each_time() -> None:
+    clock = Clock()
+    turns = Hosts(clock=clock)
+    pauses = []
+    for _ in range(10):
+        await refused(turns, 429)
+        pauses.append(await pause_of(turns))
+        clock.now += pauses[-1]
+
+    assert pauses[:3] == [30, 60, 120]
+    assert pauses[-1] == 3600
+
+    assert await pause_of(turns) == 0
+    await refused(turns, 429)
+    assert await pause_of(turns) == 30
+
+
+async def test_only_so_much_is_obeyed() -> None:
+    """A server cannot have itself forgotten."""
+    turns = Hosts(clock=Clock())
+
+    await refused(turns, 503, 1e12)
+
+    assert await pause_of(turns) == hosts.LONGEST_PAUSE_SECONDS
+
+
+@pytest.mark.parametrize("error", [Answered(500, b""), Answered(404, b""), Unreachable("x")])
+async def test_other_failures_are_no_wish_for_a_pause(error: Exception) -> None:
+    turns = Hosts(clock=Clock())
+    with pytest.raises(type(error)):
+        async with turns.turn(SLOW):
+            raise error
+
+    assert await pause_of(turns) == 0
+
+
+async def test_a_short_pause_is_waited_for() -> None:
+    turns = Hosts()
+    started = asyncio.get_running_loop().time()
+
+    await refused(turns, 429, 0.05)
+    async with turns.turn(SLOW):
+        pass
+
+    assert asyncio.get_running_loop().time() - started >= 0.05
+
+
+async def test_strangers_cannot_fill_the_memory_with_names() -> None:
+    turns = Hosts(clock=Clock())
+    await refused(turns, 429, 60)
+    for number in range(hosts.REMEMBERED + 10):
+        async with turns.turn(f"https://{number}.example.com"):
+            pass
+
+    assert len(turns._hosts) <= hosts.REMEMBERED
+    assert await pause_of(turns) == 60
