@@ -151,7 +151,10 @@ class Mark:
 
 @dataclass(slots=True)
 class Batch:
-    """Collected by the pipeline, written at once. `cursors` maps a source to its low-water mark."""
+    """Collected by the pipeline, written at once. `cursors` maps a source to its low-water mark.
+
+    `settled` are dead letters that are taken out, before others are put in.
+    """
 
     changes: list[RecordChange] = field(default_factory=list)
     accounts: list[Account] = field(default_factory=list)
@@ -159,6 +162,7 @@ class Batch:
     identities: list[IdentityFact] = field(default_factory=list)
     images: list[ImageFact] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
+    settled: list[DeadLetter] = field(default_factory=list)
     repos: dict[Did, RepoMark] = field(default_factory=dict)
     waiting: list[WaitingCommit] = field(default_factory=list)
     mends: list[Mend] = field(default_factory=list)
@@ -176,6 +180,7 @@ class Batch:
             + len(self.identities)
             + len(self.images)
             + len(self.dead_letters)
+            + len(self.settled)
         )
 
 

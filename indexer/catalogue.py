@@ -87,6 +87,12 @@ class Catalogue:
         return values
 
 
+def require(settings: Settings) -> None:
+    """Raises StoreError where there is no catalogue yet."""
+    if not (settings.data_dir / FILE).exists():
+        raise StoreError(f"{settings.data_dir} holds no catalogue; start the indexer or set FMSVC_DATA_DIR.")
+
+
 def keys(numbers: Iterable[int]) -> str:
     """The inside of `in (…)`. DuckDB looks for literals while it scans: 10 times faster than a join."""
     return ",".join(str(int(number)) for number in numbers) or "null"

@@ -2,10 +2,12 @@
 
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
+import aiohttp
 import orjson
 from aiohttp import web
 
@@ -27,6 +29,7 @@ class Control:
         health: Callable[[], dict[str, Any]],
         metrics: Callable[[], Awaitable[bytes]],
         nudge: Callable[[AtUri], Awaitable[Nudged]],
+        routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
         self._path = data_dir / NAME
         self._health = health
@@ -36,6 +39,7 @@ class Control:
         app.router.add_get("/health", self._get_health)
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_post("/nudge", self._post_nudge)
+        app.add_routes(routes)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
 
     async def __aenter__(self) -> Self:
@@ -64,6 +68,24 @@ class Control:
         except NudgeError as error:
             return _json(404 if error.missing else 502, {"message": str(error)})
         return _json(200, {"rev": nudged.rev} | ({"cid": nudged.cid} if nudged.cid else {}))
+
+
+class Unanswered(Exception):
+    """The indexer that runs did not do what it was asked to; the message is a sentence."""
+
+
+@asynccontextmanager
+async def asking(data_dir: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of the indexer that runs on this folder. What goes wrong with it raises Unanswered."""
+    connector = aiohttp.UnixConnector(str(data_dir / NAME))
+    patience = aiohttp.ClientTimeout(total=None, sock_connect=5.0)
+    try:
+        async with aiohttp.ClientSession(
+            "http://indexer", connector=connector, timeout=patience, raise_for_status=True
+        ) as session:
+            yield session
+    except (aiohttp.ClientError, OSError) as error:
+        raise Unanswered(f"The running indexer does not answer ({error}); try again.") from error
 
 
 def answers(data_dir: Path) -> bool:

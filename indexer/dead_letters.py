@@ -1,11 +1,47 @@
 """Input that could not be used, kept as it came: within a limit, the oldest dropped first."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Final
+
+import duckdb
 
 from indexer.batch import DeadLetter
-from indexer.catalogue import Catalogue
+from indexer.catalogue import LISTED, Catalogue, listed
 from indexer.projections.projection import utc
+
+PAGE: Final = 200
+NAME_LENGTH: Final = 10
+
+_IS_WANTED: Final = """
+    ($did is null or did = $did)
+    and ($reason is null or contains(lower(reason), lower($reason)))
+    and ($name is null or starts_with(sha256(raw), lower($name)))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which letters are meant: of a reason a part is enough, of a name its beginning. None: any."""
+
+    did: str | None = None
+    reason: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A letter without its bytes. Its name is the beginning of their SHA-256."""
+
+    name: str
+    received_at: datetime
+    source: str
+    seq: int | None
+    did: str | None
+    reason: str
+    bytes: int
 
 
 class DeadLetters:
@@ -35,6 +71,24 @@ class DeadLetters:
         if self._bytes > self._limit_bytes:
             self._drop_oldest()
         return len(new)
+
+    def remove(self, letters: Sequence[DeadLetter]) -> None:
+        """Take these out."""
+        if not letters:
+            return
+        instants = [letter.received_at for letter in letters]
+        self._catalogue.con.execute(
+            f"""
+            delete from dead_letters
+            where received_at between ? and ? and sha256(raw) in {LISTED}
+            """,
+            [
+                utc(min(instants)),
+                utc(max(instants)),
+                listed(sha256(letter.raw).hexdigest() for letter in letters),
+            ],
+        )
+        self.load()
 
     def _new(self, letters: Sequence[DeadLetter]) -> list[DeadLetter]:
         unnumbered = [letter for letter in letters if letter.seq is None]
@@ -71,3 +125,52 @@ class DeadLetters:
             [self._limit_bytes],
         )
         self.load()
+
+
+def summaries(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> list[Summary]:
+    """The newest first."""
+    found = con.execute(
+        f"""
+        select left(sha256(raw), {NAME_LENGTH}), received_at, source, seq, did, reason, octet_length(raw)
+        from dead_letters
+        where {_IS_WANTED}
+        order by received_at desc
+        limit $limit
+        """,
+        asdict(wanted) | {"limit": limit},
+    ).fetchall()
+    return [Summary(name, at.replace(tzinfo=UTC), *rest) for name, at, *rest in found]
+
+
+def count(con: duckdb.DuckDBPyConnection, wanted: Wanted) -> int:
+    """How many there are."""
+    query = f"select count(*) from dead_letters where {_IS_WANTED}"
+    [(number,)] = con.execute(query, asdict(wanted)).fetchall()
+    return int(number)
+
+
+def find(con: duckdb.DuckDBPyConnection, name: str) -> DeadLetter | None:
+    """The newest of that name, or of one that begins so."""
+    return next(_letters(con, Wanted(name=name), "order by received_at desc limit 1", {}), None)
+
+
+def page(
+    con: duckdb.DuckDBPyConnection, wanted: Wanted, after: datetime, until: datetime
+) -> list[DeadLetter]:
+    """The oldest first, PAGE or so at a time: those of one instant are never parted."""
+    between = {"after": utc(after), "until": utc(until)}
+    within = "and received_at > $after and received_at <= $until"
+    first = f"select received_at from dead_letters where {_IS_WANTED} {within} order by 1 limit {PAGE}"
+    rest = f"{within} and received_at <= (select max(received_at) from ({first})) order by received_at"
+    return list(_letters(con, wanted, rest, between))
+
+
+def _letters(
+    con: duckdb.DuckDBPyConnection, wanted: Wanted, rest: str, values: dict[str, datetime | None]
+) -> Iterator[DeadLetter]:
+    found = con.execute(
+        f"select received_at, source, seq, did, reason, raw from dead_letters where {_IS_WANTED} {rest}",
+        asdict(wanted) | values,
+    ).fetchall()
+    for received_at, *others in found:
+        yield DeadLetter(received_at.replace(tzinfo=UTC), *others)

@@ -13,6 +13,7 @@ from datetime import datetime
 import structlog
 
 from indexer.batch import Batch, DeadLetter, Mark, Picture, Written
+from indexer.dialects import decoder
 from indexer.errands import Errands
 from indexer.events import (
     Account,
@@ -80,15 +81,27 @@ class Pipeline:
         """Until the source ends; waiting here, when too much is held, makes the network wait."""
         async with contextlib.aclosing(self._source.frames(self.finished)) as frames:
             async for frame in frames:
-                events = self._source.decode(
-                    frame.raw, self._collections, self._repos, frame.received_at
-                )
-                for event in events:
+                decode = self._source.decode
+                for event in decode(frame.raw, self._collections, self._repos, frame.received_at):
                     self._take(event, frame)
+                    self._move(event, frame.source)
                 await self._intake.room()
 
+    def again(self, letter: DeadLetter) -> bool:
+        """Take a dead letter's frame once more; the cursor stays. False: it still cannot be used."""
+        frame, batch = Frame(letter.source, letter.raw, letter.received_at), self._intake.batch
+        events = decoder(letter.source)(frame.raw, self._collections, self._repos, frame.received_at)
+        if any(isinstance(event, Malformed) for event in events):
+            return False
+        refused_before = len(batch.dead_letters)
+        for event in events:
+            self._take(event, frame)
+        batch.settled.append(letter)
+        self._intake.added(1)
+        return len(batch.dead_letters) == refused_before
+
     def _take(self, event: Event, frame: Frame) -> None:
-        """Put an event into the batch, together with the cursor that says so."""
+        """Put an event into the batch."""
         batch = self._intake.batch
         self.events[type(event).__name__] += 1
         match event:
@@ -122,10 +135,9 @@ class Pipeline:
                 log.warning("stream says", source=frame.source, name=event.name, message=event.message)
                 if event.name in GAPS:
                     self._gap()
-        self._move(event, frame.source)
 
     def _move(self, event: Event, source: str) -> None:
-        """All events up to this one are in this batch or an earlier one."""
+        """All events up to this one are in this batch or an earlier one: the cursor goes with them."""
         if isinstance(event, Info | StreamError) or event.seq is None:
             return
         event_time = None if isinstance(event, Malformed) else event.time

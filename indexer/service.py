@@ -5,18 +5,14 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import aiohttp
-import duckdb
 import structlog
 
-from indexer import control, search
+from indexer import letters
 from indexer.batch import Fetched, Picture
-from indexer.catalogue import FILE, StoreError, sentences
-from indexer.check import Report, inspect
-from indexer.check import check as check_catalogue
+from indexer.catalogue import StoreError
 from indexer.control import Control
 from indexer.errands import Errands, Patience
 from indexer.facts import Facts
@@ -34,12 +30,10 @@ from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
 from indexer.repos import Repos
 from indexer.resync import Resyncs
-from indexer.snapshots import CURRENT
-from indexer.sources import Source, choice, recorded, repo
-from indexer.sources.recorded import Recorded
+from indexer.retrial import Retrial
+from indexer.sources import Source, choice, repo
 from indexer.stores import Stores
 from indexer.upkeep import Upkeep
-from indexer.writer import Writer
 from schemas.ids import Did
 from schemas.settings import Settings
 
@@ -68,6 +62,7 @@ class Indexer:
             Handles(outbound, dns, service=settings.handle_resolver, allow_test=settings.allow_loopback),
             plc_url=settings.plc_url,
             allow_loopback=settings.allow_loopback,
+            retry_seconds=settings.retry_seconds,
         )
         self._intake = Intake(
             stores.write,
@@ -79,10 +74,15 @@ class Indexer:
         self._hosts = Hosts(own=[settings.plc_url])
         self._outbound = outbound
         resyncs = Resyncs(self.repos, self._resolver, self._intake, self._fetch)
-        self._resyncs = Errands[Did]("resync", resyncs.mend, workers=RESYNCS, patience=RESYNC_PATIENCE)
+        retry_seconds = settings.retry_seconds
+        self._resyncs = Errands[Did](
+            "resync", resyncs.mend, workers=RESYNCS, patience=RESYNC_PATIENCE.within(retry_seconds)
+        )
         judge = Judge(self.repos, collections, ask=self._resyncs.ask, doubt=self._resolver.doubt)
         facts = Facts(self._resolver, outbound, self._intake, self.repos)
-        self._identities = Errands[Did]("identity", facts.identity, workers=32, patience=Patience())
+        self._identities = Errands[Did](
+            "identity", facts.identity, workers=32, patience=Patience().within(retry_seconds)
+        )
         self._pictures = Errands[Picture](
             "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
         )
@@ -108,6 +108,7 @@ class Indexer:
         self._nudges = Nudges(
             self._resolver, outbound, self._intake, self.follower, collections, self.repos, judge
         )
+        self.retrial = Retrial(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -120,6 +121,7 @@ class Indexer:
             health=self._health.report,
             metrics=self._health.metrics,
             nudge=self._nudges.apply,
+            routes=letters.routes(self.stores, self.retrial),
         )
         async with control:
             await self._keep(
@@ -133,16 +135,16 @@ class Indexer:
                 self._publish(),
             )
 
-    async def replay(self) -> None:
-        """Take in everything that the source has. Raises StoreError.
+    async def replay(self, reading: Coroutine[Any, Any, Any]) -> None:
+        """Take in what is read, to its end. Raises StoreError.
 
         Repos that cannot be brought in step now are tried again by the next indexer.
         """
-        await self._keep(self._read_to_its_end(), self._resyncs.run(), thorough=True)
+        await self._keep(self._to_its_end(reading), self._resyncs.run(), thorough=True)
         await self.stores.publish()
 
-    async def _read_to_its_end(self) -> None:
-        await self.pipeline.read()
+    async def _to_its_end(self, reading: Coroutine[Any, Any, Any]) -> None:
+        await reading
         await self._intake.committed()
         await self._resyncs.idle()
 
@@ -203,53 +205,6 @@ async def run(settings: Settings) -> None:
             log.info("indexer stopped", cursor=indexer.pipeline.finished)
 
 
-async def replay(settings: Settings, path: Path, progress: Progress) -> None:
-    """Take in a recording. The relay's cursor stays, so that nothing which only the relay has is skipped."""
-    source = Recorded(path)
-    source.name = f"recording of {source.name}"
-    async with opened(settings, source) as indexer, _watched(source, progress):
-        await indexer.replay()
-
-
-async def record(
-    settings: Settings, path: Path, seconds: float | None, frames: int | None, progress: Progress
-) -> None:
-    """Write the relay's frames to a file, until either limit."""
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
-        source = choice.choose(settings, session)
-        async with _watched(source, progress):
-            await recorded.record(source, path, seconds=seconds, frames=frames)
-
-
-def rebuild(settings: Settings, progress: Callable[[int, int], object]) -> int:
-    """Make the search index again from the catalogue. Returns the documents written. Raises StoreError."""
-    writer = Writer.open(settings)
-    try:
-        path = settings.data_dir / search.FOLDER
-        return search.rebuild(writer.reader(), path, settings.base_url, progress)
-    finally:
-        writer.close()
-
-
-def check(settings: Settings) -> Report:
-    """Inspect what an indexer that is not running left; of one that runs, its newest snapshot.
-
-    Raises StoreError when a store cannot be opened.
-    """
-    now = datetime.now(UTC)
-    if not (settings.data_dir / FILE).exists():
-        raise StoreError(f"{settings.data_dir} holds no catalogue; start the indexer or set FMSVC_DATA_DIR.")
-    if control.answers(settings.data_dir):
-        newest = settings.data_dir / "snapshots" / CURRENT
-        with sentences(newest), duckdb.connect(newest, read_only=True) as con:
-            return inspect(con, None, now)
-    index = search.SearchIndex.open(settings.data_dir / search.FOLDER, settings.base_url)
-    try:
-        return check_catalogue(settings, index.watermark, now)
-    finally:
-        index.close()
-
-
 @asynccontextmanager
 async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
     """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
@@ -261,21 +216,6 @@ async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
             yield Indexer(settings, source, stores, dns, outbound)
         finally:
             await stores.close()
-
-
-@asynccontextmanager
-async def _watched(source: Source, progress: Progress) -> AsyncIterator[None]:
-    async def watch() -> None:
-        while True:
-            progress(source.status.frames)
-            await asyncio.sleep(LOOK_SECONDS)
-
-    watching = asyncio.create_task(watch())
-    try:
-        yield
-    finally:
-        watching.cancel()
-        progress(source.status.frames)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Self, TypeVar
 
+import duckdb
+
 from indexer.batch import Batch, Written
 from indexer.search import FOLDER, SearchIndex
 from indexer.snapshots import Snapshots
@@ -56,10 +58,14 @@ class Stores:
         if self.snapshots.due or self.snapshots.export_due:
             await _on(self._copying, self._publish)
 
+    async def read(self, question: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+        """Ask the catalogue something."""
+        return await _on(self._copying, lambda: question(self._counting))
+
     async def accounts_by_status(self) -> dict[str, int]:
         """How many accounts there are of each status."""
         query = "select status, count(*) from accounts group by status"
-        return dict(await _on(self._copying, lambda: self._counting.execute(query).fetchall()))
+        return dict(await self.read(lambda con: con.execute(query).fetchall()))
 
     async def close(self) -> None:
         """Wait for what is under way, then close everything."""

@@ -188,6 +188,7 @@ class Writer:
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))
         self._counters.apply(moves)
+        self._dead_letters.remove(batch.settled)
         outbox = stale.rows(self._op + 1)
         self._catalogue.insert("outbox", outbox)
         if outbox:

@@ -9,15 +9,21 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import cyclopts
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from readapi import logs
 from readapi.supervisor import DAMAGED, Program, follow_parent, supervise
 from schemas.settings import Settings, SettingsError
 
+if TYPE_CHECKING:
+    from indexer.dead_letters import Wanted
+
 Answer = TypeVar("Answer")
+FAILED = 1  # exit code when what was asked for could not be done this time
 UNUSABLE = 2  # exit code when what was given on the command line or in the environment is wrong
 
 app = cyclopts.App(
@@ -65,12 +71,12 @@ def replay(file: Path) -> None:
     file
         What `fmsvc-server record` wrote.
     """
-    from indexer import service
+    from indexer import chores
     from readapi.progress import Progress
 
     settings = _begin("replay")
     with Progress("replaying", "frames") as progress:
-        _or_explain(lambda: asyncio.run(service.replay(settings, file, progress)))
+        _or_explain(lambda: asyncio.run(chores.replay(settings, file, progress)))
 
 
 @app.command
@@ -86,32 +92,32 @@ def record(file: Path, *, seconds: float | None = None, frames: int | None = Non
     frames
         Stop after so many messages.
     """
-    from indexer import service
+    from indexer import chores
     from readapi.progress import Progress
 
     settings = _begin("record")
     with Progress("recording", "frames", total=frames) as progress:
-        _or_explain(lambda: asyncio.run(service.record(settings, file, seconds, frames, progress)))
+        _or_explain(lambda: asyncio.run(chores.record(settings, file, seconds, frames, progress)))
 
 
 @app.command
 def rebuild() -> None:
     """Drop the search index and make it again from the catalogue. The indexer must not be running."""
-    from indexer import service
+    from indexer import chores
     from readapi.progress import Progress
 
     settings = _begin("rebuild")
     with Progress("rebuilding", "documents") as progress:
-        _or_explain(lambda: service.rebuild(settings, progress))
+        _or_explain(lambda: chores.rebuild(settings, progress))
 
 
 @app.command
 def check() -> None:
     """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged."""
-    from indexer import service
+    from indexer import chores
 
     settings = _begin("check")
-    report = _or_explain(lambda: service.check(settings))
+    report = _or_explain(lambda: chores.check(settings))
     for table, count in report.counts.items():
         print(f"{table}: {count:,} rows")
     for cursor in report.cursors:
@@ -123,6 +129,73 @@ def check() -> None:
     print("\n".join(report.problems) or "No problem found.")
     if report.problems:
         sys.exit(DAMAGED)
+
+
+@app.command(name="dead-letters")
+def dead_letters(
+    *,
+    did: str | None = None,
+    reason: str | None = None,
+    limit: Annotated[int, Parameter(validator=Number(gte=1))] = 50,
+    show: str | None = None,
+    replay: bool = False,
+) -> None:
+    """List the messages that could not be used, newest first.
+
+    Parameters
+    ----------
+    did
+        Only those of this account.
+    reason
+        Only those refused for a reason with these words in it.
+    limit
+        List at most so many.
+    show
+        Print the whole of one, by the name in the first column or its beginning.
+    replay
+        Take them in again, and drop those that can be used now. Works while the indexer runs.
+    """
+    from indexer.dead_letters import Wanted
+
+    settings = _begin("dead-letters")
+    wanted = Wanted(did, reason, show)
+    if replay:
+        _replay_letters(settings, wanted)
+    elif show is not None:
+        _show_letter(settings, show)
+    else:
+        _list_letters(settings, wanted, limit)
+
+
+def _replay_letters(settings: Settings, wanted: "Wanted") -> None:
+    from indexer import chores
+    from readapi.progress import Progress
+
+    with Progress("replaying", "dead letters") as progress:
+        outcome = _or_explain(lambda: asyncio.run(chores.replay_letters(settings, wanted, progress)))
+    print(f"{outcome.passed:,} of {outcome.tried:,} dead letters could be used and are none any more.")
+
+
+def _show_letter(settings: Settings, name: str) -> None:
+    from indexer import diagnosis, letters
+
+    letter = _or_explain(lambda: asyncio.run(letters.letter(settings, name)))
+    if letter is None:
+        _stop(UNUSABLE, f"There is no dead letter whose name begins with {name}.")
+    print(f"received: {letter.received_at:%Y-%m-%d %H:%M:%S.%f} UTC from {letter.source}")
+    print(f"number: {letter.seq if letter.seq is not None else 'none'}, account: {letter.did or 'unknown'}")
+    print(f"reason: {letter.reason}\n{diagnosis.explain(letter.raw)}")
+
+
+def _list_letters(settings: Settings, wanted: "Wanted", limit: int) -> None:
+    from indexer import letters
+
+    listing = _or_explain(lambda: asyncio.run(letters.listing(settings, wanted, limit)))
+    for letter in listing.letters:
+        when, seq = f"{letter.received_at:%Y-%m-%d %H:%M:%S}", "-" if letter.seq is None else letter.seq
+        where = f"{letter.source} {seq} {letter.did or '-'}"
+        print(f"{letter.name}  {when}  {where}  {letter.bytes:,} bytes: {letter.reason}")
+    print(f"{len(listing.letters):,} of {listing.total:,} dead letters.")
 
 
 def main() -> None:
@@ -144,12 +217,15 @@ def _begin(program: str, supervised: bool = False) -> Settings:
 def _or_explain(work: Callable[[], Answer]) -> Answer:
     """Do the work; damage to our own store, or a file that is no use, ends the program with a sentence."""
     from indexer.catalogue import StoreError
+    from indexer.control import Unanswered
     from indexer.sources.recorded import RecordingError
 
     try:
         return work()
     except StoreError as error:
         _stop(DAMAGED, str(error))
+    except Unanswered as error:
+        _stop(FAILED, str(error))
     except (RecordingError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
         _stop(UNUSABLE, str(error))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer import service
+from indexer import chores, service
 from indexer.batch import Batch, Written
 from indexer.catalogue import StoreError
 from indexer.decode import decode
@@ -252,7 +252,7 @@ async def test_a_recording_is_taken_in_and_the_relays_cursor_stays(
             for raw in frames:
                 recorder.write(Frame(relay.url, raw, START))
         counts: list[int] = []
-        await service.replay(configured, tmp_path / "frames", counts.append)
+        await chores.replay(configured, tmp_path / "frames", counts.append)
         async with following(configured, relay) as indexer:
             assert indexer.rows("select count(*) from tracks") == [(20,)]
             assert indexer.indexer.pipeline.finished == 5

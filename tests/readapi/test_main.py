@@ -66,6 +66,30 @@ def test_a_recording_is_replayed_checked_and_rebuilt(tmp_path: Path, recording: 
     assert run(folder, "check").returncode == 0
 
 
+def test_dead_letters_are_listed_shown_and_taken_in_again(tmp_path: Path) -> None:
+    """One line each and a count; a name shows the whole; what still cannot be used stays."""
+    folder, path = tmp_path / "data", tmp_path / "frames"
+    with Recorder(path, "wss://relay.example") as recorder:
+        recorder.write(Frame("wss://relay.example", b"nonsense", datetime(2025, 1, 1, tzinfo=UTC)))
+    run(folder, "replay", str(path))
+
+    listed = run(folder, "dead-letters", "--reason", "dag-cbor")
+    line, count = listed.stdout.splitlines()
+    shown = run(folder, "dead-letters", "--show", line.split()[0])
+    nothing = run(folder, "dead-letters", "--show", "none")
+    replayed = run(folder, "dead-letters", "--replay")
+
+    source = "recording of wss://relay.example - -"
+    assert line[10:] == f"  2025-01-01 00:00:00  {source}  8 bytes: the frame is not DAG-CBOR"
+    assert count == "1 of 1 dead letters."
+    assert "6e 6f 6e 73 65 6e 73 65" in shown.stdout
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert nothing.stderr == "fmsvc-server: There is no dead letter whose name begins with none.\n"
+    assert replayed.stdout == "0 of 1 dead letters could be used and are none any more.\n"
+    assert "replaying: 1 of 1 dead letters" in replayed.stderr
+    assert run(folder, "dead-letters", "--did", "did:web:nobody.example").stdout == "0 of 0 dead letters.\n"
+
+
 def test_damage_is_told(tmp_path: Path, recording: Path) -> None:
     """Exit code 3, a sentence that says what to do, and no traceback."""
     folder = tmp_path / "data"
