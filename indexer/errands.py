@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import structlog
 from prometheus_client import Counter
 
+from indexer.hosts import NotNow
 from indexer.outbound import OutboundError
 
 log = structlog.get_logger()
@@ -26,6 +27,12 @@ class Patience:
     longest_seconds: float = 3600.0
     attempts: int | None = None
 
+    def within(self, seconds: float | None) -> "Patience":
+        """The same, but never longer than this."""
+        if seconds is None:
+            return self
+        return Patience(min(self.first_seconds, seconds), min(self.longest_seconds, seconds), self.attempts)
+
     def pause(self, failures: int) -> float | None:
         """Seconds until the next attempt; None: give up."""
         if self.attempts is not None and failures >= self.attempts:
@@ -37,7 +44,8 @@ class Patience:
 class Errands(Generic[Key]):
     """Runs `errand` for each key that is asked for; a key that waits already is not queued twice.
 
-    An errand that raises a transient OutboundError is run again later; any other end is an end.
+    An errand that raises a transient OutboundError is run again later, one that NotNow kept from its turn when
+    it was told to; any other end is an end.
     """
 
     def __init__(
@@ -85,6 +93,8 @@ class Errands(Generic[Key]):
             self._queued.discard(key)
             try:
                 await self._errand(key)
+            except NotNow as told:
+                self._wait(key, told.retry_after)
             except OutboundError as error:
                 self._failed(key, error)
             except Exception:
@@ -100,10 +110,13 @@ class Errands(Generic[Key]):
         failures = self._failures.pop(key, 0) + 1
         pause = self._patience.pause(failures) if error.transient else None
         log.info("errand failed", errand=self._name, key=str(key), reason=str(error), retry_in=pause)
-        if pause is None or key in self._queued or key in self._timers:
-            return
-        self._failures[key] = failures
-        self._timers[key] = asyncio.get_running_loop().call_later(pause, self._again, key)
+        if pause is not None:
+            self._failures[key] = failures
+            self._wait(key, pause)
+
+    def _wait(self, key: Key, seconds: float) -> None:
+        if key not in self._queued and key not in self._timers:
+            self._timers[key] = asyncio.get_running_loop().call_later(seconds, self._again, key)
 
     def _again(self, key: Key) -> None:
         del self._timers[key]

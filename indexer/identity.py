@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from prometheus_client import Counter, Histogram
 
@@ -54,12 +55,15 @@ class Resolver:
         *,
         plc_url: str,
         allow_loopback: bool = False,
+        retry_seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._outbound = outbound
         self._handles = handles
         self._plc_url = plc_url
         self._allow_loopback = allow_loopback
+        self._keep_incomplete_seconds = min(KEEP_INCOMPLETE_SECONDS, retry_seconds or inf)
+        self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFacts]] = {}
@@ -88,7 +92,7 @@ class Resolver:
     def doubt(self, did: Did) -> None:
         """The answer may be outdated. Forged commits say so too, so it must have stood for a while."""
         kept = self._kept.get(did)
-        if kept is not None and self._clock() - kept.since >= DOUBT_SECONDS:
+        if kept is not None and self._clock() - kept.since >= self._doubt_seconds:
             self.forget(did)
 
     def holds(self, facts: IdentityFacts) -> bool:
@@ -102,10 +106,10 @@ class Resolver:
             return
         del self._flights[did]
         if isinstance(error, OutboundError):
-            self._keep(did, error, KEEP_INCOMPLETE_SECONDS)
+            self._keep(did, error, self._keep_incomplete_seconds)
         elif error is None and not flight.cancelled():
             facts = flight.result()
-            self._keep(did, facts, KEEP_INCOMPLETE_SECONDS if facts.handle is None else KEEP_SECONDS)
+            self._keep(did, facts, self._keep_incomplete_seconds if facts.handle is None else KEEP_SECONDS)
 
     def _keep(self, did: Did, answer: IdentityFacts | OutboundError, seconds: float) -> None:
         now = self._clock()

@@ -40,7 +40,14 @@ class Upkeep:
         self._judge = judge
         self._intake = intake
         self._gap = asyncio.Event()
-        self._audit = Audit(outbound, hosts, repos=self._audited, rev_of=self._rev_of, drifted=self._drifted)
+        self._audit = Audit(
+            outbound,
+            hosts,
+            repos=self._audited,
+            rev_of=self._rev_of,
+            drifted=self._drifted,
+            grace_seconds=settings.drift_seconds,
+        )
         self.discovery = Discovery(
             outbound,
             settings.relay.replace("ws", "http", 1),

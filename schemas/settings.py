@@ -53,9 +53,20 @@ class Settings(BaseModel):
     )
     allow_loopback: bool = Field(False, description="Let identities point at 127.0.0.1, for tests and demos.")
 
+    retry_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Longest wait before what failed is tried again; default: what suits each case.",
+    )
+    drift_seconds: float = Field(
+        60.0, ge=0, description="How long a repo may differ from its server before it is fetched anew."
+    )
+
     # the indexer
     batch_rows: int = Field(500, ge=1, le=50_000, description="Rows after which a batch is committed.")
-    batch_seconds: float = Field(0.25, gt=0, le=60, description="Age at which a batch is committed.")
+    batch_seconds: float = Field(
+        0.25, gt=0, le=60, description="Least time between two batches that are not full."
+    )
     buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held before the socket waits.")
     duckdb_memory: str = Field("768MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit.")
     snapshot_seconds: float = Field(1.0, gt=0, description="Least time between two snapshots.")

@@ -8,6 +8,7 @@ import aiohttp
 from indexer.sources import Source
 from indexer.sources.firehose import Firehose
 from indexer.sources.jetstream import Jetstream
+from indexer.sources.stream import Backoff
 from indexer.writer import Writer
 from schemas.settings import Settings
 
@@ -17,14 +18,16 @@ REWIND: Final = timedelta(minutes=10)
 
 def choose(settings: Settings, session: aiohttp.ClientSession) -> Source:
     """The relay, or the Jetstream that is set in its place."""
+    backoff = Backoff().within(settings.retry_seconds)
     if settings.jetstream is None:
-        return Firehose(settings.relay, session, start=settings.start)
+        return Firehose(settings.relay, session, start=settings.start, backoff=backoff)
     return Jetstream(
         settings.jetstream,
         session,
         settings.collections.all,
         version=settings.jetstream_version,
         start=settings.start,
+        backoff=backoff,
     )
 
 

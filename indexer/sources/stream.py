@@ -42,6 +42,12 @@ class Backoff:
     cap_seconds: float = 60.0
     stable_seconds: float = 30.0
 
+    def within(self, seconds: float | None) -> "Backoff":
+        """The same, but never longer than this."""
+        if seconds is None:
+            return self
+        return Backoff(min(self.first_seconds, seconds), min(self.cap_seconds, seconds), self.stable_seconds)
+
     def seconds(self, failures: int) -> float:
         longest = min(self.cap_seconds, self.first_seconds * 2.0 ** min(failures - 1, 30))
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
