@@ -44,8 +44,8 @@ class Patience:
 class Errands(Generic[Key]):
     """Runs `errand` for each key that is asked for; a key that waits already is not queued twice.
 
-    An errand that raises a transient OutboundError is run again later, one that NotNow kept from its turn when
-    it was told to; any other end is an end.
+    An errand that raises a transient OutboundError is run again later, and NotNow says itself how much later;
+    any other end is an end.
     """
 
     def __init__(

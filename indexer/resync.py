@@ -12,6 +12,7 @@ from prometheus_client import Histogram
 from indexer import keys
 from indexer.batch import Fetched, Mend, RepoMark
 from indexer.events import Account
+from indexer.hosts import NotNow
 from indexer.identity import IdentityFacts, Resolver
 from indexer.intake import Intake
 from indexer.keys import Key
@@ -59,6 +60,8 @@ class Resyncs:
         except RepoGone as gone:
             self._gone(did, gone.status)
             raise OutOfStep(f"the server says {gone.status}") from gone
+        except NotNow:
+            raise  # Nothing is wrong with the repo: its server has enough to do with others.
         except (OutboundError, ValueError) as error:
             if isinstance(error, Refused) and error.check == "signature":
                 self._resolver.doubt(did)
@@ -90,6 +93,9 @@ class Resyncs:
         self._repos[did].fetch = False
         try:
             return await self._fetch(did, facts.pds, key)
+        except NotNow:
+            self._repos[did].fetch = True
+            raise
         except (OutboundError, ValueError):
             self._repos[did].fetch = True
             if self._failures[did] + 1 == LOOSE_AFTER:

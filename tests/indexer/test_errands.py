@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from indexer.errands import Errands, Patience
+from indexer.hosts import NotNow
 from indexer.outbound import NoSuchHost, Unreachable
 from tests.indexer.running import until
 
@@ -128,3 +129,19 @@ def test_pauses_double_up_to_the_longest() -> None:
     assert 15 <= (patience.pause(1) or 0) <= 30
     assert 30 <= (patience.pause(2) or 0) <= 60
     assert 1800 <= (patience.pause(10_000) or 0) <= 3600
+
+
+async def test_who_is_told_when_there_is_a_turn_comes_then_and_has_not_failed() -> None:
+    """However often: the number of attempts is not meant for that."""
+    ran = 0
+
+    async def errand(_: str) -> None:
+        nonlocal ran
+        ran += 1
+        if ran < 5:
+            raise NotNow("too many wait for this server", 0.01)
+
+    once = Patience(attempts=1)
+    async with running(errand, patience=once) as errands:
+        errands.ask(["a"])
+        await until(lambda: ran == 5)
