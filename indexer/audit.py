@@ -25,6 +25,7 @@ LOOK_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 60.0
 AT_ONCE_AT_A_HOST: Final = 2
 HOST_SECONDS: Final = 3600.0  # what of a host's repos cannot be compared in that time is left for another day
+LEAST_PAUSE_SECONDS: Final = 1.0
 ANSWER_BYTES: Final = 8 << 10
 ANSWER_SECONDS: Final = 15.0
 
@@ -139,8 +140,12 @@ class Audit:
             try:
                 async with self._hosts.turn(repo.pds):
                     return await self._latest(repo)
-            except NotNow as pause:
-                await asyncio.sleep(pause.retry_after)
+            except NotNow as told:
+                await asyncio.sleep(told.retry_after)
+            except Answered as refusal:
+                if refusal.status != 429:
+                    raise
+                await asyncio.sleep(LEAST_PAUSE_SECONDS)
 
     async def _latest(self, repo: Audited) -> Tid | None:
         method = "com.atproto.sync.getLatestCommit"
