@@ -85,7 +85,7 @@ class Discovery:
             try:
                 await self._read(listing)
             except Answered as refusal:
-                if listing.collection == EVERYTHING or not xrpc.is_lacking(refusal):
+                if listing.collection == EVERYTHING or not _has_no_such_list(refusal):
                     raise
                 await self._read(self._listing(EVERYTHING))
                 return
@@ -136,6 +136,11 @@ class Discovery:
                 raise
             # A cursor does not outlive everything that happens to a host.
             return await self._ask(replace(listing, cursor=None))
+
+
+def _has_no_such_list(refusal: Answered) -> bool:
+    """A PDS passes on what it does not know, and then refuses for any reason with 400."""
+    return refusal.status == 400 or xrpc.is_lacking(refusal)
 
 
 def _is_due(listing: Listing, now: datetime) -> bool:

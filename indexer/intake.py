@@ -24,9 +24,9 @@ HELD_BYTES = Gauge("fmsvc_held_bytes", "Bytes read from the network and not yet 
 class Intake:
     """`batch` may be filled without awaiting in between: what is put there together commits together.
 
-    A batch is due after `batch_rows`, after `batch_seconds`, at once when somebody waits for it, and when the
-    intake closes. While a write is under way the next batch goes on growing, up to `buffer_bytes` for both.
-    `written` is told of each batch that is committed.
+    A batch is due after `batch_rows`, or `batch_seconds` after the one before it, so after a quiet spell at
+    once; also when somebody waits for it, and when the intake closes. While a write is under way the next
+    batch goes on growing, up to `buffer_bytes` for both. `written` is told of each batch that is committed.
     """
 
     def __init__(
@@ -48,13 +48,14 @@ class Intake:
         self._closing = False
         self._writing_bytes = 0
         self._writing = False
+        self._written_at = -math.inf
         self._begin()
 
     def _begin(self) -> None:
         self.batch = Batch()
         self._bytes = 0
         self._since: float | None = None
-        self._rows_since: float | None = None
+        self._has_rows = False
         self._awaited: asyncio.Future[Written] | None = None
         self._urgent = False
 
@@ -74,8 +75,8 @@ class Intake:
             self._changed.set()
         if not rows:
             return
-        if self._rows_since is None:
-            self._rows_since = time.monotonic()
+        if not self._has_rows:
+            self._has_rows = True
             self._changed.set()
         self._bytes += size + rows * ROW_BYTES
         if self._is_full:
@@ -125,6 +126,8 @@ class Intake:
                 raise
             BATCH_ROWS.observe(len(batch))
             self._writing, self._writing_bytes = False, 0
+            if len(batch):
+                self._written_at = time.monotonic()
             self._room.set()
             self.written(batch, written)
             if awaited is not None:
@@ -144,6 +147,6 @@ class Intake:
             return math.inf
         if self._urgent or self._is_full:
             return 0.0
-        if self._rows_since is not None:
-            return self._rows_since + self._batch_seconds - time.monotonic()
+        if self._has_rows:
+            return self._written_at + self._batch_seconds - time.monotonic()
         return self._since + IDLE_SECONDS - time.monotonic()

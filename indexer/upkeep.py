@@ -74,7 +74,7 @@ class Upkeep:
 
     async def _discover(self) -> None:
         # What is written while the lists are read has to be on the stream.
-        while not self._source.status.connected:
+        while not self._source.status.connected:  # noqa: ASYNC110 - sources say nothing by themselves
             await asyncio.sleep(LOOK_SECONDS)
         await self.discovery.run()
 

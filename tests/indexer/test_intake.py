@@ -59,13 +59,24 @@ async def test_ten_rows_are_written_at_once(intake: Intake, disk: Disk) -> None:
     assert [len(batch) for batch in disk.batches] == [10]
 
 
-async def test_fewer_rows_are_written_when_they_are_old_enough(intake: Intake, disk: Disk) -> None:
+async def test_after_a_quiet_spell_a_row_is_written_at_once(intake: Intake, disk: Disk) -> None:
     put(intake, 1)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.05)
+
+    assert len(disk.batches) == 1
+
+
+async def test_rows_that_follow_soon_are_written_together(intake: Intake, disk: Disk) -> None:
+    put(intake, 1)
+    await asyncio.sleep(0.05)
+    put(intake, 2)
+    put(intake, 3)
+    await asyncio.sleep(0.05)
     early = len(disk.batches)
     await asyncio.sleep(0.2)
 
-    assert (early, len(disk.batches)) == (0, 1)
+    assert early == 1
+    assert [len(batch) for batch in disk.batches] == [1, 2]
 
 
 async def test_a_cursor_alone_is_written_after_a_second(intake: Intake, disk: Disk) -> None:

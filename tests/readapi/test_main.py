@@ -1,5 +1,6 @@
 """The command line does what it says, and ends with a sentence and a code that tell how it went."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from indexer.events import Frame
 from indexer.sources.recorded import Recorder
 from tests.documents import least
 from tests.network.forge import ForgedRepo
+from tests.network.forged_network import ForgedNetwork
 
 NOBODY = "ws://127.0.0.1:9"  # the discard port: nothing listens there
 
@@ -31,6 +34,12 @@ def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedP
     )
 
 
+async def replay(folder: Path, recording: Path, directory: ForgedNetwork) -> subprocess.CompletedProcess[str]:
+    """While the directory answers."""
+    known = {"FMSVC_PLC_URL": directory.url, "FMSVC_ALLOW_LOOPBACK": "true"}
+    return await asyncio.to_thread(run, folder, "replay", str(recording), **known)
+
+
 def environment(folder: Path, **settings: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
     plc = {"FMSVC_PLC_URL": "http://127.0.0.1:9", "FMSVC_HANDLE_RESOLVER": "http://127.0.0.1:9"}
@@ -38,10 +47,17 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    """Twenty tracks of one account."""
+async def directory() -> AsyncIterator[ForgedNetwork]:
+    async with ForgedNetwork() as network:
+        yield network
+
+
+@pytest.fixture
+def recording(tmp_path: Path, directory: ForgedNetwork) -> Path:
+    """Twenty tracks of one account, which the directory knows."""
     path = tmp_path / "frames"
     repo = ForgedRepo()
+    directory.add(repo)
     with Recorder(path, "wss://relay.example") as recorder:
         for seq in range(1, 21):
             repo.create("fm.svc.track", least("track"))
@@ -49,11 +65,13 @@ def recording(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_recording_is_replayed_checked_and_rebuilt(tmp_path: Path, recording: Path) -> None:
+async def test_a_recording_is_replayed_checked_and_rebuilt(
+    tmp_path: Path, recording: Path, directory: ForgedNetwork
+) -> None:
     """Replaying twice is replaying once; the rebuilt index holds what the first one did."""
     folder = tmp_path / "data"
 
-    replayed = [run(folder, "replay", str(recording)) for _ in range(2)]
+    replayed = [await replay(folder, recording, directory) for _ in range(2)]
     checked = run(folder, "check")
     rebuilt = run(folder, "rebuild")
 
@@ -90,10 +108,10 @@ def test_dead_letters_are_listed_shown_and_taken_in_again(tmp_path: Path) -> Non
     assert run(folder, "dead-letters", "--did", "did:web:nobody.example").stdout == "0 of 0 dead letters.\n"
 
 
-def test_damage_is_told(tmp_path: Path, recording: Path) -> None:
+async def test_damage_is_told(tmp_path: Path, recording: Path, directory: ForgedNetwork) -> None:
     """Exit code 3, a sentence that says what to do, and no traceback."""
     folder = tmp_path / "data"
-    run(folder, "replay", str(recording))
+    await replay(folder, recording, directory)
     with (folder / "catalog.duckdb").open("r+b") as file:
         file.write(b"\0" * 8192)
 
@@ -104,10 +122,12 @@ def test_damage_is_told(tmp_path: Path, recording: Path) -> None:
     assert "Traceback" not in checked.stderr
 
 
-def test_a_missing_search_index_is_told(tmp_path: Path, recording: Path) -> None:
+async def test_a_missing_search_index_is_told(
+    tmp_path: Path, recording: Path, directory: ForgedNetwork
+) -> None:
     """It is not silently begun anew: the catalogue no longer lists what it lacks."""
     folder = tmp_path / "data"
-    run(folder, "replay", str(recording))
+    await replay(folder, recording, directory)
     for file in sorted((folder / "search").rglob("*"), reverse=True):
         file.unlink() if file.is_file() else file.rmdir()
 
