@@ -4,38 +4,34 @@ KILLS sets how many times (20), SEED repeats a run.
 """
 
 import asyncio
-import contextlib
 import os
 import random
 import signal
-import sys
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import aiohttp
 import duckdb
-import orjson
 import pytest
 import tantivy
 
 from indexer import search
 from schemas import search_index
-from schemas.ids import record_key, tid_at
+from schemas.ids import record_key
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.running import until
-from tests.network.doubles import Pages, document
 from tests.network.forge import ForgedRepo
+from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Relay
+from tests.promises.process import PATIENCE_SECONDS, Process
 
 KILLS = int(os.environ.get("KILLS", "20"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
 ACCOUNTS = 40
 FRAMES_PER_SECOND = 200
 BACKLOG = 1000
-PATIENCE_SECONDS = 60.0
 
 TABLES = {"track": "tracks", "like": "likes", "comment": "comments", "list": "lists", "profile": "profiles"}
 
@@ -43,12 +39,14 @@ TABLES = {"track": "tracks", "like": "likes", "comment": "comments", "list": "li
 class Network:
     """Accounts that write, change, delete and disappear at random, and the state that this amounts to."""
 
-    def __init__(self, dice: random.Random) -> None:
+    def __init__(self, dice: random.Random, hosts: ForgedNetwork) -> None:
         self.dice = dice
+        self.hosts = hosts
         self.now = datetime.now(UTC) - timedelta(hours=1)
         self.seq = 0
-        self.repos = [ForgedRepo(seed=f"account {number}", minimal=True) for number in range(ACCOUNTS)]
-        self.records: dict[str, tuple[str, str | None]] = {}
+        self.repos = [ForgedRepo(seed=f"account {number}") for number in range(ACCOUNTS)]
+        hosts.add(*self.repos)
+        self.records: dict[str, str] = {}
         self.kinds: dict[str, str] = {}
         self.tracks: list[str] = []
         self.held: dict[str, list[str]] = defaultdict(list)
@@ -67,23 +65,32 @@ class Network:
             staged |= self._stage(repo)
         frame = repo.commit_frame(self.seq, self.now)
         self.known.add(repo.did)
-        self.records |= {uri: (repo.rev or "", cid) for uri, cid in staged.items()}
+        for uri, cid in staged.items():
+            if cid is not None:
+                self.records[uri] = cid
+            else:
+                self.records.pop(uri, None)
         return frame
 
     def is_visible(self, uri: str) -> bool:
-        return self.records[uri][1] is not None and self.status[_did(uri)] == "active"
+        return self.status[_did(uri)] == "active"
 
     def _account_event(self, repo: ForgedRepo) -> bytes:
         status = self.dice.choice(("active", "active", "deactivated", "takendown", "deleted"))
         self.status[repo.did] = status
+        frame = repo.account_frame(self.seq, status, self.now)
         if status == "deleted":
-            removed = tid_at(self.now)
-            mine = [uri for uri, (rev, _) in self.records.items() if _did(uri) == repo.did and rev <= removed]
-            for uri in mine:
+            for uri in [uri for uri in self.records if _did(uri) == repo.did]:
                 del self.records[uri]
             self.held[repo.did].clear()
-            repo.now = max(repo.now, self.now)
-        return repo.account_frame(self.seq, status, self.now)
+            self._begin_anew(repo)
+        return frame
+
+    def _begin_anew(self, gone: ForgedRepo) -> None:
+        """Who comes back after a deletion has an empty repo under the same key."""
+        place = self.repos.index(gone)
+        fresh = self.repos[place] = ForgedRepo(gone.did, seed=f"account {place}", start=self.now)
+        self.hosts.add(fresh)
 
     def _stage(self, repo: ForgedRepo) -> dict[str, str | None]:
         held, action = self.held[repo.did], self.dice.random()
@@ -123,71 +130,18 @@ class Network:
         return record
 
 
-class Process:
-    """The indexer, started and killed again and again; none is left behind."""
-
-    def __init__(self, data_dir: Path, environment: dict[str, str]) -> None:
-        self._socket = data_dir / "control.sock"
-        self._environment = {**os.environ, **environment, "FMSVC_DATA_DIR": str(data_dir)}
-        self._child: asyncio.subprocess.Process | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.end(signal.SIGKILL)
-
-    async def start(self) -> None:
-        self._child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tests.promises.indexer_process",
-            env=self._environment,
-            stdout=asyncio.subprocess.DEVNULL,
-        )
-
-    async def end(self, number: signal.Signals) -> int:
-        """Send a signal and wait. Returns the exit code."""
-        assert self._child is not None
-        with contextlib.suppress(ProcessLookupError):
-            self._child.send_signal(number)
-        return await self._child.wait()
-
-    async def committed_more(self) -> None:
-        """Wait until it has committed something since its start."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                if (await self.health()).get("event_time"):
-                    return
-                await asyncio.sleep(0.02)
-
-    async def health(self) -> dict[str, Any]:
-        """What it says of itself; nothing while it does not answer."""
-        connector = aiohttp.UnixConnector(str(self._socket))
-        try:
-            async with (
-                aiohttp.ClientSession(connector=connector) as session,
-                session.get("http://indexer/health") as response,
-            ):
-                health: dict[str, Any] = orjson.loads(await response.read())
-                return health
-        except (aiohttp.ClientError, OSError):
-            return {}
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_nothing_is_lost_however_often_the_indexer_is_killed(tmp_path: Path) -> None:
     """Under load, at random instants, also while it starts."""
     print(f"SEED={SEED}")
     dice = random.Random(SEED)
-    network = Network(dice)
-    async with Relay() as relay, Pages() as directory:
-        for repo in network.repos[::2]:
-            directory.answers[f"/{repo.did}"] = (200, document(repo.did, alsoKnownAs=[]))
+    async with Relay() as relay, ForgedNetwork() as hosts:
+        network = Network(dice, hosts)
         environment = {
             "FMSVC_RELAY": relay.url,
-            "FMSVC_PLC_URL": directory.origin,
+            "FMSVC_PLC_URL": hosts.url,
+            "FMSVC_HANDLE_RESOLVER": hosts.url,
             "FMSVC_ALLOW_LOOPBACK": "true",
             "FMSVC_SNAPSHOT_SECONDS": "0.2",
             "FMSVC_BATCH_ROWS": "50",
@@ -230,19 +184,25 @@ async def _caught_up(process: Process, network: Network) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             health = await process.health()
-            if health.get("cursor") == network.seq and health["watermark"] == health["op"]:
+            if health.get("cursor") == network.seq and _is_settled(health):
                 return
             await asyncio.sleep(0.1)
 
 
+def _is_settled(health: dict[str, Any]) -> bool:
+    in_step = health["repos"].get("active") == health["accounts"]
+    return in_step and bool(health["watermark"] == health["op"])
+
+
 def _compare_catalogue(data_dir: Path, network: Network) -> None:
     with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
-        stored: dict[str, tuple[str, str | None]] = {}
+        stored: dict[str, str] = {}
         for table in TABLES.values():
-            rows = con.execute(f"select uri, rev, cid, state from {table}").fetchall()
+            rows = con.execute(f"select uri, cid, state from {table}").fetchall()
             assert len({row[0] for row in rows}) == len(rows), table
-            stored |= {uri: (rev, cid if state != "deleted" else None) for uri, rev, cid, state in rows}
+            stored |= {uri: cid for uri, cid, state in rows if state != "deleted"}
         assert stored == network.records
+        assert con.execute("select count(*) from waiting_commits").fetchone() == (0,)
         cursor = con.execute("select seq from cursors").fetchone()
         likes = dict(con.execute("select subject_key, likes from track_counts where likes > 0").fetchall())
         people = con.execute(
