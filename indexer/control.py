@@ -1,4 +1,4 @@
-"""The control socket: HTTP on a Unix socket beside the stores. Health, metrics, nudges."""
+"""The control socket: HTTP on a Unix socket beside the stores. Health, metrics, nudges, proofs."""
 
 import os
 import socket
@@ -12,11 +12,13 @@ import orjson
 from aiohttp import web
 
 from indexer.catalogue import StoreError
-from indexer.nudges import Nudged, NudgeError
+from indexer.nudges import Nudged
+from indexer.prover import NotProven, Proven
 from schemas.ids import AtUri
 
 NAME = "control.sock"
 MAX_REQUEST_BYTES = 16 << 10
+CAR = "application/vnd.ipld.car"
 
 
 class Control:
@@ -29,16 +31,19 @@ class Control:
         health: Callable[[], dict[str, Any]],
         metrics: Callable[[], Awaitable[bytes]],
         nudge: Callable[[AtUri], Awaitable[Nudged]],
+        prove: Callable[[AtUri], Awaitable[Proven]],
         routes: Iterable[web.AbstractRouteDef] = (),
     ) -> None:
         self._path = data_dir / NAME
         self._health = health
         self._metrics = metrics
         self._nudge = nudge
+        self._prove = prove
         app = web.Application(client_max_size=MAX_REQUEST_BYTES)
         app.router.add_get("/health", self._get_health)
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_post("/nudge", self._post_nudge)
+        app.router.add_post("/proof", self._post_proof)
         app.add_routes(routes)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
 
@@ -65,9 +70,21 @@ class Control:
             )
         try:
             nudged = await self._nudge(uri)
-        except NudgeError as error:
+        except NotProven as error:
             return _json(404 if error.missing else 502, {"message": str(error)})
         return _json(200, {"rev": nudged.rev} | ({"cid": nudged.cid} if nudged.cid else {}))
+
+    async def _post_proof(self, request: web.Request) -> web.Response:
+        uri = _uri(await request.read())
+        if uri is None:
+            return _json(400, {"message": "The body must be {did, uri}: a DID and an at-uri of its records."})
+        try:
+            proven = await self._prove(uri)
+        except NotProven as error:
+            return _json(404 if error.missing else 502, {"message": str(error)})
+        if proven.proof.cid is None:
+            return _json(404, {"message": "The account's server proves that there is no such record."})
+        return web.Response(body=proven.car, content_type=CAR)
 
 
 class Unanswered(Exception):
@@ -115,7 +132,7 @@ def _listen(path: Path) -> socket.socket:
 
 
 def _uri(body: bytes) -> AtUri | None:
-    """The record that a nudge names; None when the body does not name one of the DID's."""
+    """The record that a request names; None when the body does not name one of the DID's."""
     try:
         asked = orjson.loads(body)
         uri = AtUri.parse(asked["uri"])

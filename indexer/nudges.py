@@ -2,30 +2,18 @@
 
 import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from indexer import keys, proof
 from indexer.batch import RecordChange
 from indexer.events import Action
 from indexer.follower import Follower
-from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.judge import Judge
-from indexer.keys import KeyFault
-from indexer.outbound import Answered, Outbound, OutboundError
-from indexer.proof import Proof, ProofError
+from indexer.proof import Proof
+from indexer.prover import NotProven, Prover
 from indexer.repos import Repos
 from schemas.ids import AtUri, Cid, Nsid, Tid
 
 PATIENCE_SECONDS = 20.0
-
-
-class NudgeError(Exception):
-    """The nudge came to nothing; the message is a sentence. `missing`: there is no such record."""
-
-    def __init__(self, sentence: str, *, missing: bool = False) -> None:
-        super().__init__(sentence)
-        self.missing = missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +29,14 @@ class Nudges:
 
     def __init__(
         self,
-        resolver: Resolver,
-        outbound: Outbound,
+        prover: Prover,
         intake: Intake,
         follower: Follower,
         collections: frozenset[Nsid],
         repos: Repos,
         judge: Judge,
     ) -> None:
-        self._resolver = resolver
-        self._outbound = outbound
+        self._prover = prover
         self._intake = intake
         self._follower = follower
         self._collections = collections
@@ -58,37 +44,21 @@ class Nudges:
         self._judge = judge
 
     async def apply(self, uri: AtUri) -> Nudged:
-        """Fetch, commit, and wait until it can be found. Raises NudgeError."""
+        """Fetch, commit, and wait until it can be found. Raises NotProven."""
         if uri.collection not in self._collections:
-            raise NudgeError(f"{uri.collection} is not a collection of this index.", missing=True)
+            raise NotProven(f"{uri.collection} is not a collection of this index.", missing=True)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 proved = await self._prove(uri)
                 await self._commit(uri, proved)
         except TimeoutError:
-            raise NudgeError(f"The nudge took longer than {PATIENCE_SECONDS:.0f} seconds.") from None
+            raise NotProven(f"The nudge took longer than {PATIENCE_SECONDS:.0f} seconds.") from None
         return Nudged(proved.rev, proved.cid)
 
     async def _prove(self, uri: AtUri) -> Proof:
-        try:
-            facts = await self._resolver.resolve(uri.did)
-            if facts.pds is None:
-                raise NudgeError(f"{uri.did} has no personal data server.", missing=True)
-            key = keys.parse(facts.signing_key or "")
-            proved = await proof.fetch(self._outbound, facts.pds, uri, datetime.now(UTC), key)
-        except Answered as error:
-            missing = error.status in (400, 404)
-            raise NudgeError(
-                f"The account's server does not give the record: {error}.", missing=missing
-            ) from error
-        except OutboundError as error:
-            raise NudgeError(f"The account's server cannot be asked: {error}.") from error
-        except KeyFault as error:
-            raise NudgeError(f"{uri.did} has no usable signing key: {error}.") from error
-        except ProofError as error:
-            raise NudgeError(f"The account's server sent a proof that does not hold: {error}.") from error
+        proved = (await self._prover.prove(uri)).proof
         if proved.cid is None and uri.did not in self._repos:
-            raise NudgeError("There is no such record.", missing=True)
+            raise NotProven("There is no such record.", missing=True)
         return proved
 
     async def _commit(self, uri: AtUri, proved: Proof) -> None:

@@ -34,11 +34,15 @@ class Proof:
     data: bytes
 
 
-async def fetch(outbound: Outbound, pds: str, uri: AtUri, now: datetime, key: Key) -> Proof:
-    """Ask the record's server. Raises OutboundError or ProofError."""
+def address(pds: str, uri: AtUri) -> str:
+    """Where a server gives the proof."""
     query = urlencode({"did": uri.did, "collection": uri.collection, "rkey": uri.rkey})
-    url = f"{pds}/xrpc/com.atproto.sync.getRecord?{query}"
-    return read(await outbound.fetch(url, MAX_BYTES, TIMEOUT_SECONDS), uri, now, key)
+    return f"{pds}/xrpc/com.atproto.sync.getRecord?{query}"
+
+
+async def ask(outbound: Outbound, pds: str, uri: AtUri) -> bytes:
+    """The proof as the record's server sends it, not looked at yet. Raises OutboundError."""
+    return await outbound.fetch(address(pds, uri), MAX_BYTES, TIMEOUT_SECONDS)
 
 
 def read(proof: bytes, uri: AtUri, now: datetime, key: Key) -> Proof:

@@ -28,6 +28,7 @@ from indexer.names import Dns
 from indexer.nudges import Nudges
 from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
+from indexer.prover import Prover
 from indexer.repos import Repos
 from indexer.resync import Resyncs
 from indexer.retrial import Retrial
@@ -105,9 +106,8 @@ class Indexer:
             judge=judge,
             gap=self.upkeep.gap,
         )
-        self._nudges = Nudges(
-            self._resolver, outbound, self._intake, self.follower, collections, self.repos, judge
-        )
+        self._prover = Prover(self._resolver, outbound, self._hosts)
+        self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, judge)
         self.retrial = Retrial(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
 
@@ -121,6 +121,7 @@ class Indexer:
             health=self._health.report,
             metrics=self._health.metrics,
             nudge=self._nudges.apply,
+            prove=self._prover.prove,
             routes=letters.routes(self.stores, self.retrial),
         )
         async with control:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 XML = "text/xml; charset=utf-8"
+CAR = "application/vnd.ipld.car"
 
 Shape = TypeVar("Shape")
 

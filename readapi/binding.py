@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
+from readapi.accept import Accept
 from readapi.errors import InvalidRequest, NotFound
 from schemas.access import Viewer
 from schemas.errors import FieldError
@@ -41,22 +42,25 @@ class Signature:
     parameters: tuple[Parameter, ...]
     services: Mapping[str, type]
     returns: Any
+    accepts: str | None = None  # the parameter that is given what the client would like to get
 
     @classmethod
     def of(cls, function: Callable[..., Any], path_names: frozenset[str]) -> "Signature":
         """Read a handler. Raises TypeError when a path name has no parameter or a type is missing."""
         hints = get_type_hints(function, include_extras=True)
-        parameters, services = [], {}
+        parameters, services, accepts = [], {}, None
         for name, parameter in inspect.signature(function).parameters.items():
             annotation = hints[name]
-            if name in path_names or _is_value(annotation):
+            if annotation is Accept:
+                accepts = name
+            elif name in path_names or _is_value(annotation):
                 place: Place = "path" if name in path_names else "query"
                 parameters.append(_parameter(name, place, annotation, parameter.default))
             else:
                 services[name] = Viewer if annotation == Viewer | None else annotation
         if missing := path_names - {parameter.name for parameter in parameters}:
             raise TypeError(f"{function.__name__} does not take {', '.join(sorted(missing))} of its path")
-        return cls(tuple(parameters), services, hints["return"])
+        return cls(tuple(parameters), services, hints["return"], accepts)
 
     def binder(self, services: Services) -> Callable[[web.Request], dict[str, Any]]:
         """The function that turns requests into arguments. Raises LookupError for a service nobody offers."""
@@ -72,6 +76,8 @@ class Signature:
 
     def _bind(self, request: web.Request, given: Mapping[str, object]) -> dict[str, Any]:
         arguments = dict(given)
+        if self.accepts is not None:
+            arguments[self.accepts] = Accept(request.headers.get("Accept", ""))
         wrong: list[FieldError] = []
         for parameter in self.parameters:
             text = _find(request, parameter)

@@ -103,6 +103,14 @@ class RateLimited(ApiError):
     sentence = "Too many requests; wait for as many seconds as Retry-After says."
 
 
+class PdsUnavailable(ApiError):
+    """The account's own server could not be asked, or did not answer as it should."""
+
+    status = HTTPStatus.BAD_GATEWAY
+    code = Code.PDS_UNAVAILABLE
+    sentence = "The artist's own server cannot be asked just now; try again later."
+
+
 class IndexNotReady(ApiError):
     """The index or its snapshot does not exist yet."""
 

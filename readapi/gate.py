@@ -119,7 +119,9 @@ class Gate:
             if not isinstance(made, Answer) or made.status != HTTPStatus.OK:
                 return made
             kept = Kept(made, request[ENDPOINT].path)
-            self.cache.keep(request.raw_path, version, kept)
+            # What depends on more than the address is made each time.
+            if "Vary" not in made.headers:
+                self.cache.keep(request.raw_path, version, kept)
         return kept
 
     def _preflight(self, request: web.Request, refused: web.HTTPException) -> Answer[Any] | None:

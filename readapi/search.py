@@ -72,6 +72,12 @@ class Index:
         """The track with an at-uri."""
         return self._one("track:", self.catalog.term("uri", uri))
 
+    def track_proof(self, card: Card) -> bytes:
+        """How a track's record was verified, as JSON: too seldom asked for to be kept with its card."""
+        [address] = self.addresses(self.catalog.term("doc", card.doc), 1)
+        assert self.catalog.searcher is not None
+        return bytes(self.catalog.searcher.doc(address).get_first("proof") or b"")
+
     def tracks(self, keys: Sequence[int]) -> list[Card]:
         """The tracks with these keys, in this order; those that are not there left out."""
         return self._many("key", keys)

@@ -24,6 +24,7 @@ from readapi.pages import refusals
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
 from readapi.pages.render import Renderer
+from readapi.proofs import Proofs
 from readapi.search import Index
 from readapi.server import Runner
 from readapi.stores import Stores, repeat
@@ -97,6 +98,7 @@ def services(
         Index: stores.index,
         Catalog: stores.catalog,
         IndexerStatus: stores.indexer,
+        Proofs: Proofs(settings.data_dir),
         Metrics: metrics,
         Settings: settings,
         Addresses: renderer.addresses,

@@ -10,11 +10,13 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = "1"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
+VERSION = "2"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
 CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
 CATALOG_FOLDER = "catalog"
 SOCIAL_FOLDER = "social"
 
+# What is only stored, all of it bytes. `proof` tells how a track's record was verified: JSON as it is sent.
+STORED = ("card", "hit", "access", "items", "thumb", "proof")
 WORDS = "words"
 STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
@@ -44,7 +46,7 @@ def catalog_schema() -> tantivy.Schema:
     for name in ("recent", "popular"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
     _add_text(builder)
-    for name in ("card", "hit", "access", "items", "thumb"):
+    for name in STORED:
         builder.add_bytes_field(name, stored=True)
     return builder.build()
 

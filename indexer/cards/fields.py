@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas import search_text
+from schemas import search_index, search_text
 from schemas.access import Place
 from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key
 
@@ -71,7 +71,7 @@ def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None
 def digested(fields: Fields) -> Fields:
     """The document with a digest of what it stores."""
     digest = hashlib.blake2b(fields["doc"].encode(), digest_size=8)
-    for name in ("card", "hit", "access", "items", "thumb"):
+    for name in search_index.STORED:
         digest.update(b"\0" + fields.get(name, b""))
     fields["digest"] = int.from_bytes(digest.digest(), "big")
     return fields

@@ -68,8 +68,16 @@ class Person:
         """Where the account's server gives out one of its records."""
         if self.pds is None:
             return None
-        place = f"repo={quote(self.did, safe=':')}&collection={collection}&rkey={quote(rkey, safe=':')}"
-        return f"{self.pds}/xrpc/com.atproto.repo.getRecord?{place}"
+        return f"{self.pds}/xrpc/com.atproto.repo.getRecord?repo={self._place(collection, rkey)}"
+
+    def proof_url(self, collection: str, rkey: str) -> str | None:
+        """Where the account's server proves that one of its records is in the repo."""
+        if self.pds is None:
+            return None
+        return f"{self.pds}/xrpc/com.atproto.sync.getRecord?did={self._place(collection, rkey)}"
+
+    def _place(self, collection: str, rkey: str) -> str:
+        return f"{quote(self.did, safe=':')}&collection={collection}&rkey={quote(rkey, safe=':')}"
 
 
 def load(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, Person]:

@@ -11,7 +11,7 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import Album, Shelves
-from indexer.cards.fields import EVERYWHERE, Fields, digested, findable, of_kind, opened, ordered
+from indexer.cards.fields import EVERYWHERE, Fields, digested, findable, json, of_kind, opened, ordered
 from indexer.cards.people import Person
 from indexer.catalogue import keys
 from schemas.access import Access, may_see
@@ -43,8 +43,11 @@ class Row:
     uri: str
     did: str
     rkey: str
+    rev: str
     cid: str | None
     indexed_at: datetime
+    verified: str
+    verified_at: datetime
     id: int
     title: str
     artist: str
@@ -114,6 +117,7 @@ class _Rendering:
             "card": opened(self.card()),
             "hit": opened(self.hit()),
             "access": f"{row.listening} {row.downloads} {row.visibility}".encode(),
+            "proof": json(self.proof()),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
         if "search" in places:
@@ -162,6 +166,18 @@ class _Rendering:
             "artist_handle": self.owner.handle,
             "artist_display_name": self.artist,
             "image_url": self.image_url,
+        }
+
+    def proof(self) -> dict[str, Any]:
+        row, (collection, rkey) = self.row, self.row.uri.split("/")[-2:]
+        return {
+            "uri": row.uri,
+            "did": row.did,
+            "cid": row.cid or "",
+            "rev": row.rev,
+            "verified": row.verified,
+            "verified_at": row.verified_at,
+            "proof_url": self.owner.proof_url(collection, rkey),
         }
 
     def _policy(self) -> dict[str, Any]:

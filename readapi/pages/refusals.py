@@ -4,21 +4,15 @@ from typing import Any
 
 import orjson
 
-from readapi.answers import HTML, Answer
+from readapi.accept import Accept
+from readapi.answers import HTML, JSON, Answer
 from readapi.pages import policy
 from readapi.pages.render import Renderer
 
-_HTML, _JSON = "text/html", "application/json"
-
 
 def prefers_page(accept: str) -> bool:
-    """True when an Accept header puts HTML before JSON, as browsers do. Wildcards do not count."""
-    weights = {_HTML: 0.0, _JSON: 0.0}
-    for part in accept.split(","):
-        media_type, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        if media_type in weights:
-            weights[media_type] = _weight(parameters)
-    return weights[_HTML] > weights[_JSON]
+    """True when an Accept header puts HTML before JSON, as browsers do."""
+    return Accept(accept).prefers("text/html", JSON)
 
 
 def page(refused: Answer[Any], renderer: Renderer) -> Answer[str]:
@@ -28,14 +22,3 @@ def page(refused: Answer[Any], renderer: Renderer) -> Answer[str]:
     body = renderer.page("error.html", status=refused.status, errors=told.get("errors") or (), **shown)
     headers = {**policy.bare_headers(), **refused.headers, "Vary": "Accept, Accept-Encoding"}
     return Answer(body, HTML, refused.status, headers)
-
-
-def _weight(parameters: list[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name == "q":
-            try:
-                return float(value)
-            except ValueError:
-                return 0.0
-    return 1.0

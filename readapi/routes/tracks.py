@@ -2,14 +2,17 @@
 
 from typing import Annotated
 
+import orjson
 from pydantic import Field
 
 from readapi import cursors, present, times
-from readapi.answers import Answer, render
+from readapi.accept import BY_ACCEPT, Accept
+from readapi.answers import CAR, JSON, Answer, render
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.errors import NotFound
+from readapi.errors import NotFound, PdsUnavailable
+from readapi.proofs import Proofs
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
 from readapi.queries import top as top_queries
@@ -19,7 +22,7 @@ from readapi.search import Index, Sort
 from schemas.access import Viewer
 from schemas.api.comments import CommentPage
 from schemas.api.tags import Tag, TaggedTrackPage
-from schemas.api.tracks import LikerPage, Track, TrackPage
+from schemas.api.tracks import LikerPage, Track, TrackPage, TrackProof
 
 routes = Routes("tracks")
 
@@ -96,6 +99,22 @@ async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> A
 async def get_track(track_id: TrackName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return one track, with what this viewer may do with it."""
     return Answer(present.track(tracks.find(index, track_id, viewer), viewer))
+
+
+@routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsUnavailable), media_types=(JSON, CAR))
+async def track_proof(
+    track_id: TrackName, index: Index, proofs: Proofs, viewer: Viewer | None, accept: Accept
+) -> Answer[TrackProof]:
+    """Tell how a track's record was verified, or prove it.
+
+    With `Accept: application/vnd.ipld.car` the artist's server is asked for the proof: a CAR of the signed
+    commit, the way from there through the repo's tree, and the record. It is checked before it is passed on.
+    """
+    track = tracks.find(index, track_id, viewer)
+    told = index.track_proof(track)
+    if accept.prefers(CAR, JSON):
+        return Answer(await proofs.fetch(orjson.loads(told)["uri"]), CAR, headers=BY_ACCEPT)
+    return Answer(told, headers=BY_ACCEPT)
 
 
 @routes.get("/tracks/{track_id}/likes")

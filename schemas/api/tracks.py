@@ -80,6 +80,21 @@ class Track(Shape):
     downloadable: bool
 
 
+class TrackProof(Shape):
+    """How we know that the artist published this track: the record, and how it was verified."""
+
+    uri: str
+    did: str
+    cid: str
+    rev: str = Field(description="The repo's commit that brought this version of the record.")
+    verified: Literal["commit", "repo", "proof", "unverified"] = Field(
+        description="What proved it: its signed commit in the stream, the whole signed repo, or the record's "
+        "own proof. `unverified`: taken on the word of a Jetstream so far."
+    )
+    verified_at: Time = Field(description="Since when this service knows it so.")
+    proof_url: str | None = Field(description="Where the artist's own server gives the proof.")
+
+
 class TrackPage(Page):
     """Some tracks, and where to go on."""
 

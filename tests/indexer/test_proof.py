@@ -131,8 +131,8 @@ async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -
         )
         server.answers[ask] = (200, repo.record_proof(PROFILE, "self"))
 
-        found = await proof.fetch(outbound, server.origin, uri(repo), NOW, key(repo))
+        sent = await proof.ask(outbound, server.origin, uri(repo))
         with pytest.raises(Answered):
-            await proof.fetch(outbound, server.origin, uri(repo, "other"), NOW, key(repo))
+            await proof.ask(outbound, server.origin, uri(repo, "other"))
 
-    assert found.rev == repo.rev
+    assert sent == repo.record_proof(PROFILE, "self")
