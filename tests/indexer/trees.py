@@ -78,6 +78,11 @@ class RandomTree:
             self.records[path] = cid
             self._root = self._tree.put_record(self._root, path, CID(cid))
 
+    def uproot(self, path: str) -> bytes:
+        """Take away a record; returns its CID."""
+        self._root = self._tree.del_record(self._root, path)
+        return self.records.pop(path)
+
     def proof(self, paths: Iterable[str]) -> dict[bytes, bytes]:
         """The nodes on the way to each of these paths, and to the keys next to it."""
         keys = sorted(self.records)
@@ -85,6 +90,10 @@ class RandomTree:
         for path in list(wanted):
             left, right = bisect.bisect_left(keys, path), bisect.bisect_right(keys, path)
             wanted.update(keys[max(left - 1, 0) : left] + keys[right : right + 1])
+        return self.way(wanted)
+
+    def way(self, wanted: Iterable[str]) -> dict[bytes, bytes]:
+        """The nodes on the way to each of these paths."""
         cids = {self._root}
         for path in wanted:
             cids |= find_rpath_and_build_proof(self._store, self._root, path)[1]
