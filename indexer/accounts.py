@@ -1,6 +1,7 @@
 """Accounts that ever wrote a record of ours: what their status hides, and what their removal removes."""
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 import pyarrow
@@ -64,7 +65,7 @@ class Accounts:
         self.hidden = self.hidden - rows.keys() | hidden
         return flipped, removals
 
-    def learn(self, facts: Iterable[IdentityFact]) -> tuple[list[Did], list[Did]]:
+    def learn(self, facts: Iterable[IdentityFact], now: datetime) -> tuple[list[Did], list[Did]]:
         """Store handles, servers and keys. Returns the accounts that look different, and those that moved."""
         latest = {fact.did: fact for fact in facts if fact.did in self.known}
         rows = self._rows(latest.keys())
@@ -80,6 +81,7 @@ class Accounts:
                 "handle": handle,
                 "pds": fact.pds,
                 "signing_key": fact.signing_key,
+                "resolved_at": utc(now),
                 "stale": fact.handle is None,
             }
         self._replace(rows)

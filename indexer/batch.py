@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from indexer.events import Account, Action
-from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid
+from schemas.ids import AtUri, Cid, Did, Handle, Nsid, Rkey, Tid
 
 Verified = Literal["commit", "repo", "proof", "unverified"]
 State = Literal["pending", "resyncing", "active", "desynchronized", "error"]
@@ -44,7 +44,7 @@ class IdentityFact:
     """
 
     did: Did
-    handle: str | None
+    handle: Handle | None
     pds: str | None
     signing_key: str | None = None
 

@@ -1,7 +1,7 @@
 """Facts that we fetch ourselves, put into the batch like any event: identities, sizes of pictures."""
 
 from indexer import images
-from indexer.batch import IdentityFact, ImageFact, Picture
+from indexer.batch import ImageFact, Picture
 from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.outbound import Outbound, Unreachable
@@ -25,7 +25,7 @@ class Facts:
         if not self._resolver.holds(facts):
             return  # An #identity came meanwhile; its commit asks again.
         self._repos.learn(did, facts.signing_key, facts.pds)
-        self._intake.batch.identities.append(IdentityFact(did, facts.handle, facts.pds, facts.signing_key))
+        self._intake.batch.identities.append(facts)
         self._intake.added(1)
         if facts.handle is None:
             raise Unreachable("the handle cannot be checked")

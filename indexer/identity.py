@@ -10,6 +10,7 @@ from math import inf
 from prometheus_client import Counter, Histogram
 
 from indexer import did_documents
+from indexer.batch import IdentityFact
 from indexer.did_documents import Document
 from indexer.handles import Handles
 from indexer.outbound import Outbound, OutboundError
@@ -29,18 +30,8 @@ LATENCY = Histogram("fmsvc_identity_seconds", "Time that one identity took to re
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityFacts:
-    """What the network says about a DID. No handle: it could not be checked, so what is known stays."""
-
-    did: Did
-    handle: Handle | None
-    pds: str | None
-    signing_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Kept:
-    answer: IdentityFacts | OutboundError
+    answer: IdentityFact | OutboundError
     since: float
     until: float
 
@@ -66,9 +57,9 @@ class Resolver:
         self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
-        self._flights: dict[Did, asyncio.Task[IdentityFacts]] = {}
+        self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
 
-    async def resolve(self, did: Did) -> IdentityFacts:
+    async def resolve(self, did: Did) -> IdentityFact:
         """Raises OutboundError when the network cannot be asked; that too is remembered for a minute."""
         kept = self._kept.get(did)
         if kept is not None and self._clock() < kept.until:
@@ -84,6 +75,10 @@ class Resolver:
         # One caller giving up must not fail the others.
         return await asyncio.shield(flight)
 
+    def remember(self, facts: IdentityFact, seconds_ago: float) -> None:
+        """What was found before the last restart, so long ago."""
+        self._keep(facts.did, facts, KEEP_SECONDS - seconds_ago)
+
     def forget(self, did: Did) -> None:
         """The identity may have changed: ask again, even if a look-up is under way."""
         self._kept.pop(did, None)
@@ -95,12 +90,12 @@ class Resolver:
         if kept is not None and self._clock() - kept.since >= self._doubt_seconds:
             self.forget(did)
 
-    def holds(self, facts: IdentityFacts) -> bool:
+    def holds(self, facts: IdentityFact) -> bool:
         """Is this still the answer, or was the DID forgotten since?"""
         kept = self._kept.get(facts.did)
         return kept is not None and kept.answer is facts
 
-    def _landed(self, did: Did, flight: "asyncio.Task[IdentityFacts]") -> None:
+    def _landed(self, did: Did, flight: "asyncio.Task[IdentityFact]") -> None:
         error = None if flight.cancelled() else flight.exception()
         if self._flights.get(did) is not flight:
             return
@@ -111,20 +106,20 @@ class Resolver:
             facts = flight.result()
             self._keep(did, facts, self._keep_incomplete_seconds if facts.handle is None else KEEP_SECONDS)
 
-    def _keep(self, did: Did, answer: IdentityFacts | OutboundError, seconds: float) -> None:
+    def _keep(self, did: Did, answer: IdentityFact | OutboundError, seconds: float) -> None:
         now = self._clock()
         self._kept[did] = _Kept(answer, now, now + seconds)
         self._kept.move_to_end(did)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
-    async def _look_up(self, did: Did) -> IdentityFacts:
+    async def _look_up(self, did: Did) -> IdentityFact:
         with LATENCY.time():
             document = await self._document(did)
             if document is None:
-                return IdentityFacts(did, INVALID_HANDLE, None, None)
+                return IdentityFact(did, INVALID_HANDLE, None, None)
             handle = await self._handle(did, document.handle)
-            return IdentityFacts(did, handle, document.pds, document.signing_key)
+            return IdentityFact(did, handle, document.pds, document.signing_key)
 
     async def _document(self, did: Did) -> Document | None:
         """The DID's document; None when it does not exist or cannot be used."""

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from indexer import keys, proof
+from indexer.batch import IdentityFact
 from indexer.hosts import Hosts
-from indexer.identity import IdentityFacts, Resolver
+from indexer.identity import Resolver
 from indexer.keys import KeyFault
 from indexer.outbound import Answered, Outbound, OutboundError
 from indexer.proof import Proof, ProofError
@@ -57,7 +58,7 @@ class Prover:
         except ProofError as error:
             raise NotProven(f"The account's server sent a proof that does not hold: {error}.") from error
 
-    async def _read(self, car: bytes, uri: AtUri, facts: IdentityFacts) -> Proof:
+    async def _read(self, car: bytes, uri: AtUri, facts: IdentityFact) -> Proof:
         try:
             return _read(car, uri, facts)
         except (ProofError, KeyFault):
@@ -68,5 +69,5 @@ class Prover:
         return _read(car, uri, current)
 
 
-def _read(car: bytes, uri: AtUri, facts: IdentityFacts) -> Proof:
+def _read(car: bytes, uri: AtUri, facts: IdentityFact) -> Proof:
     return proof.read(car, uri, datetime.now(UTC), keys.parse(facts.signing_key or ""))

@@ -10,10 +10,10 @@ from prometheus_client import Counter as Total
 from prometheus_client import Histogram
 
 from indexer import keys
-from indexer.batch import Fetched, Mend, RepoMark
+from indexer.batch import Fetched, IdentityFact, Mend, RepoMark
 from indexer.events import Account
 from indexer.hosts import NotNow
-from indexer.identity import IdentityFacts, Resolver
+from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.keys import Key
 from indexer.outbound import OutboundError
@@ -86,7 +86,7 @@ class Resyncs:
                 return
         raise OutOfStep("commits go on coming that do not chain")
 
-    async def _fetched(self, did: Did, facts: IdentityFacts) -> Fetched:
+    async def _fetched(self, did: Did, facts: IdentityFact) -> Fetched:
         if facts.pds is None:
             raise OutOfStep("the account has no server")
         key = keys.parse(facts.signing_key or "")

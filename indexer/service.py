@@ -4,7 +4,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
@@ -20,7 +20,7 @@ from indexer.follower import Follower
 from indexer.handles import Handles
 from indexer.health import Health
 from indexer.hosts import Hosts
-from indexer.identity import Resolver
+from indexer.identity import KEEP_SECONDS, Resolver
 from indexer.intake import Intake
 from indexer.judge import Judge
 from indexer.keys import Key
@@ -65,6 +65,9 @@ class Indexer:
             allow_loopback=settings.allow_loopback,
             retry_seconds=settings.retry_seconds,
         )
+        now = datetime.now(UTC)
+        for known, at in stores.writer.resolved_since(now - timedelta(seconds=KEEP_SECONDS)):
+            self._resolver.remember(known, (now - at).total_seconds())
         self._intake = Intake(
             stores.write,
             batch_rows=settings.batch_rows,

@@ -14,7 +14,7 @@ import duckdb
 
 from indexer import projections
 from indexer.accounts import Accounts
-from indexer.batch import Batch, DeadLetter, Listing, Picture, RecordChange, Written, newest
+from indexer.batch import Batch, DeadLetter, IdentityFact, Listing, Picture, RecordChange, Written, newest
 from indexer.catalogue import Catalogue, StoreError, sentences
 from indexer.counters import Counters, Moves
 from indexer.dead_letters import DeadLetters
@@ -124,6 +124,15 @@ class Writer:
         """Accounts whose identity wants resolving."""
         return [did for (did,) in self._catalogue.rows("select did from accounts where stale order by did")]
 
+    def resolved_since(self, instant: datetime) -> list[tuple[IdentityFact, datetime]]:
+        """Identities that were asked for since then, and when."""
+        rows = self._catalogue.rows(
+            "select did, handle, pds, signing_key, resolved_at from accounts "
+            "where not stale and resolved_at > ?",
+            (utc(instant),),
+        )
+        return [(IdentityFact(*known), at.replace(tzinfo=UTC)) for *known, at in rows]
+
     def unmeasured(self) -> list[Picture]:
         """Pictures of which the size is not known."""
         return self._pictures.unmeasured()
@@ -183,7 +192,7 @@ class Writer:
             self._count(table, moves)
             stale.changed(table)
         shown = self._flip(batch, stale, moves)
-        renamed, moved = self._accounts.learn(batch.identities)
+        renamed, moved = self._accounts.learn(batch.identities, now)
         stale.renamed(renamed)
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))

@@ -31,6 +31,7 @@ create table if not exists accounts (
     handle varchar,            -- null: not resolved so far; handle.invalid: does not hold both ways
     pds varchar,               -- origin of the account's server
     signing_key varchar,       -- multibase, as in the DID document
+    resolved_at timestamp,     -- when the three were last asked for
     status varchar not null,   -- active, deactivated, takendown, suspended, deleted, …
     status_time timestamp,     -- time of the #account event that said so
     removed_rev varchar,       -- commits up to this rev were removed with the account

@@ -1,12 +1,13 @@
 """An account's status hides or removes what it wrote; its identity is learned and doubted."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from indexer.batch import Batch, IdentityFact
 from indexer.writer import Writer
-from schemas.ids import tid_at
+from schemas.ids import Handle, tid_at
 from tests import documents
 from tests.indexer.changes import (
     account,
@@ -76,7 +77,7 @@ def test_events_of_strangers_are_ignored(writer: Writer) -> None:
     assert contents(writer.reader())["accounts"] == []
 
 
-def test_a_deleted_account_leaves_only_its_row(writer: Writer) -> None:
+def test_a_deleted_account_leaves_only_its_rows(writer: Writer) -> None:
     """Records of every type, their children, what was invalid: all gone, derived from the list of types."""
     write(
         writer,
@@ -93,7 +94,7 @@ def test_a_deleted_account_leaves_only_its_row(writer: Writer) -> None:
     write(writer, account("ana", "deleted", at=2))
 
     rows = {table: len(found) for table, found in contents(writer.reader()).items() if found}
-    assert rows == {"accounts": 2, "likes": 1, "meta": 1, "track_counts": 1}
+    assert rows == {"accounts": 2, "repos": 1, "likes": 1, "meta": 1, "track_counts": 1}
     assert status(writer) == "deleted"
 
 
@@ -150,3 +151,16 @@ def test_a_handle_that_could_not_be_checked_stays_in_doubt(writer: Writer) -> No
     assert writer.reader().execute("select handle, pds, stale from accounts").fetchall() == [
         ("ana.example", "https://new.example", True)
     ]
+
+
+def test_an_identity_is_kept_with_when_it_was_asked_for(writer: Writer) -> None:
+    fact = IdentityFact(did("ana"), Handle("ana.example"), "https://pds.example", "zKey")
+    write(writer, put("ana", "track", at=1))
+    before = datetime.now(UTC)
+
+    writer.write(Batch(identities=[fact]))
+
+    [(kept, at)] = writer.resolved_since(before)
+    assert kept == fact
+    assert before <= at <= datetime.now(UTC)
+    assert writer.resolved_since(at) == []

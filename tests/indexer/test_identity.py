@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from indexer.batch import IdentityFact
 from indexer.handles import Handles
-from indexer.identity import IdentityFacts, Resolver
+from indexer.identity import Resolver
 from indexer.names import Dns
 from indexer.outbound import Outbound, OutboundError
 from schemas.ids import Did, Handle
@@ -99,7 +100,7 @@ async def test_a_handle_that_dns_confirms_is_shown(world: World) -> None:
     world.publish(document())
     world.names.texts[f"_atproto.{HANDLE}"] = [f"did={ALICE}"]
 
-    assert await world.resolver.resolve(ALICE) == IdentityFacts(ALICE, Handle(HANDLE), HOSTED, KEY)
+    assert await world.resolver.resolve(ALICE) == IdentityFact(ALICE, Handle(HANDLE), HOSTED, KEY)
 
 
 async def test_a_handle_that_its_host_confirms_is_shown(world: World) -> None:
@@ -178,7 +179,7 @@ async def test_a_did_without_a_usable_document_does_not_exist(world: World, stat
     """Absent, tombstoned, oversized, another's or no JSON: no handle, no server, no exception."""
     world.publish(body, status)
 
-    assert await world.resolver.resolve(ALICE) == IdentityFacts(ALICE, Handle("handle.invalid"), None, None)
+    assert await world.resolver.resolve(ALICE) == IdentityFact(ALICE, Handle("handle.invalid"), None, None)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ async def test_a_did_without_a_usable_document_does_not_exist(world: World, stat
 async def test_wrong_parts_of_a_document_count_as_absent(world: World, changes: dict[str, object]) -> None:
     world.publish(document(**changes))
 
-    assert await world.resolver.resolve(ALICE) == IdentityFacts(ALICE, Handle("handle.invalid"), None, None)
+    assert await world.resolver.resolve(ALICE) == IdentityFact(ALICE, Handle("handle.invalid"), None, None)
 
 
 @pytest.mark.parametrize(
@@ -329,3 +330,16 @@ async def test_a_handle_service_replaces_dns_and_https() -> None:
         assert await handles.find(Handle("nobody.test")) is None
         with pytest.raises(OutboundError):
             await handles.find(Handle("broken.test"))
+
+
+async def test_what_was_found_before_a_restart_is_not_asked_for_again_until_it_is_old(world: World) -> None:
+    known = IdentityFact(ALICE, Handle(HANDLE), HOSTED, KEY)
+
+    world.resolver.remember(known, seconds_ago=3000)
+
+    assert await world.resolver.resolve(ALICE) == known
+    assert world.directory.asked == []
+    world.now = 700
+    with contextlib.suppress(OutboundError):
+        await world.resolver.resolve(ALICE)
+    assert world.directory.asked != []
