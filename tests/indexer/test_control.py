@@ -5,6 +5,7 @@ import stat
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -12,41 +13,34 @@ import pytest
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.running import Running, running, until
-from tests.network import doubles
-from tests.network.doubles import Pages, document
 from tests.network.forge import ForgedRepo
-from tests.network.relay import Relay
+from tests.network.forged_network import Corrupt, ForgedNetwork
+from tests.network.relay import Refuse, Relay
 
 TRACK = "fm.svc.track"
 
 
 @dataclass
 class World:
-    """An indexer, the relay that it follows, and one server that is PLC directory and PDS at once."""
+    """An indexer, the relay that it follows, and a PLC directory and PDS in one."""
 
     indexer: Running
     relay: Relay
-    server: Pages
+    server: ForgedNetwork
 
     def host(self, repo: ForgedRepo, rkey: str) -> str:
         """Let the server prove a record. Returns its at-uri."""
-        home = document(repo.did, alsoKnownAs=[], service=doubles.service(self.server.origin))
-        self.server.answers[f"/{repo.did}"] = (200, home)
-        self.server.answers[self.proof_path(repo, rkey)] = (200, repo.record_proof(TRACK, rkey))
+        self.server.add(repo)
         return f"at://{repo.did}/{TRACK}/{rkey}"
-
-    @staticmethod
-    def proof_path(repo: ForgedRepo, rkey: str) -> str:
-        return f"/xrpc/com.atproto.sync.getRecord?did={repo.did}&collection={TRACK}&rkey={rkey}"
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with Relay() as relay, Pages() as server:
+    async with Relay() as relay, ForgedNetwork() as server:
         settings = Settings(
             data_dir=tmp_path,
             relay=relay.url,
-            plc_url=server.origin,
+            plc_url=server.url,
             allow_loopback=True,
             batch_seconds=30,
             parquet_seconds=0,
@@ -69,6 +63,7 @@ async def test_health_says_where_the_indexer_stands(world: World) -> None:
     repo.create(TRACK, documents.least("track"))
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     await world.relay.send(*[repo.commit_frame(seq, at) for seq in range(1, 3)])
+    world.server.add(repo)
     await until(lambda: world.indexer.indexer.stores.snapshots.published_at)
 
     health = await world.indexer.ask("/health")
@@ -121,7 +116,6 @@ async def test_a_nudge_about_a_deleted_record_takes_it_out(world: World, repo: F
     await world.indexer.nudge({"did": repo.did, "uri": uri})
     repo.delete(TRACK, "3kznmn7xqxl22")
     repo.commit_frame(2)
-    world.host(repo, "3kznmn7xqxl22")
 
     status, answer = await world.indexer.nudge({"did": repo.did, "uri": uri})
 
@@ -151,7 +145,7 @@ async def test_a_nudge_about_what_never_was_is_not_found(world: World, repo: For
 
 async def test_a_server_that_is_down_is_a_bad_gateway(world: World, repo: ForgedRepo) -> None:
     uri = world.host(repo, "3kznmn7xqxl22")
-    world.server.answers[world.proof_path(repo, "3kznmn7xqxl22")] = (503, b"")
+    world.server.faults["getRecord"] = repeat(Refuse(503))
 
     status, answer = await world.indexer.nudge({"did": repo.did, "uri": uri})
 
@@ -161,13 +155,12 @@ async def test_a_server_that_is_down_is_a_bad_gateway(world: World, repo: Forged
 
 async def test_a_proof_that_does_not_hold_is_a_bad_gateway(world: World, repo: ForgedRepo) -> None:
     uri = world.host(repo, "3kznmn7xqxl22")
-    forged = repo.record_proof(TRACK, "3kznmn7xqxl22").replace(b"Nudged", b"Forged")
-    world.server.answers[world.proof_path(repo, "3kznmn7xqxl22")] = (200, forged)
+    world.server.faults["getRecord"] = repeat(Corrupt())
 
     status, answer = await world.indexer.nudge({"did": repo.did, "uri": uri})
 
     assert status == 502
-    assert "does not match its CID" in answer["message"]
+    assert "does not hold" in answer["message"]
     assert world.indexer.rows("select 1 from tracks") == []
 
 
