@@ -21,7 +21,6 @@ from indexer.writer import Writer
 from schemas.settings import Settings
 
 CURRENT: Final = "current"
-SHARE: Final = 0.05  # of all time that publishing may take
 PATIENCE_SECONDS: Final = 5.0  # with readers that stand in the way of a checkpoint
 EXPORT_MEMORY: Final = "256MB"
 
@@ -39,6 +38,7 @@ class Snapshots:
         self._writer = writer
         self._clock = clock
         self._least_seconds = settings.snapshot_seconds
+        self._share = settings.snapshot_share
         self._parquet_seconds = settings.parquet_seconds
         self._changes = -1
         self._next = self._begun = self._next_export = clock()
@@ -136,7 +136,7 @@ class Snapshots:
         return 0.0 if self._hindered_since is None else self._begun - self._hindered_since
 
     def _pause(self, spent_seconds: float) -> float:
-        return max(self._least_seconds, spent_seconds * (1 / SHARE - 1))
+        return max(self._least_seconds, spent_seconds * (1 / self._share - 1))
 
     def _swap(self, snapshot: Path) -> None:
         partial = self.folder / f"{CURRENT}.partial"

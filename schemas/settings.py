@@ -70,6 +70,9 @@ class Settings(BaseModel):
     buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held before the socket waits.")
     duckdb_memory: str = Field("768MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit.")
     snapshot_seconds: float = Field(1.0, gt=0, description="Least time between two snapshots.")
+    snapshot_share: float = Field(
+        0.05, gt=0, le=1, description="Share of all time that publishing snapshots may take."
+    )
     parquet_seconds: float = Field(3600.0, ge=0, description="Least time between Parquet exports; 0: none.")
     dead_letter_bytes: int = Field(256 << 20, ge=0, description="Dead letters kept, oldest dropped first.")
 

@@ -1,4 +1,4 @@
-"""`fmsvc-server serve` in a child process, following a network on loopback."""
+"""`fmsvc-server` in a child process, following a network on loopback."""
 
 import asyncio
 import os
@@ -48,14 +48,14 @@ def settings(net: Testnet, data_dir: Path, port: int) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def running_server(variables: Mapping[str, str]) -> AsyncIterator[Server]:
+async def running_server(variables: Mapping[str, str], command: str = "serve") -> AsyncIterator[Server]:
     """Run a server with these FMSVC_* variables and no others; it is stopped with the block."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "readapi",
-        "serve",
+        command,
         "--supervised",  # it ends with us, however we end
         env={**inherited, **variables},
         stdin=asyncio.subprocess.PIPE,

@@ -1,0 +1,66 @@
+"""The indexer in a process of its own, to be killed and started again."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+import orjson
+
+PATIENCE_SECONDS = 60.0
+
+
+class Process:
+    """The indexer, started and killed again and again; none is left behind."""
+
+    def __init__(self, data_dir: Path, environment: dict[str, str]) -> None:
+        self._socket = data_dir / "control.sock"
+        self._environment = {**os.environ, **environment, "FMSVC_DATA_DIR": str(data_dir)}
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end(signal.SIGKILL)
+
+    async def start(self) -> None:
+        self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.promises.indexer_process",
+            env=self._environment,
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+
+    async def end(self, number: signal.Signals) -> int:
+        """Send a signal and wait. Returns the exit code."""
+        assert self._child is not None
+        with contextlib.suppress(ProcessLookupError):
+            self._child.send_signal(number)
+        return await self._child.wait()
+
+    async def committed_more(self) -> None:
+        """Wait until it has committed something since its start."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if (await self.health()).get("event_time"):
+                    return
+                await asyncio.sleep(0.02)
+
+    async def health(self) -> dict[str, Any]:
+        """What it says of itself; nothing while it does not answer."""
+        connector = aiohttp.UnixConnector(str(self._socket))
+        try:
+            async with (
+                aiohttp.ClientSession(connector=connector) as session,
+                session.get("http://indexer/health") as response,
+            ):
+                health: dict[str, Any] = orjson.loads(await response.read())
+                return health
+        except (aiohttp.ClientError, OSError):
+            return {}

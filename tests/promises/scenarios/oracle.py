@@ -1,0 +1,129 @@
+"""Compares a catalogue, record by record, with what is true."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tests.promises.scenarios.truth import Hosted
+
+TABLES = ("tracks", "likes", "comments", "lists", "profiles")
+POLL_SECONDS = 0.05
+SHOWN = 20
+
+
+class Disagreement(AssertionError):
+    """What is stored or shown is not what is true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of the catalogue."""
+
+    cid: str
+    visible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The newest snapshot: records that are not deleted, by owner and uri; accounts; repos out of step."""
+
+    records: dict[str, dict[str, Row]]
+    accounts: dict[str, tuple[str, str | None]]
+    out_of_step: dict[str, str]
+    waiting: dict[str, int]
+    removed_tracks: frozenset[str]
+
+
+def read(data_dir: Path) -> Catalogue | None:
+    """None as long as nothing was published."""
+    newest = data_dir / "snapshots" / "current"
+    if not newest.exists():
+        return None
+    with duckdb.connect(str(newest.resolve()), read_only=True) as con:
+        records: defaultdict[str, dict[str, Row]] = defaultdict(dict)
+        for table in TABLES:
+            found = con.execute(
+                f"select did, uri, cid, state = 'live' and did not in (select did from hidden_accounts)"
+                f" from {table} where state <> 'deleted'"
+            )
+            for did, uri, cid, visible in found.fetchall():
+                records[did][uri] = Row(cid, visible)
+        states = _all(con, "did, state, reason from repos where state <> 'active'")
+        return Catalogue(
+            records,
+            {did: (status, handle) for did, status, handle in _all(con, "did, status, handle from accounts")},
+            {did: f"{state}: {reason}" for did, state, reason in states},
+            dict(_all(con, "did, count(*) from waiting_commits group by did")),
+            frozenset(uri for (uri,) in _all(con, "uri from tracks where state = 'deleted'")),
+        )
+
+
+def differences(truth: Mapping[str, Hosted], catalogue: Catalogue) -> Iterator[str]:
+    """One sentence each."""
+    for did, account in truth.items():
+        rows = catalogue.records.get(did, {})
+        if account.status != "active":
+            yield from (f"{uri} is visible, but {account.status}" for uri, row in rows.items() if row.visible)
+            continue
+        yield from _of_records(account, rows)
+        if account.records:
+            yield from _of_account(account, catalogue)
+    for did in catalogue.records.keys() - truth.keys():
+        for uri, row in catalogue.records[did].items():
+            if row.visible:
+                yield f"{uri} is visible, but nobody hosts its account"
+
+
+def _of_records(account: Hosted, rows: Mapping[str, Row]) -> Iterator[str]:
+    for uri in account.records.keys() - rows.keys():
+        yield f"{uri} is missing"
+    for uri in rows.keys() - account.records.keys():
+        yield f"{uri} should not be there"
+    for uri in rows.keys() & account.records.keys():
+        listed, row = account.records[uri], rows[uri]
+        if row.cid != listed.cid:
+            yield f"{uri} is {row.cid} and should be {listed.cid}"
+        if row.visible != listed.valid:
+            yield f"{uri} is {'visible' if row.visible else 'hidden'}, and should not be"
+
+
+def _of_account(account: Hosted, catalogue: Catalogue) -> Iterator[str]:
+    stored = catalogue.accounts.get(account.did)
+    if stored != ("active", account.handle):
+        yield f"{account.did} is {stored} and should be active as {account.handle}"
+    if account.did in catalogue.out_of_step:
+        yield f"{account.did} is {catalogue.out_of_step[account.did]}"
+    if account.did in catalogue.waiting:
+        yield f"{catalogue.waiting[account.did]} commits of {account.did} wait"
+
+
+async def agree(data_dir: Path, truth: Mapping[str, Hosted], patience_seconds: float) -> Catalogue:
+    """Wait until the catalogue is what is true. Raises Disagreement."""
+
+    def look() -> tuple[list[str], Catalogue | None]:
+        catalogue = read(data_dir)
+        return (list(differences(truth, catalogue)) if catalogue else ["nothing is published"]), catalogue
+
+    until = time.monotonic() + patience_seconds
+    while True:
+        found, catalogue = await asyncio.to_thread(look)
+        if catalogue and not found:
+            return catalogue
+        if time.monotonic() > until:
+            raise Disagreement(told(found))
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def told(found: list[str]) -> str:
+    more = [f"… and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    return "\n".join(["", *sorted(found)[:SHOWN], *more])
+
+
+def _all(con: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    return con.execute(f"select {query}").fetchall()
