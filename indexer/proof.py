@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, Literal, get_args
 from urllib.parse import urlencode
 
 import libipld
@@ -16,9 +17,16 @@ from schemas.ids import AtUri, Cid, Tid, tid_time
 MAX_BYTES = 2_000_000
 TIMEOUT_SECONDS = 8.0
 
+Check = Literal["blocks", "commit", "signature", "path", "record"]
+CHECKS: Final[tuple[Check, ...]] = get_args(Check)  # in the order in which they are made
+
 
 class ProofError(ValueError):
-    """What the server sent proves nothing; the message says why in a few words."""
+    """What the server sent proves nothing. `check` failed, those before it hold; the message says why."""
+
+    def __init__(self, check: Check, reason: str) -> None:
+        super().__init__(reason)
+        self.check = check
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +58,23 @@ def read(proof: bytes, uri: AtUri, now: datetime, key: Key) -> Proof:
     try:
         opened = car.read(proof, MAX_BYTES)
         if len(opened.roots) != 1:
-            raise ProofError("the proof is not of one commit")
+            raise ProofError("blocks", "the proof is not of one commit")
         head = verify.head(opened.blocks, opened.roots[0], uri.did, key)
         if tid_time(head.rev) - now > MAX_AHEAD:
-            raise ProofError("rev lies in the future")
+            raise ProofError("signature", "rev lies in the future")
         cid = mst.find(head.data, opened.blocks, f"{uri.collection}/{uri.rkey}")
         if cid is None:
             return Proof(head.rev, None, None, head.data)
         block = opened.blocks.get(cid)
         if block is None:
-            raise ProofError("the record is not in the proof")
+            raise ProofError("record", "the record is not in the proof")
         dag_cbor.decode(block)
+    except car.CarError as error:
+        raise ProofError("blocks", str(error)) from error
+    except verify.Refused as error:
+        raise ProofError("signature" if error.check == "signature" else "commit", str(error)) from error
+    except mst.MstError as error:
+        raise ProofError("path", str(error)) from error
     except CborError as error:
-        raise ProofError(f"the record {error}") from error
-    except (car.CarError, mst.MstError, verify.Refused) as error:
-        raise ProofError(str(error)) from error
+        raise ProofError("record", f"the record {error}") from error
     return Proof(head.rev, Cid(libipld.encode_multibase("b", cid)), block, head.data)

@@ -198,6 +198,35 @@ def _list_letters(settings: Settings, wanted: "Wanted", limit: int) -> None:
     print(f"{len(listing.letters):,} of {listing.total:,} dead letters.")
 
 
+@app.command
+def verify(uri: str) -> None:
+    """Fetch a record's proof from its own server and print each check; exit with 1 unless all hold.
+
+    Needs no index.
+
+    Parameters
+    ----------
+    uri
+        The record's at-uri, by DID or handle.
+    """
+    from indexer import inspection
+
+    settings = _begin("verify")
+
+    async def show() -> list[inspection.Check]:
+        checks = []
+        async for check in inspection.inspect(settings, uri):
+            print(f"{'ok' if check.holds else 'NO':<4}{check.name:<11}{check.told}", flush=True)
+            checks.append(check)
+        return checks
+
+    checks = asyncio.run(show())
+    for name in inspection.NAMES[len(checks) :]:
+        print(f"{'-':<4}{name:<11}not checked")
+    if len(checks) < len(inspection.NAMES) or not all(check.holds for check in checks):
+        sys.exit(FAILED)
+
+
 def main() -> None:
     """Entry point of `fmsvc-server`."""
     app()

@@ -108,6 +108,19 @@ def test_dead_letters_are_listed_shown_and_taken_in_again(tmp_path: Path) -> Non
     assert run(folder, "dead-letters", "--did", "did:web:nobody.example").stdout == "0 of 0 dead letters.\n"
 
 
+def test_verify_prints_each_check(tmp_path: Path) -> None:
+    """One line each, those not made too; exit code 1, and no index comes of it."""
+    verified = run(tmp_path / "data", "verify", "at://did:plc:abcdefghijklmnopqrstuvwx/fm.svc.track/self")
+    lines = verified.stdout.splitlines()
+
+    assert verified.returncode == 1
+    assert lines[0] == "ok  address    at://did:plc:abcdefghijklmnopqrstuvwx/fm.svc.track/self"
+    assert lines[1].startswith("NO  identity   did:plc:abcdefghijklmnopqrstuvwx cannot be resolved: ")
+    assert lines[-1] == "-   lexicon    not checked"
+    assert len(lines) == 11
+    assert not (tmp_path / "data").exists()
+
+
 async def test_damage_is_told(tmp_path: Path, recording: Path, directory: ForgedNetwork) -> None:
     """Exit code 3, a sentence that says what to do, and no traceback."""
     folder = tmp_path / "data"
