@@ -1,0 +1,164 @@
+"""`make demo` ends with `ready …`; then every public route answers in the shape that it is described with."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+import jsonschema
+import pytest
+import pytest_asyncio
+from yarl import URL
+
+from tests.network.server import free_port
+
+ARTISTS = 5
+READY_SECONDS = 240.0
+JSON = "application/json"
+
+Json = dict[str, Any]
+
+
+class Demo:
+    """The demo while it runs, asked over HTTP."""
+
+    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
+        self.url = url
+        self._session = session
+
+    async def get(self, path: str, **params: str) -> tuple[int, str, Any]:
+        """Status, content type, and the body: JSON, or text."""
+        address = URL(self.url + path, encoded=True).update_query(params)
+        async with self._session.get(address) as response:
+            kind = response.content_type
+            return response.status, kind, await (response.json() if kind == JSON else response.text())
+
+    async def ask(self, path: str, **params: str) -> Any:
+        status, _, answer = await self.get(path, **params)
+        assert status == 200, f"{path} {params}: {status} {answer}"
+        return answer
+
+
+pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def demo() -> AsyncIterator[Demo]:
+    """Started as `make demo` does, with fewer artists."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.network.demo",
+        f"--artists={ARTISTS}",
+        env={**os.environ, "PORT": str(free_port())},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        url = await asyncio.wait_for(_ready(process), READY_SECONDS)
+        async with aiohttp.ClientSession() as session:
+            yield Demo(url, session)
+        process.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(process.wait(), 20) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _ready(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    said = b""
+    async for line in process.stdout:
+        if line.startswith(b"ready "):
+            return line.decode().split()[1]
+        said += line
+    raise AssertionError(f"the demo ended before it was ready: {said.decode()}")
+
+
+async def _known(demo: Demo) -> Json:
+    """Something there is for every parameter of a path and every query that has to be given."""
+    track = next(track for track in await demo.ask("/tracks/top", limit="50") if track["album"])
+    playlist = await _some_playlist(demo)
+    return {
+        "track_id": track["id"],
+        "handle": track["artist_handle"],
+        "did": playlist["owner_did"],
+        "artist": track["artist_did"],
+        "slug": track["album"]["slug"],
+        "album_id": track["album"]["id"],
+        "playlist_id": playlist["id"],
+        "name": track["tags"][0],
+        "url": f"{demo.url}/track/{track['id']}",
+        "q": track["title"],
+        "uri": track["uri"],
+        "playlist": playlist["atproto_record_uri"],
+        "static": re.findall(r"/static/([\w.-]+)", await demo.ask("/docs"))[0],
+    }
+
+
+async def _some_playlist(demo: Demo) -> Json:
+    for track in (await demo.ask("/tracks/", limit="100"))["tracks"]:
+        if found := await demo.ask(f"/lists/playlists/by-artist/{track['artist_did']}"):
+            playlist: Json = found[0]
+            return playlist
+    raise AssertionError("nobody has a playlist")
+
+
+async def test_every_public_route_answers_in_its_shape(demo: Demo) -> None:
+    description = await demo.ask("/openapi.json")
+    known = await _known(demo)
+    asked = 0
+    for path, item in description["paths"].items():
+        if "get" not in item:
+            continue
+        operation = item["get"]
+        address, query = _address(path, operation, known)
+        status, kind, answer = await demo.get(address, **query)
+
+        assert status == 200, f"{address} {query}: {status} {answer}"
+        assert kind in operation["responses"]["200"]["content"], address
+        if kind == JSON and (shape := operation["responses"]["200"]["content"][JSON].get("schema")):
+            jsonschema.Draft202012Validator({**shape, "components": description["components"]}).validate(
+                answer
+            )
+        assert answer, address
+        asked += 1
+    assert asked >= 30
+
+
+def _address(path: str, operation: Mapping[str, Any], known: Json) -> tuple[str, dict[str, str]]:
+    """A path with its parameters filled in, and the query that it needs."""
+    known = known | {"name": known["static"]} if path.startswith("/static/") else known
+    known = known | {"uri": known["playlist"]} if path.startswith("/lists/") else known
+    filled = re.sub(r"\{(\w+)\}", lambda name: quote(str(known[name[1]]), safe=""), path)
+    needed = {
+        param["name"]: str(known[param["name"]])
+        for param in operation.get("parameters", ())
+        if param["in"] == "query" and param["required"]
+    }
+    return filled, needed
+
+
+async def test_every_list_holds_something(demo: Demo) -> None:
+    """Shapes of empty lists prove little."""
+    stats = await demo.ask("/stats")
+
+    for name in ("tracks", "artists", "likes", "comments", "albums", "playlists"):
+        assert stats[f"total_{name}"] > 0
+    assert (await demo.ask("/tracks/"))["tracks"]
+    assert (await demo.ask("/tracks/tags"))[0]["track_count"] > 0
+    assert (await demo.ask("/albums/"))["albums"]
+
+
+async def test_sound_is_served_by_the_artists_own_server(demo: Demo) -> None:
+    """Real bytes of a real file, as long as we do not stream ourselves."""
+    tracks = (await demo.ask("/tracks/", limit="100"))["tracks"]
+    track = next(track for track in tracks if track["audio_storage"] == "pds")
+    async with aiohttp.ClientSession() as session, session.get(track["stream_url"]) as response:
+        assert response.status == 200
+        assert len(await response.read()) > 1000
