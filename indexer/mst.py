@@ -131,11 +131,7 @@ def read(block: bytes) -> Node:
             raise MstError("a node of the tree is not canonical DAG-CBOR")
         if len(fields) != 2:
             raise MstError("a node of the tree has wrong fields")
-        node = Node([], [], [_subtree(fields["l"])])
-        before = FIRST
-        for entry in fields["e"]:
-            before = _add(node, entry, before)
-        return node
+        return _node(fields["l"], fields["e"])
     except MstError:
         raise
     except (ValueError, RecursionError) as error:
@@ -163,24 +159,29 @@ def shared_bytes(left: bytes, right: bytes) -> int:
     return length - (differing.bit_length() + 7) // 8
 
 
-def _add(node: Node, entry: dict[str, Any], before: bytes) -> bytes:
-    """Put an entry at the node's end; returns its key."""
-    shared, rest = entry["p"], entry["k"]
-    if len(entry) != 4 or type(shared) is not int or type(rest) is not bytes:
-        raise MstError("an entry of the tree has wrong fields")
-    if not 0 <= shared <= len(before) or before[shared : shared + 1] == rest[:1] != b"":
-        raise MstError("a key of the tree is not shortened as it must be")
-    key = before[:shared] + rest
-    if key <= before:
-        raise MstError("the keys of the tree are out of order")
-    if len(key) > MAX_KEY_BYTES or not _PATH.fullmatch(key):
-        raise MstError("a key of the tree is not a path")
-    if not car.is_cid(value := entry["v"]):
-        raise MstError("an entry of the tree has no record")
-    node.keys.append(key)
-    node.values.append(value)
-    node.subtrees.append(_subtree(entry["t"]))
-    return key
+def _node(leftmost: object, entries: list[dict[str, Any]]) -> Node:
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    subtrees = [_subtree(leftmost)]
+    before = FIRST
+    for entry in entries:
+        shared, rest, value = entry["p"], entry["k"], entry["v"]
+        if len(entry) != 4 or type(shared) is not int or type(rest) is not bytes:
+            raise MstError("an entry of the tree has wrong fields")
+        if not 0 <= shared <= len(before) or before[shared : shared + 1] == rest[:1] != b"":
+            raise MstError("a key of the tree is not shortened as it must be")
+        key = before[:shared] + rest
+        if key <= before:
+            raise MstError("the keys of the tree are out of order")
+        if len(key) > MAX_KEY_BYTES or not _PATH.fullmatch(key):
+            raise MstError("a key of the tree is not a path")
+        if not car.is_cid(value):
+            raise MstError("an entry of the tree has no record")
+        keys.append(key)
+        values.append(value)
+        subtrees.append(_subtree(entry["t"]))
+        before = key
+    return Node(keys, values, subtrees)
 
 
 def _subtree(link: object) -> bytes | None:

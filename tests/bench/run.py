@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench import api, commits, decoding, freshness, machine, memory, stores
+from tests.bench import api, backfill, commits, decoding, freshness, machine, memory, stores, verifying
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
 from tests.bench.machine import Memory
 from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
-SECTIONS: Final = ("stream", "commits", "api", "freshness")
+SECTIONS: Final = ("stream", "verify", "commits", "backfill", "api", "freshness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,9 @@ class Effort:
 
     frames: int = 20_000
     rounds: int = 5
+    verified: int = 100
     commits: int = 20_000
+    fetched: backfill.Effort = field(default_factory=backfill.Effort)
     load_seconds: float = 3.0
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
@@ -46,8 +48,12 @@ class Bench:
         idle = memory.of_empty(scratch) if {"commits", "api"} & set(sections) else None
         if "stream" in sections:
             yield from decoding.rows(self.effort.frames, self.effort.rounds)
+        if "verify" in sections:
+            yield from verifying.rows(self.effort.verified)
         if "commits" in sections and idle:
             yield from self._commits(data_dir, scratch, idle.indexer)
+        if "backfill" in sections:
+            yield from backfill.rows(self.effort.fetched, scratch)
         if "api" in sections and idle:
             yield from self._api(data_dir, scratch, idle.worker)
         if "freshness" in sections:

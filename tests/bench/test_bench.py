@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import api, results, stores
+from tests.bench import api, backfill, results, stores, verifying
 from tests.bench.corpus import Size
 from tests.bench.questions import Questions
 from tests.bench.run import Bench, Effort
@@ -38,6 +38,27 @@ def test_figures_come_with_references(build: Path) -> None:
     assert [len(curve) for curve in bench.curves.values()] == [1, 1]
     kept = {"size": TINY.as_json(), "rows": [row.as_json() for row in rows.values()]}
     assert "| GET /tracks/{id} | ≥ 0.6 × |" in "\n".join(results.page(kept))
+
+
+def test_every_check_of_a_commit_has_a_cost() -> None:
+    """And all of them together come to a throughput."""
+    rows = {row.name: row.value for row in verifying.rows(count=3, rounds=1)}
+
+    assert rows[verifying.NAME] > 0
+    assert len(rows) == len(verifying.CHECKS) + 2
+
+
+@pytest.mark.slow
+def test_repos_are_fetched(build: Path) -> None:
+    """By both ways, and through the whole indexer."""
+    little = backfill.Effort(
+        repos=2, records=20, of_others=30, large=50, huge_records=5_000, huge_filling=5_000
+    )
+
+    rows = {row.name: row for row in backfill.rows(little, build / "scratch")}
+
+    assert rows.pop(backfill.MEMORY).value < backfill.FLAT_MEGABYTES
+    assert all(row.value > 0 for row in rows.values())
 
 
 @pytest.mark.slow
