@@ -2,14 +2,15 @@
 
 import libipld
 
-from indexer.batch import RecordChange
-from indexer.events import Commit
+from indexer.batch import RecordChange, Verified
+from indexer.events import Commit, Unverified
 from schemas.ids import Cid, Nsid, Rkey
 
 
-def changes_of(commit: Commit, collections: frozenset[Nsid]) -> list[RecordChange]:
-    """What a verified commit does to records of these collections."""
+def changes_of(commit: Commit | Unverified, collections: frozenset[Nsid]) -> list[RecordChange]:
+    """What a commit, which is verified if it can be, does to records of these collections."""
     changes = []
+    verified: Verified = "commit" if isinstance(commit, Commit) else "unverified"
     for operation in commit.operations:
         collection, _, rkey = operation.path.partition("/")
         if collection not in collections:
@@ -27,7 +28,7 @@ def changes_of(commit: Commit, collections: frozenset[Nsid]) -> list[RecordChang
                 operation.action,
                 cid,
                 block,
-                "commit",
+                verified,
             )
         )
     return changes

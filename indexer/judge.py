@@ -7,7 +7,7 @@ from prometheus_client import Counter
 from indexer import chain, keys, verify
 from indexer.batch import Batch, DeadLetter, RepoMark, WaitingCommit
 from indexer.changes import changes_of
-from indexer.events import Commit, Frame, Sync
+from indexer.events import Commit, Frame, Sync, Unverified
 from indexer.keys import KeyFault
 from indexer.repos import Happening, Repo, Repos
 from schemas.ids import Did, Nsid
@@ -46,6 +46,12 @@ class Judge:
                 self._ask([commit.did])
             case _:
                 self._wait(commit, frame, batch, "waiting")
+
+    def unverified(self, change: Unverified, batch: Batch) -> None:
+        """Take over what a host says, until the repo itself is fetched."""
+        VERIFIED.labels("unverified").inc()
+        batch.changes += changes_of(change, self._collections)
+        self.happened("unproven change", change.did, batch, "a change came without proof")
 
     def sync(self, sync: Sync, frame: Frame, batch: Batch) -> None:
         """The repo was set anew: is that what we have?"""

@@ -26,6 +26,7 @@ from indexer.events import (
     Passed,
     StreamError,
     Sync,
+    Unverified,
 )
 from indexer.follower import Follower
 from indexer.identity import Resolver
@@ -109,6 +110,9 @@ class Pipeline:
                 pass
             case Commit():
                 self._judge.commit(event, frame, batch)
+                self._intake.added(len(event.operations), len(frame.raw))
+            case Unverified():
+                self._judge.unverified(event, batch)
                 self._intake.added(len(event.operations), len(frame.raw))
             case Sync():
                 self._judge.sync(event, frame, batch)

@@ -39,7 +39,9 @@ class Settings(BaseModel):
         "wss://relay1.us-east.bsky.network", description="Firehose to follow (ws:// or wss://)."
     )
     jetstream: str | None = Field(
-        None, description="Jetstream to follow instead: less to receive, but nothing is proven."
+        None,
+        description="Jetstream to follow instead: less to receive, but without proof. "
+        "The relay then only lists repos.",
     )
     jetstream_version: Literal["1", "2"] = Field(
         "1", description="Protocol to speak with it; the second tells of repos that were set anew."
