@@ -6,6 +6,7 @@ Memory holds 16 bytes for a block: the beginning of its hash, and where it is.
 import os
 import tempfile
 from array import array
+from bisect import bisect_left
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -17,6 +18,7 @@ from indexer import car
 MAX_BLOCKS: Final = 4_000_000
 _BUFFER_BYTES = 1 << 20
 _LENGTH_BITS = 24  # of the 64 that say where a block is
+_LENGTH = (1 << _LENGTH_BITS) - 1
 
 
 class Spool:
@@ -25,8 +27,8 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER_BYTES)  # noqa: SIM115 - ours to close
-        self._hashes = np.empty(0, np.uint64)
-        self._places = np.empty(0, np.uint64)
+        self._hashes = array("Q")
+        self._places = array("Q")
 
     def __enter__(self) -> Self:
         return self
@@ -49,24 +51,24 @@ class Spool:
             hashes.append(_hash(section))
             places.append(self._file.tell() - len(section) << _LENGTH_BITS | len(section))
         order = np.argsort(np.frombuffer(hashes, np.uint64), kind="stable")
-        self._hashes = np.frombuffer(hashes, np.uint64)[order]
-        self._places = np.frombuffer(places, np.uint64)[order]
+        for numbers in (hashes, places):
+            view = np.frombuffer(numbers, np.uint64)
+            view[:] = view[order]
+        self._hashes, self._places = hashes, places
         return roots
 
     def get(self, cid: bytes) -> bytes | None:
         """The block of this CID, if the CAR has it."""
-        wanted = np.uint64(_hash(cid))
-        at = int(np.searchsorted(self._hashes, wanted))
+        wanted = _hash(cid)
+        at = bisect_left(self._hashes, wanted)
         # The beginnings of two hashes can be the same.
         while at < len(self._hashes) and self._hashes[at] == wanted:
-            section = self._section(int(self._places[at]))
+            place = self._places[at]
+            section = os.pread(self._file.fileno(), place & _LENGTH, place >> _LENGTH_BITS)
             if section.startswith(cid):
                 return section[car.CID_BYTES :]
             at += 1
         return None
-
-    def _section(self, place: int) -> bytes:
-        return os.pread(self._file.fileno(), place & (1 << _LENGTH_BITS) - 1, place >> _LENGTH_BITS)
 
 
 def _hash(cid: bytes) -> int:

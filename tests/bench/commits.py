@@ -47,6 +47,15 @@ class Indexer:
                     return
                 await asyncio.sleep(0.02)
 
+    async def in_step(self, repos: int) -> None:
+        """Wait until so many repos are active, and all of their records can be found."""
+        async with asyncio.timeout(CAUGHT_UP_SECONDS):
+            while True:
+                report = await self.health()
+                if report and report["repos"].get("active") == repos and report["watermark"] >= report["op"]:
+                    return
+                await asyncio.sleep(0.02)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -85,10 +94,11 @@ async def run(folder: Path, log: Path, frames: list[bytes]) -> Run:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, relay_url: str, log: Path) -> AsyncIterator[Indexer]:
+async def running(folder: Path, relay_url: str, log: Path, **settings: str) -> AsyncIterator[Indexer]:
     """An indexer that follows this relay, connected and with nothing to do."""
     core, _ = machine.cores()
     variables = {"FMSVC_DATA_DIR": str(folder), "FMSVC_RELAY": relay_url, "FMSVC_PUBLIC_URL": stores.BASE_URL}
+    variables |= settings
     connector = aiohttp.UnixConnector(str(folder / "control.sock"))
     with machine.program(["-m", "readapi", "index"], variables, core, log) as process:
         async with aiohttp.ClientSession(connector=connector) as control:
