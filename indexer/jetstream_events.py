@@ -4,15 +4,14 @@ A Jetstream sends records without proof. What it says of them is checked against
 that it is sent with, or is not taken.
 """
 
-import base64
 from collections.abc import Container
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import libipld
 import orjson
 
-from indexer import car, commits, decode, envelope
+from indexer import car, commits, data_model, decode, envelope
+from indexer.data_model import DataModelError
 from indexer.envelope import Body, Unreadable
 from indexer.events import Event, Operation, StreamError, Unverified
 from schemas.ids import Did, Nsid, is_rkey
@@ -85,7 +84,7 @@ def _second(message: Body) -> tuple[str | None, Body]:
     fields = payload if kind == "commit" else payload.get(kind)
     body = _body(kind, fields, payload.get("did"), microseconds)
     if type(blocks := body.get("blocks")) is dict:
-        body["blocks"] = _bytes(blocks.get("$bytes"))
+        body["blocks"] = _bytes(blocks)
     return f"#{kind}", body
 
 
@@ -120,9 +119,11 @@ def _commit(body: Body, received_at: datetime) -> Unverified:
 
 def _record(body: Body) -> tuple[bytes, bytes]:
     """The record as DAG-CBOR, under the CID that it is sent with."""
-    cid = _link(body.get("cid"))
     try:
-        block: bytes = libipld.encode_dag_cbor(_data(body.get("record")))
+        cid = data_model.link(body.get("cid"))
+        block: bytes = libipld.encode_dag_cbor(data_model.read(body.get("record")))
+    except DataModelError as error:
+        raise Unreadable(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise Unreadable("the record is not in atproto's data model") from error
     if len(block) > commits.MAX_RECORD_BYTES:
@@ -132,30 +133,8 @@ def _record(body: Body) -> tuple[bytes, bytes]:
     return cid, block
 
 
-def _data(value: Any) -> Any:
-    """JSON → the data model: `{"$link": …}` is a CID, `{"$bytes": …}` bytes."""
-    if type(value) is list:
-        return [_data(item) for item in value]
-    if type(value) is not dict:
-        return value
-    if value.keys() == {"$link"}:
-        return _link(value["$link"])
-    if value.keys() == {"$bytes"}:
-        return _bytes(value["$bytes"])
-    return {name: _data(item) for name, item in value.items()}
-
-
-def _link(text: object) -> bytes:
-    if type(text) is not str:
-        raise Unreadable("a CID is not text")
+def _bytes(written: Body) -> bytes:
     try:
-        return bytes(libipld.decode_multibase(text)[1])
-    except ValueError as error:
-        raise Unreadable("a CID is malformed") from error
-
-
-def _bytes(text: object) -> bytes:
-    try:
-        return base64.b64decode(f"{text}{'=' * (-len(str(text)) % 4)}", validate=True)
-    except ValueError as error:
-        raise Unreadable("bytes are not base64") from error
+        return data_model.decoded(written.get("$bytes"))
+    except DataModelError as error:
+        raise Unreadable(str(error)) from error

@@ -38,6 +38,8 @@ RECORD = {
     "blob": {
         "$type": "blob",
         "ref": {"$link": "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"},
+        "mimeType": "image/png",
+        "size": 70,
     },
     "bytes": {"$bytes": "AAECAw"},
 }
@@ -167,7 +169,7 @@ def test_a_message_of_an_unknown_kind_passes() -> None:
             "the record does not match its CID",
         ),
         ({"record": RECORD | {"text": "forged"}}, "the record does not match its CID"),
-        ({"record": None}, "the record does not match its CID"),
+        ({"record": None}, "the record is not a map"),
         ({"cid": None}, "a CID is not text"),
         ({"cid": "bafy!"}, "a CID is malformed"),
         ({"cid": ""}, "a CID is malformed"),
