@@ -1,6 +1,7 @@
 """What an operator has done to the stores: replayed, recorded, rebuilt, checked. Each is one command."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import aiohttp
 import duckdb
+import orjson
 
+from indexer import audit as audits
 from indexer import control, letters, search
 from indexer.catalogue import require, sentences
 from indexer.check import Report, inspect
@@ -16,10 +19,11 @@ from indexer.check import check as check_catalogue
 from indexer.dead_letters import Wanted
 from indexer.names import Dns
 from indexer.retrial import Outcome
-from indexer.service import opened
+from indexer.service import Indexer, opened
 from indexer.snapshots import CURRENT
 from indexer.sources import Source, choice, recorded
 from indexer.sources.recorded import Recorded
+from indexer.upkeep import AUDIT_PATH
 from indexer.writer import Writer
 from schemas.settings import Settings
 
@@ -94,6 +98,28 @@ async def replay_letters(settings: Settings, wanted: Wanted, progress: ProgressO
     ):
         await indexer.replay(follow(indexer.retrial.run(wanted)))
     return last
+
+
+async def audit(settings: Settings) -> Counter[audits.Outcome]:
+    """Compare every repo with its server and fetch those that differ: by the indexer that runs, else here.
+
+    Returns how many came to what. Raises StoreError or Unanswered.
+    """
+    if control.answers(settings.data_dir):
+        async with control.asking(settings.data_dir) as running, running.post(AUDIT_PATH) as response:
+            return Counter(orjson.loads(await response.read()))
+    require(settings)
+    outcomes: list[Counter[audits.Outcome]] = []
+
+    async def compare(indexer: Indexer) -> None:
+        outcomes.append(await indexer.upkeep.audit())
+
+    async with (
+        aiohttp.ClientSession() as session,
+        opened(settings, choice.choose(settings, session)) as indexer,
+    ):
+        await indexer.replay(compare(indexer))
+    return outcomes[0]
 
 
 @asynccontextmanager

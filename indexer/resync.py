@@ -75,7 +75,10 @@ class Resyncs:
         was_gone = repo.reason in HIDING
         self._repos.become(did, RepoMark("resyncing", repo.rev, repo.data, repo.fetch, repo.reason))
         facts = await self._resolver.resolve(did)
-        self._repos.learn(did, facts.signing_key, facts.pds)
+        if (repo.key, repo.pds) != (facts.signing_key, facts.pds):
+            self._repos.learn(did, facts.signing_key, facts.pds)
+            self._intake.batch.identities.append(facts)
+            self._intake.added(1)
         for _ in range(ROUNDS):
             fetched = await self._fetched(did, facts) if repo.fetch else None
             if fetched and was_gone:

@@ -125,7 +125,7 @@ class Indexer:
             metrics=self._health.metrics,
             nudge=self._nudges.apply,
             prove=self._prover.prove,
-            routes=letters.routes(self.stores, self.retrial),
+            routes=[*letters.routes(self.stores, self.retrial), *self.upkeep.routes()],
         )
         async with control:
             await self._keep(

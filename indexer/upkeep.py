@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+import orjson
+from aiohttp import web
+
 from indexer.audit import Audit, Audited, Outcome
 from indexer.backfill import Discovery
 from indexer.batch import Listing
@@ -18,6 +21,7 @@ from indexer.writer import Writer
 from schemas.ids import Did, Tid
 from schemas.settings import Settings
 
+AUDIT_PATH: Final = "/audit"
 LOOK_SECONDS: Final = 0.1
 
 
@@ -71,6 +75,15 @@ class Upkeep:
     async def audit(self) -> Counter[Outcome]:
         """Compare every repo with its server now. Returns how many came to what."""
         return await self._audit.check_all()
+
+    def routes(self) -> list[web.RouteDef]:
+        """What a running indexer answers on its control socket."""
+
+        async def audit(_: web.Request) -> web.Response:
+            body = orjson.dumps(await self.audit())
+            return web.Response(body=body, content_type="application/json")
+
+        return [web.post(AUDIT_PATH, audit)]
 
     async def _discover(self) -> None:
         # What is written while the lists are read has to be on the stream.

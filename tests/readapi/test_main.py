@@ -84,6 +84,29 @@ async def test_a_recording_is_replayed_checked_and_rebuilt(
     assert run(folder, "check").returncode == 0
 
 
+async def test_an_audit_finds_and_mends_what_was_lost(
+    tmp_path: Path, recording: Path, directory: ForgedNetwork
+) -> None:
+    """Without an indexer running: the repo has gone on since the recording."""
+    folder = tmp_path / "data"
+    await replay(folder, recording, directory)
+    [repo] = directory.repos.values()
+    repo.create("fm.svc.track", least("track"))
+    repo.commit_frame(21)
+    known = {
+        "FMSVC_PLC_URL": directory.url,
+        "FMSVC_ALLOW_LOOPBACK": "true",
+        "FMSVC_DRIFT_SECONDS": "0.1",
+    }
+
+    first = await asyncio.to_thread(run, folder, "audit", **known)
+    again = await asyncio.to_thread(run, folder, "audit", **known)
+
+    assert first.stdout == "1 repos compared: 1 drifted.\n", first.stderr
+    assert again.stdout == "1 repos compared: 1 same.\n", again.stderr
+    assert "tracks: 21 rows" in run(folder, "check").stdout
+
+
 def test_dead_letters_are_listed_shown_and_taken_in_again(tmp_path: Path) -> None:
     """One line each and a count; a name shows the whole; what still cannot be used stays."""
     folder, path = tmp_path / "data", tmp_path / "frames"
