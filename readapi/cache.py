@@ -3,27 +3,35 @@
 import hashlib
 import zlib
 from collections import OrderedDict
-
-from multidict import CIMultiDict
+from typing import Literal, NamedTuple
 
 from readapi.answers import Answer
+
+Way = Literal["plain", "gzip", "unchanged"]
 
 SMALLEST_ZIPPED_BYTES = 4096
 _OVERHEAD_BYTES = 1000  # of an entry's objects, besides its bytes
 
 
-class Kept:
-    """An answer, its ETag, and the pattern of its address. Its gzip form is made when first asked for."""
+class Form(NamedTuple):
+    """One way to send an answer: the head lacks what differs between requests, and its last line."""
 
-    __slots__ = ("_zipped", "answer", "etag", "headers", "route")
+    status: int
+    head: bytes
+    body: bytes
+
+
+class Kept:
+    """An answer, its ETag, and the pattern of its address. Each of its forms is made when first asked for."""
+
+    __slots__ = ("answer", "etag", "forms", "route")
 
     def __init__(self, answer: Answer[object], route: str) -> None:
         self.answer = answer
         self.route = route
-        self.headers: CIMultiDict[str] | None = None
+        self.forms: dict[Way, Form] = {}
         # Weak, because the same tag names the plain and the compressed form.
         self.etag = f'W/"{hashlib.blake2b(answer.body, digest_size=12).hexdigest()}"'
-        self._zipped: bytes | None = None
 
     @property
     def is_zippable(self) -> bool:
@@ -31,10 +39,8 @@ class Kept:
 
     def zipped(self) -> bytes:
         """The body as gzip."""
-        if self._zipped is None:
-            compressor = zlib.compressobj(level=1, wbits=31)
-            self._zipped = compressor.compress(self.answer.body) + compressor.flush()
-        return self._zipped
+        compressor = zlib.compressobj(level=1, wbits=31)
+        return compressor.compress(self.answer.body) + compressor.flush()
 
 
 class AnswerCache:

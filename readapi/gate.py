@@ -87,7 +87,7 @@ class Gate:
         self._access_log.add(request_id, request.method, path, response.status, seconds)
         return response
 
-    def refuse(self, request: web.BaseRequest, refused: Answer[Any]) -> web.Response:
+    def refuse(self, request: web.BaseRequest, refused: Answer[Any]) -> web.StreamResponse:
         """Answer what failed before it became a request to the application."""
         request_id = self._new_id()
         self._metrics.requests.count(_NO_ROUTE, refused.status, 0.0)

@@ -33,14 +33,14 @@ class Allowance(NamedTuple):
     remaining: int
     reset_seconds: int
 
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """The RateLimit headers, and Retry-After for whoever must wait."""
+    def lines(self) -> str:
+        """The RateLimit headers, and Retry-After for whoever must wait, as they are sent."""
         told = (
-            ("RateLimit-Limit", str(self.limit)),
-            ("RateLimit-Remaining", str(self.remaining)),
-            ("RateLimit-Reset", str(self.reset_seconds)),
+            f"RateLimit-Limit: {self.limit}\r\n"
+            f"RateLimit-Remaining: {self.remaining}\r\n"
+            f"RateLimit-Reset: {self.reset_seconds}\r\n"
         )
-        return told if self.allowed else (*told, ("Retry-After", str(max(self.reset_seconds, 1))))
+        return told if self.allowed else f"{told}Retry-After: {max(self.reset_seconds, 1)}\r\n"
 
 
 class Limiter:

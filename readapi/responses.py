@@ -1,75 +1,124 @@
 """Answers → what is sent: conditional, compressed, with the headers of every answer."""
 
+import time
 from collections.abc import Callable
+from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any
 
-from aiohttp import web
-from multidict import CIMultiDict
+from aiohttp import HttpVersion, HttpVersion11, web
+from aiohttp.abc import AbstractStreamWriter
 
+from readapi import cors, headers
 from readapi.answers import Answer
-from readapi.cache import Kept
+from readapi.cache import Form, Kept, Way
 from readapi.cors import Cors
-from readapi.headers import NEVER, Headers
+from readapi.headers import NEVER, PUBLIC, Headers
 from readapi.limits import Allowance
 from schemas.settings import Settings
 
 Result = Answer[Any] | Kept | web.StreamResponse
 
+_END = b"\r\n"
+_CLOSE = b"Connection: close\r\n\r\n"
+_KEEP = b"Connection: keep-alive\r\n\r\n"
+
+
+class Written(web.StreamResponse):
+    """A response whose bytes are known: the framework would put the same ones together each time."""
+
+    def __init__(self, status: int, head: bytes, body: bytes, *, keep_alive: bool) -> None:
+        super().__init__(status=status)
+        self._parts = (head, body)
+        self._keep_alive = keep_alive
+        self._writer: AbstractStreamWriter | None = None
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        self._writer = request.writer
+        return self._writer
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        assert self._writer is not None
+        await self._writer.write(b"".join(self._parts))
+
 
 class Responses:
-    """Makes the framework's responses. `lag` is what X-Index-Lag says."""
+    """Makes responses. `lag` is what X-Index-Lag says."""
 
-    def __init__(self, settings: Settings, cors: Cors, lag: Callable[[], str | None]) -> None:
-        self._headers = Headers(settings, cors)
-        self._cors = cors
+    def __init__(self, settings: Settings, cross_origin: Cors, lag: Callable[[], str | None]) -> None:
+        self._headers = Headers(settings, cross_origin)
+        self._cors = cross_origin
+        self._anybody = headers.lines(cors.ANYBODY)
+        self._trusted = headers.lines({**cors.ANYBODY, **cross_origin.trusted})
         self._lag = lag
+        self._clock = Clock()
 
     def of(
         self, result: Result, request: web.Request, request_id: str, allowance: Allowance | None
     ) -> web.StreamResponse:
         """What this request gets."""
-        if isinstance(result, Kept):
-            response: web.StreamResponse = self._kept(request, result)
-        else:
-            response = self._plain(result) if isinstance(result, Answer) else result
-        headers = response.headers
-        self._stamp(headers, request_id)
-        if allowance is not None:
-            for name, value in allowance.headers():
-                headers[name] = value
-        if self._cors.varies and self._cors.is_trusted(request):
-            headers.update(self._cors.trusted)
-        return response
+        stamp = self._stamp(request_id, allowance, self._cors.varies and self._cors.is_trusted(request))
+        if isinstance(result, web.StreamResponse):
+            headers.add(result, stamp)
+            return result
+        form = self._kept(request, result) if isinstance(result, Kept) else self._plain(result)
+        body = b"" if request.method == "HEAD" else form.body
+        end = _ends(request.keep_alive, request.version)
+        return Written(form.status, b"".join((form.head, stamp, end)), body, keep_alive=request.keep_alive)
 
-    def to_nobody(self, answer: Answer[Any], request_id: str) -> web.Response:
+    def to_nobody(self, answer: Answer[Any], request_id: str) -> web.StreamResponse:
         """What is sent when there was no request that could be read."""
-        response = self._plain(answer)
-        self._stamp(response.headers, request_id)
-        return response
+        form = self._plain(answer)
+        head = form.head + self._stamp(request_id, None, False) + _CLOSE
+        return Written(form.status, head, form.body, keep_alive=False)
 
-    def _kept(self, request: web.Request, kept: Kept) -> web.Response:
-        headers = self._headers.of_kept(kept)
+    def _kept(self, request: web.Request, kept: Kept) -> Form:
         asked = request.headers
+        way: Way = "plain"
         if "If-None-Match" in asked and matches(asked["If-None-Match"], kept.etag):
-            del headers["Content-Type"]
-            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-        if kept.is_zippable and "gzip" in asked.get("Accept-Encoding", ""):
-            headers["Content-Encoding"] = "gzip"
-            return web.Response(body=kept.zipped(), headers=headers)
-        return web.Response(body=kept.answer.body, headers=headers)
+            way = "unchanged"
+        elif kept.is_zippable and "gzip" in asked.get("Accept-Encoding", ""):
+            way = "gzip"
+        form = kept.forms.get(way)
+        if form is None:
+            form = kept.forms[way] = self._form(kept, way)
+        return form
 
-    def _plain(self, answer: Answer[Any]) -> web.Response:
-        headers = self._headers.of(answer, NEVER)
-        if answer.status == HTTPStatus.NO_CONTENT:
-            del headers["Content-Type"]
-        return web.Response(body=answer.body, status=answer.status, headers=headers)
+    def _form(self, kept: Kept, way: Way) -> Form:
+        own = {**headers.of(kept.answer, PUBLIC), "ETag": kept.etag}
+        match way:
+            case "plain":
+                return self._headers.form(HTTPStatus.OK, own, kept.answer.body)
+            case "gzip":
+                return self._headers.form(HTTPStatus.OK, {**own, "Content-Encoding": "gzip"}, kept.zipped())
+            case "unchanged":
+                return self._headers.form(HTTPStatus.NOT_MODIFIED, own, b"")
 
-    def _stamp(self, headers: CIMultiDict[str], request_id: str) -> None:
-        headers["X-Request-Id"] = request_id
+    def _plain(self, answer: Answer[Any]) -> Form:
+        return self._headers.form(answer.status, headers.of(answer, NEVER), answer.body)
+
+    def _stamp(self, request_id: str, allowance: Allowance | None, is_trusted: bool) -> bytes:
+        """The headers that differ from one request to the next."""
         lag = self._lag()
+        told = f"Date: {self._clock.date()}\r\nX-Request-Id: {request_id}\r\n"
         if lag is not None:
-            headers["X-Index-Lag"] = lag
+            told += f"X-Index-Lag: {lag}\r\n"
+        if allowance is not None:
+            told += allowance.lines()
+        return (self._trusted if is_trusted else self._anybody) + told.encode()
+
+
+class Clock:
+    """The date as answers tell it, worked out once a second."""
+
+    def __init__(self) -> None:
+        self._second, self._date = 0, ""
+
+    def date(self) -> str:
+        second = int(time.time())
+        if second != self._second:
+            self._second, self._date = second, formatdate(second, usegmt=True)
+        return self._date
 
 
 def matches(if_none_match: str, etag: str) -> bool:
@@ -77,3 +126,10 @@ def matches(if_none_match: str, etag: str) -> bool:
     if if_none_match.strip() == "*":
         return True
     return any(tag.strip().removeprefix("W/") == etag[2:] for tag in if_none_match.split(","))
+
+
+def _ends(keep_alive: bool, version: HttpVersion) -> bytes:
+    """The last of the head: whether the connection stays, where that does not go without saying."""
+    if not keep_alive:
+        return _CLOSE
+    return _END if version >= HttpVersion11 else _KEEP

@@ -42,7 +42,7 @@ def test_no_window_of_the_length_holds_more_than_the_count():
     assert [refused.allowed, refused_again.allowed] == [False, False]
     assert (first.remaining, second.remaining, refused.remaining) == (1, 0, 0)
     assert refused.reset_seconds == 1
-    assert dict(refused.headers())["Retry-After"] == "1"
+    assert "Retry-After: 1\r\n" in refused.lines()
 
 
 def test_clients_do_not_share_a_window():
