@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import keys
+from indexer import did_documents, keys
 from indexer.keys import KeyFault
 from tests import interop
+from tests.network.doubles import ALICE, document
 from tests.network.forge import Curve, SigningKey
 
 MESSAGE = b"Lua"
@@ -35,6 +36,19 @@ def test_the_public_signatures_hold_or_not_as_they_say() -> None:
         signature, message = unpadded(case["signatureBase64"]), unpadded(case["messageBase64"])
 
         assert key.verifies(signature, message) is case["validSignature"], case["comment"]
+
+
+def test_the_public_keys_are_the_same_in_a_did_document() -> None:
+    """Where they stand without the name of their curve."""
+    for case in interop.cases("crypto/signature-fixtures.json"):
+        method = {
+            "id": "#atproto",
+            "type": case["didDocSuite"],
+            "publicKeyMultibase": case["publicKeyMultibase"],
+        }
+        found = did_documents.parse(ALICE, document(verificationMethod=[method]))
+
+        assert found.signing_key == case["publicKeyDid"].removeprefix("did:key:")
 
 
 def test_the_public_k256_keys_are_read() -> None:
