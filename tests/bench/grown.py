@@ -17,9 +17,7 @@ from tests.network.forge import SigningKey, did_of
 AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 # Of a thousand records: as people who listen more than they publish.
 _SHARES: Final = {"like": 800, "comment": 120, "track": 80}
-_SUBJECT: Final = Subject(
-    "at://did:plc:ewvi7nxzyoun6zhxrhs64oiz/fm.svc.track/3lenax2vsps22", "bafyreib" + "a" * 51
-)
+_LIKED: Final = 20_000  # tracks that all of them choose from
 
 Blocks = dict[bytes, bytes]
 
@@ -105,11 +103,17 @@ def records_of(seed: int, ours: int, others: int, filling: int = 0) -> dict[str,
 def _drawn(records: Records, kind: str) -> dict[str, Any]:
     match kind:
         case "like":
-            return records.like(AT, _SUBJECT)
+            return records.like(AT, _subject(records))
         case "comment":
-            return records.comment(AT, _SUBJECT)
+            return records.comment(AT, _subject(records))
         case _:
             return records.track(AT, records.words.name(), None, None)
+
+
+def _subject(records: Records) -> Subject:
+    """Somebody's track, who is not here."""
+    uri = f"at://{did_of('an artist')}/{COLLECTIONS.track}/{_rkey(records.rng.randrange(_LIKED))}"
+    return Subject(uri, libipld.encode_multibase("b", car.cid_of(uri.encode())))
 
 
 def _encoded(kind: str, document: dict[str, Any]) -> bytes:
