@@ -212,7 +212,8 @@ async def run(settings: Settings) -> None:
 @asynccontextmanager
 async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
     """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
-    chosen = [url for url in (settings.plc_url, settings.handle_resolver) if url is not None]
+    named = (settings.plc_url, settings.handle_resolver, settings.relay_url)
+    chosen = [url for url in named if url is not None]
     dns = Dns()
     async with Outbound(dns, allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
         stores = await asyncio.to_thread(Stores.open, settings)

@@ -54,7 +54,7 @@ class Upkeep:
         )
         self.discovery = Discovery(
             outbound,
-            settings.relay.replace("ws", "http", 1),
+            settings.relay_url,
             settings.collections.all,
             found=self._found,
             load=writer.listings,

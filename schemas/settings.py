@@ -94,6 +94,11 @@ class Settings(BaseModel):
         return Collections(self.namespace)
 
     @property
+    def relay_url(self) -> str:
+        """Where the relay answers questions."""
+        return self.relay.replace("ws", "http", 1)
+
+    @property
     def base_url(self) -> str:
         """The service's own origin, without a trailing slash."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
