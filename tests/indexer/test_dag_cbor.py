@@ -14,7 +14,7 @@ from indexer import car, dag_cbor
 from indexer.dag_cbor import CborError
 from tests import interop
 
-CASES = int(os.environ.get("CBOR_CASES", "8000"))
+CASES = int(os.environ.get("CBOR_CASES", "5000"))
 LINK = bytes.fromhex("01711220") + bytes(32)
 
 
