@@ -74,21 +74,18 @@ def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
 
 
 def walk(
-    root: bytes, fetch_block: FetchBlock, start: bytes = FIRST, end: bytes = LAST
+    root: bytes,
+    fetch_block: FetchBlock,
+    start: bytes = FIRST,
+    end: bytes = LAST,
+    missing: list[bytes] | None = None,
 ) -> Iterator[tuple[bytes, bytes]]:
     """Keys from `start` up to but without `end`, in order, each with the CID of its record.
 
-    Raises MissingNode, or MstError for a tree that is not well-formed there.
+    Nodes that are not there are put into `missing`, and what is below them is left out; without such a list
+    they raise MissingNode. Raises MstError for a tree that is not well-formed there.
     """
-    return _walk(root, None, fetch_block, (start, end), _give_up)
-
-
-def missing(root: bytes, fetch_block: FetchBlock, start: bytes = FIRST, end: bytes = LAST) -> list[bytes]:
-    """The nodes that a walk over this range would need next and does not have. Raises MstError."""
-    found: list[bytes] = []
-    for _ in _walk(root, None, fetch_block, (start, end), found.append):
-        pass
-    return found
+    return _walk(root, None, fetch_block, (start, end), _give_up if missing is None else missing.append)
 
 
 def layer_of(key: bytes) -> int:

@@ -52,16 +52,14 @@ class RepoSlice:
         keys = mst.read(root).keys
         return all(key.partition(b"/")[0].decode() in self.collections for key in keys)
 
-    def missing(self, head: Head, fetch_block: FetchBlock) -> list[bytes]:
-        """The nodes that are needed next and are not there. Raises MstError."""
-        nodes = (node for range_ in self._ranges() for node in mst.missing(head.data, fetch_block, *range_))
-        return list(dict.fromkeys(nodes))
+    def paths(self, head: Head, fetch_block: FetchBlock, missing: list[bytes] | None = None) -> Paths:
+        """Every record's CID. Raises MstError.
 
-    def paths(self, head: Head, fetch_block: FetchBlock) -> Paths:
-        """Every record's CID. Raises MstError, MissingNode among them."""
+        Nodes that are not there are put into `missing`; without such a list they raise MissingNode.
+        """
         found: dict[tuple[Nsid, Rkey], bytes] = {}
-        for range_ in self._ranges():
-            for path, cid in mst.walk(head.data, fetch_block, *range_):
+        for start, end in self._ranges():
+            for path, cid in mst.walk(head.data, fetch_block, start, end, missing):
                 collection, _, rkey = path.decode().partition("/")
                 if not is_rkey(rkey):
                     raise MstError("a record key of the tree is malformed")

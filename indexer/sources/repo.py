@@ -87,10 +87,12 @@ async def _attempt(server: "_Server", wanted: RepoSlice) -> Fetched:
     head = wanted.head(proof.roots, blocks.get)
     if head.data in blocks and wanted.is_most(blocks[head.data]):
         raise _NotSparse
-    while nodes := await asyncio.to_thread(wanted.missing, head, blocks.get):
-        await server.add(blocks, nodes)
-    paths = await asyncio.to_thread(wanted.paths, head, blocks.get)
-    await server.add(blocks, paths.values())
+    while True:
+        missing: list[bytes] = []
+        paths = await asyncio.to_thread(wanted.paths, head, blocks.get, missing)
+        await server.add(blocks, missing or paths.values())
+        if not missing:
+            break
     return await asyncio.to_thread(wanted.fetched, head, paths, blocks.get)
 
 

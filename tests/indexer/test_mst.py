@@ -110,10 +110,11 @@ def test_a_range_is_collected_node_by_node() -> None:
     for _ in range(40):
         grown.step()
     held: dict[bytes, bytes] = {}
-    while wanted := mst.missing(grown.root, held.get, b"fm.svc.like/", b"fm.svc.like0"):
-        held |= {cid: grown.blocks[cid] for cid in wanted}
-
-    found = dict(mst.walk(grown.root, held.get, b"fm.svc.like/", b"fm.svc.like0"))
+    missing = [grown.root]
+    while missing:
+        held |= {cid: grown.blocks[cid] for cid in missing}
+        missing = []
+        found = dict(mst.walk(grown.root, held.get, b"fm.svc.like/", b"fm.svc.like0", missing))
 
     assert found == {
         path.encode(): cid for path, cid in grown.records.items() if path.startswith("fm.svc.like/")
@@ -191,7 +192,7 @@ def test_a_malformed_node_proves_nothing(node: bytes, why: str) -> None:
 QUESTIONS: list[Callable[[bytes, dict[bytes, bytes]], Any]] = [
     lambda root, blocks: mst.find(root, blocks, "zzz.z/last"),
     lambda root, blocks: list(mst.walk(root, blocks.get)),
-    lambda root, blocks: mst.missing(root, blocks.get),
+    lambda root, blocks: list(mst.walk(root, blocks.get, missing=[])),
     lambda root, blocks: PartialTree(root, blocks, [b"fm.svc.like/key5", b"zzz.z/last"]),
 ]
 

@@ -65,8 +65,11 @@ def test_nodes_of_others_are_not_missed(forged: ForgedRepo) -> None:
 
     with pytest.raises(MissingNode):
         wanted.paths(head, held.get)
-    while nodes := wanted.missing(head, held.get):
-        held |= {node: blocks[node] for node in nodes}
+    missing = [head.data]
+    while missing:
+        held |= {node: blocks[node] for node in missing}
+        missing = []
+        wanted.paths(head, held.get, missing)
 
     assert wanted.paths(head, held.get).keys() == {(TRACK, Rkey("a"))}
     assert len(held) < 15
