@@ -53,7 +53,7 @@ class Gate:
         return f"http://localhost:{self._server.port}"
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(auto_decompress=False)
+        self._session = aiohttp.ClientSession()
         await self._server.start_server()
         return self
 

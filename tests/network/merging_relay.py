@@ -126,7 +126,7 @@ class MergingRelay(Relay):
         """Begin anew from 1 with an empty window, as after the loss of a disk: cursors lie in the future."""
         await self.disconnect(1012)
         self.frames.clear()
-        self._seq = 0
+        self._seq = self._oldest = 0
 
     async def _follow(self, host: str) -> None:
         """Read one server's stream for ever, from its beginning."""

@@ -18,6 +18,7 @@ class Process:
     """The indexer, started and killed again and again; none is left behind."""
 
     def __init__(self, data_dir: Path, environment: dict[str, str]) -> None:
+        self.data_dir = data_dir
         self._socket = data_dir / "control.sock"
         self._environment = {**os.environ, **environment, "FMSVC_DATA_DIR": str(data_dir)}
         self._child: asyncio.subprocess.Process | None = None
@@ -27,6 +28,10 @@ class Process:
 
     async def __aexit__(self, *_: object) -> None:
         await self.end(signal.SIGKILL)
+
+    @property
+    def runs(self) -> bool:
+        return self._child is not None and self._child.returncode is None
 
     async def start(self) -> None:
         self._child = await asyncio.create_subprocess_exec(

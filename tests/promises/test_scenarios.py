@@ -15,14 +15,14 @@ pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.asyncio(loop_sc
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(wide_network: Network, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """One relay, one indexer and one API for all scenarios."""
-    async with world(wide_network, tmp_path_factory.mktemp("scenarios")) as running:
+    async with world(wide_network, tmp_path_factory.mktemp("scenarios") / "data") as running:
         yield running
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.__name__)
 async def test_scenario(shared: World, scenario: Scenario) -> None:
     """What it is about says the scenario itself."""
-    shared.begin()
+    await shared.begin()
     await scenario(shared)
 
     await shared.agrees()

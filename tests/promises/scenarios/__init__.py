@@ -6,9 +6,9 @@ is, record by record, what the servers themselves list, and whether the API agre
 
 from collections.abc import Awaitable, Callable
 
-from tests.promises.scenarios import records
+from tests.promises.scenarios import accounts, installs, records, servers, streams
 from tests.promises.scenarios.world import World
 
 Scenario = Callable[[World], Awaitable[None]]
 
-ALL: tuple[Scenario, ...] = (*records.ALL,)
+ALL: tuple[Scenario, ...] = (*records.ALL, *accounts.ALL, *streams.ALL, *servers.ALL, *installs.ALL)

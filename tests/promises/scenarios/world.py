@@ -58,9 +58,15 @@ class World:
         self.truth.watched.add(account.did)
         return account
 
-    def begin(self) -> None:
-        """Another scenario: those whom the last one was about are left alone from now on."""
+    async def begin(self) -> None:
+        """Another scenario: all is well, and those whom the last one was about are left alone from now on."""
         self.truth.watched.clear()
+        for gate in (self.plc, self.names, *self.servers):
+            gate.faults = iter(())
+        self.relay.faults.clear()
+        await self.relay.stall(False)
+        if not self.indexer.runs:
+            await self.indexer.start()
 
     async def restart(self, how: signal.Signals = signal.SIGKILL) -> None:
         """End the indexer and start it again."""
@@ -82,17 +88,25 @@ class World:
         catalogue = await oracle.agree(self.data_dir, truth, PATIENCE_SECONDS)
         await self.witness.agrees(truth, catalogue, PATIENCE_SECONDS, thorough=thorough)
 
+    async def lose_sight(self) -> None:
+        """Let the relay forget all that the indexer has not read, so that it has to look for itself."""
+        await self.relay.stall()
+        await self.relay.has_seen_all()
+        self.relay.forget()
+        await self.relay.disconnect(1012)
+        await self.relay.stall(False)
+
     @asynccontextmanager
-    async def newcomer(self, data_dir: Path) -> AsyncIterator[Process]:
+    async def newcomer(self, name: str) -> AsyncIterator[Process]:
         """Another install of the indexer on the same network, with nothing yet; not started."""
-        async with Process(data_dir, self.environment) as indexer:
+        async with Process(self.data_dir.parent / name, self.environment) as indexer:
             yield indexer
 
-    async def agrees_with(self, newcomer: Process, data_dir: Path) -> None:
+    async def agrees_with(self, newcomer: Process) -> None:
         """Wait until another install says the same. Raises Disagreement."""
         await self.relay.has_seen_all()
         await self._reached(newcomer)
-        await oracle.agree(data_dir, await self.truth.read(), PATIENCE_SECONDS)
+        await oracle.agree(newcomer.data_dir, await self.truth.read(), PATIENCE_SECONDS)
 
     async def _reached(self, indexer: Process) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
