@@ -18,8 +18,8 @@ from indexer.intake import Intake
 from indexer.keys import Key
 from indexer.outbound import OutboundError
 from indexer.repos import Repos
-from indexer.sources.repo import RepoGone
 from indexer.verify import Refused
+from indexer.xrpc import RepoGone
 from schemas.ids import Did
 
 LOOSE_AFTER: Final = 3  # attempts, after which the commits that wait are shown without the rest

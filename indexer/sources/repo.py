@@ -20,7 +20,6 @@ from indexer.keys import Key
 from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
 from indexer.repo_slice import RepoSlice
 from indexer.spool import Spool
-from indexer.xrpc import RepoGone
 from schemas.ids import Did, Nsid
 
 REQUEST_SECONDS: Final = 30.0
@@ -30,8 +29,6 @@ SPARSE_ATTEMPTS: Final = 3
 ASKED_AT_ONCE: Final = 100  # many servers read no request line of more than 8 KB
 ANSWER_BYTES: Final = 16 << 20
 REPO_BYTES: Final = 1 << 30
-
-__all__ = ["RepoGone", "fetch"]
 
 
 class _Moved(Exception):

@@ -19,8 +19,8 @@ from indexer.mst import MissingNode
 from indexer.names import Dns
 from indexer.outbound import Answered, Outbound, Unreachable
 from indexer.sources import repo as repos
-from indexer.sources.repo import RepoGone
 from indexer.verify import Refused
+from indexer.xrpc import RepoGone
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey, Tid
 from tests.network.forge import ForgedRepo
