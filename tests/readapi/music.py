@@ -144,7 +144,7 @@ def songs() -> list[RecordChange]:
         put(
             "ben",
             "track",
-            1,
+            30,
             at=30,
             document=documents.full("track") | {"access": _access(), "title": "Full"},
         ),
@@ -165,11 +165,11 @@ def reactions() -> list[RecordChange]:
     """Song 2 is liked by three, song 3 by one; song 2 is spoken of twice."""
     two, three = uri("mara", "track", 2), uri("mara", "track", 3)
     return [
-        like("ben", two, 1, at=40),
-        like("ida", two, 1, at=41),
-        like("lost", two, 1, at=42),
-        like("ida", three, 2, at=43),
-        like("ida", uri("mara", "track", PRIVATE), 3, at=44),
+        like("ben", two, 40, at=40),
+        like("ida", two, 41, at=41),
+        like("lost", two, 42, at=42),
+        like("ida", three, 43, at=43),
+        like("ida", uri("mara", "track", PRIVATE), 44, at=44),
         comment("ida", two, 4, at=45, timestampMs=9000, text="later"),
         comment("ben", two, 5, at=46, timestampMs=1000, text="early"),
     ]

@@ -60,8 +60,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
         put("ben", "track", 1, at=20, tags=["jazz"]),
         album("ana", [uri("ana", "track", n) for n in (3, 1)], at=30, name="First Light"),
         album("ben", [uri("ana", "track", 2)], at=31, name="Mix", listType="playlist"),
-        *(like("ben", uri("ana", "track", n), n, at=40 + n) for n in (1, 2, 5, 6, 9)),
-        like("cid", uri("ana", "track", 2), at=50),
+        *(like("ben", uri("ana", "track", n), 40 + n, at=40 + n) for n in (1, 2, 5, 6, 9)),
+        like("cid", uri("ana", "track", 2), 50, at=50),
         comment("ben", uri("ana", "track", 2), 1, at=60, timestampMs=9000),
         comment("cid", uri("ana", "track", 2), 2, at=61, timestampMs=1000),
     )  # fmt: skip
