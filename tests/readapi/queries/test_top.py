@@ -18,13 +18,14 @@ TRACK = """
     insert into tracks by name
     select
         $id as key, 'uri' || $id as uri, 'did:plc:artist' as did, $id as rkey, '' as rev, 'live' as state,
-        $id as id, $visibility as visibility, $at::timestamp as created_at, $at::timestamp as indexed_at
+        'commit' as verified, now() as verified_at, $id as id, $visibility as visibility,
+        $at::timestamp as created_at, $at::timestamp as indexed_at
 """
 LIKE = """
     insert into likes by name
     select
         $key as key, 'like' || $key as uri, $did as did, $key as rkey, '' as rev, 'live' as state,
-        hash($did || $track) % 1000000 as pair, $track as subject_key,
+        'commit' as verified, now() as verified_at, hash($did || $track) % 1000000 as pair, $track as subject_key,
         $created::timestamp as created_at, $indexed::timestamp as indexed_at
 """
 
