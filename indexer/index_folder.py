@@ -10,7 +10,7 @@ import tantivy
 
 from indexer.cards.fields import Fields
 from indexer.catalogue import StoreError
-from schemas import search_index
+from schemas import search_index, stored
 
 HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
 REBUILD: Final = "run `fmsvc-server rebuild`, which makes it again from the catalogue."
@@ -30,7 +30,7 @@ class IndexFolder:
         """Open the index in this folder, making it if there is none. Raises StoreError."""
         with sentences(path):
             path.mkdir(parents=True, exist_ok=True)
-            index = tantivy.Index(schema, str(path))
+            index = _opened(path, schema)
             search_index.register_tokenizers(index)
             writer = index.writer(HEAP_BYTES, num_threads=1)
             # A commit that a kill cut short left files; the same commit again would stumble over their names.
@@ -77,8 +77,26 @@ class IndexFolder:
         return self._writer
 
 
+def _opened(path: Path, schema: tantivy.Schema) -> tantivy.Index:
+    """The index in this folder, told to store documents so that readers can map them."""
+    meta = path / "meta.json"
+    if not meta.exists():
+        tantivy.Index(schema, str(path))
+    known = orjson.loads(meta.read_bytes())
+    if known["index_settings"] != search_index.STORE_SETTINGS:
+        changed = meta.with_name("meta.json.new")
+        changed.write_bytes(orjson.dumps({**known, "index_settings": search_index.STORE_SETTINGS}))
+        changed.replace(meta)
+    return tantivy.Index(schema, str(path))
+
+
 def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
-    given = {name: value for name, value in fields.items() if value not in ("", b"", [])}
+    given = {
+        name: value
+        for name, value in fields.items()
+        if value not in ("", b"", []) and name not in stored.NAMES
+    }
+    given[search_index.STORED] = stored.pack(fields)
     return tantivy.Document.from_dict(given, schema)
 
 
@@ -88,7 +106,8 @@ def _watermark(index: tantivy.Index, path: Path) -> int:
     found = searcher.search(query, 1, count=False).hits
     if not found:
         return 0
-    cursor = orjson.loads(searcher.doc(found[0][1])["card"][0])
+    (packed,) = searcher.doc(found[0][1])[search_index.STORED]
+    cursor = orjson.loads(stored.unpack(packed).card)
     if cursor["version"] != search_index.VERSION:
         raise StoreError(f"The search index in {path.parent} was made by another version; {REBUILD}")
     return int(cursor["op"])

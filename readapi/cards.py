@@ -1,127 +1,71 @@
-"""What the index stores of one thing, unpacked; and the ones that were unpacked before, kept."""
-
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+"""One document of the index: what is stored of it, taken apart when asked for."""
 
 import orjson
-import tantivy
-from tantivy import DocAddress
 
+from schemas import stored
 from schemas.access import Access
 from schemas.ids import Did
 
-T = TypeVar("T")
 
-KEPT_BYTES = 24 << 20  # of cards and of results each, and once more for those that were in use before
-_OVERHEAD = 300  # bytes that something kept costs besides its text
+class Card:
+    """A track, artist, album, playlist or tag. `schemas.stored` tells what its parts are."""
 
+    __slots__ = ("_stored",)
 
-class Card(NamedTuple):
-    """One document. `card` is ready-made JSON: complete, but for a track's closing brace.
+    def __init__(self, packed: bytes) -> None:
+        self._stored = stored.unpack(packed)
 
-    `hit` is the search result, without its relevance and the closing brace. `key` is 0 for artists and tags.
-    `access` says who may see, hear and download a track; everything else is open.
-    """
+    @property
+    def digest(self) -> bytes:
+        return self._stored.digest
 
-    doc: str
-    key: int
-    did: Did
-    card: bytes
-    hit: bytes
-    access: Access
-    thumb: tuple[int, int] | None
-    items: tuple[int, ...]
+    @property
+    def doc(self) -> str:
+        return self._stored.doc.decode()
 
+    @property
+    def key(self) -> int:
+        """Of tracks and lists."""
+        return int(self._stored.doc.partition(b":")[2])
 
-class Kept(Generic[T]):
-    """What was unpacked before: as much as there is room for in use, and as much that was in use before."""
+    @property
+    def did(self) -> Did:
+        return Did(self._stored.did.decode())
 
-    def __init__(self, room_bytes: int, size: Callable[[T], int]) -> None:
-        self._whole_room = self._room = room_bytes
-        self._size = size
-        self._young: dict[int, T] = {}
-        self._old: dict[int, T] = {}
+    @property
+    def card(self) -> bytes:
+        return self._stored.card
 
-    def get(self, digest: int) -> T | None:
-        """What is kept under a digest."""
-        kept = self._young.get(digest)
-        if kept is None and (kept := self._old.pop(digest, None)) is not None:
-            self.put(digest, kept)
-        return kept
+    @property
+    def hit(self) -> bytes:
+        return self._stored.hit
 
-    def put(self, digest: int, value: T) -> None:
-        """Keep something."""
-        self._room -= self._size(value) + _OVERHEAD
-        if self._room < 0:
-            self._old, self._young, self._room = self._young, {}, self._whole_room
-        self._young[digest] = value
+    @property
+    def proof(self) -> bytes:
+        return self._stored.proof
 
+    @property
+    def policy(self) -> bytes:
+        """A track's access, as it is stored."""
+        return self._stored.access
 
-class Cards:
-    """Unpacks documents. What a digest stands for never changes, so what is kept outlives commits."""
+    @property
+    def access(self) -> Access:
+        """Who may see, hear and download a track. Everything else is open."""
+        return access(self.did, self._stored.access)
 
-    def __init__(self) -> None:
-        self._cards: Kept[Card] = Kept(KEPT_BYTES, _bytes_of)
-        self._hits: Kept[bytes] = Kept(KEPT_BYTES, len)
+    @property
+    def thumb(self) -> tuple[int, int] | None:
+        """The picture's width and height."""
+        width, _, height = self._stored.thumb.partition(b"x")
+        return (int(width), int(height)) if width else None
 
-    def unpack(
-        self, searcher: tantivy.Searcher, addresses: list[DocAddress], digests: Sequence[int]
-    ) -> list[Card]:
-        """The documents at these addresses, in order."""
-        return [
-            self._cards.get(digest) or self._card(searcher, address, digest)
-            for address, digest in zip(addresses, digests, strict=True)
-        ]
-
-    def hits(
-        self, searcher: tantivy.Searcher, addresses: list[DocAddress], digests: Sequence[int]
-    ) -> list[bytes]:
-        """The search results of the documents at these addresses, in order: many more of them are kept."""
-        return [
-            self._hits.get(digest) or self._hit(searcher, address, digest)
-            for address, digest in zip(addresses, digests, strict=True)
-        ]
-
-    def _card(self, searcher: tantivy.Searcher, address: DocAddress, digest: int) -> Card:
-        card = _read(searcher.doc(address))
-        self._cards.put(digest, card)
-        return card
-
-    def _hit(self, searcher: tantivy.Searcher, address: DocAddress, digest: int) -> bytes:
-        hit = bytes(searcher.doc(address).get_first("hit") or b"")
-        self._hits.put(digest, hit)
-        return hit
+    @property
+    def items(self) -> tuple[int, ...]:
+        """The keys of a list's tracks."""
+        return tuple(orjson.loads(self._stored.items or b"[]"))
 
 
-def _bytes_of(card: Card) -> int:
-    return len(card.card) + len(card.hit) + _OVERHEAD + 40 * len(card.items)
-
-
-def _read(document: tantivy.Document) -> Card:
-    stored: dict[str, list[Any]] = document.to_dict()
-    doc, did = stored["doc"][0], Did(stored["did"][0] if "did" in stored else "")
-    kind, _, name = doc.partition(":")
-    return Card(
-        doc=doc,
-        key=int(name) if kind in ("track", "list") else 0,
-        did=did,
-        card=_bytes(stored, "card"),
-        hit=_bytes(stored, "hit"),
-        access=_access(did, _bytes(stored, "access")),
-        thumb=_size(_bytes(stored, "thumb")),
-        items=tuple(orjson.loads(stored["items"][0])) if "items" in stored else (),
-    )
-
-
-def _bytes(stored: dict[str, list[Any]], name: str) -> bytes:
-    values = stored.get(name)
-    return values[0] if values else b""
-
-
-def _access(did: Did, text: bytes) -> Access:
-    return Access(did, *text.decode().split()) if text else Access(did)  # type: ignore[arg-type]
-
-
-def _size(text: bytes) -> tuple[int, int] | None:
-    width, _, height = text.partition(b"x")
-    return (int(width), int(height)) if width else None
+def access(did: Did, policy: bytes) -> Access:
+    """What an artist decided, from how it is stored."""
+    return Access(did, *policy.decode().split())  # type: ignore[arg-type]  # the indexer's words

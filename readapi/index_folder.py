@@ -1,6 +1,7 @@
 """One Tantivy index on disk, read: noticed when it appears, grows or is replaced."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,28 @@ import structlog
 import tantivy
 from tantivy import DocAddress, Occur, Query
 
-from schemas import search_index
+from readapi.document_store import DocumentStore, UnknownFormat
+from schemas import search_index, stored
 
 log = structlog.get_logger()
 
 _ONE_BY_ONE = 200
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One committed state of an index; `stores` is where its segments keep documents, if that can be read."""
+
+    stamp: tuple[int, ...]
+    index: tantivy.Index
+    searcher: tantivy.Searcher
+    stores: Mapping[str, DocumentStore] | None
+    op: int
+
+    @property
+    def folder_id(self) -> int:
+        return self.stamp[0]
 
 
 class IndexFolder:
@@ -21,8 +39,8 @@ class IndexFolder:
 
     def __init__(self, path: Path, schema: tantivy.Schema) -> None:
         self._path = path
-        self._index: tantivy.Index | None = None
-        self._stamp: tuple[int, ...] | None = None
+        self._state: State | None = None
+        self._stores: Sequence[DocumentStore] | None = None
         self.schema = schema
         self.searcher: tantivy.Searcher | None = None
         self.op = 0
@@ -30,19 +48,46 @@ class IndexFolder:
 
     def refresh(self) -> bool:
         """Read what was committed since. Returns whether the content is another than before."""
+        newer = self.read() if self.is_stale() else None
+        return newer is not None and self.show(newer)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether documents are read where they lie, without asking Tantivy."""
+        return self._stores is not None
+
+    def is_stale(self) -> bool:
+        """Whether something was committed since. Costs two stats."""
         stamp = self._look()
-        if stamp is None or stamp == self._stamp:
-            return False
+        return stamp is not None and (self._state is None or stamp != self._state.stamp)
+
+    def read(self) -> State | None:
+        """What is committed; None when it cannot be read now. May run on another thread than `show`."""
         try:
-            changed = self._read(stamp[0])
+            return self._read()
         except BaseException as error:
             if not isinstance(error, (ValueError, OSError)) and not search_index.is_panic(error):
                 raise
             # The folder may be in the middle of being replaced; what was read before stays until then.
             log.warning("index_not_read", folder=self._path.name, reason=str(error)[:200])
-            return False
-        self._stamp = stamp
+            return None
+
+    def show(self, state: State) -> bool:
+        """Answer from this state from now on. Returns whether its content is another than before."""
+        changed = self.searcher is None or (state.op, state.folder_id) != (self.op, self.folder_id)
+        self._state, self.searcher = state, state.searcher
+        self._stores = None if state.stores is None else tuple(state.stores.values())
+        self.op, self.folder_id = state.op, state.folder_id
         return changed
+
+    def stored(self, addresses: Iterable[DocAddress]) -> list[bytes]:
+        """What is stored of these documents, in order."""
+        stores, searcher = self._stores, self.searcher
+        if stores is not None:
+            return [stores[address.segment_ord].get(address.doc) for address in addresses]
+        if searcher is None:
+            return []
+        return [searcher.doc(address)[search_index.STORED][0] for address in addresses]
 
     def term(self, field: str, value: str | int) -> Query:
         """Documents that carry a value."""
@@ -72,19 +117,45 @@ class IndexFolder:
             return None
         return folder.st_ino, meta.st_ino, meta.st_mtime_ns, meta.st_size
 
-    def _read(self, folder_id: int) -> bool:
-        if self._index is None or folder_id != self.folder_id:
-            index = tantivy.Index.open(str(self._path))
-            index.config_reader("manual")
-            search_index.register_tokenizers(index)
-        else:
-            index = self._index
-            index.reload()
-        searcher = index.searcher()
-        op = _watermark(searcher, self.schema)
-        changed = self.searcher is None or (op, folder_id) != (self.op, self.folder_id)
-        self._index, self.searcher, self.op, self.folder_id = index, searcher, op, folder_id
-        return changed
+    def _read(self) -> State | None:
+        before = self._state
+        for _ in range(_ATTEMPTS):
+            stamp, meta = self._look(), (self._path / "meta.json").read_bytes()
+            if stamp is None:
+                return None
+            if before is None or stamp[0] != before.folder_id:
+                before = None
+                index = tantivy.Index.open(str(self._path))
+                index.config_reader("manual")
+                search_index.register_tokenizers(index)
+            else:
+                index = before.index
+                index.reload()
+            searcher = index.searcher()
+            # Else something was committed meanwhile, and nobody could tell which segments the searcher has.
+            if stamp == self._look():
+                op = _watermark(searcher, self.schema)
+                known = before.stores if before else None
+                return State(stamp, index, searcher, self._map(meta, searcher, known or {}), op)
+        return None
+
+    def _map(
+        self, meta: bytes, searcher: tantivy.Searcher, known: Mapping[str, DocumentStore]
+    ) -> dict[str, DocumentStore] | None:
+        """The stores of the searcher's segments, in its order; None when they have to be asked for."""
+        stores = {}
+        try:
+            for segment in orjson.loads(meta)["segments"]:
+                name = segment["segment_id"].replace("-", "")
+                stores[name] = known.get(name) or DocumentStore(self._path / f"{name}.store")
+                if stores[name].count != segment["max_doc"]:
+                    raise UnknownFormat(f"{stores[name].count} documents of {segment['max_doc']}")
+            if len(stores) != searcher.num_segments:
+                raise UnknownFormat(f"{len(stores)} segments of {searcher.num_segments}")
+        except (UnknownFormat, OSError, KeyError) as error:
+            log.warning("documents_not_mapped", folder=self._path.name, reason=str(error)[:200])
+            return None
+        return stores
 
 
 def every(*queries: Query) -> Query:
@@ -114,7 +185,8 @@ def _watermark(searcher: tantivy.Searcher, schema: tantivy.Schema) -> int:
     found = searcher.search(query, 1, count=False).hits
     if not found:
         return 0
-    cursor = orjson.loads(searcher.doc(found[0][1])["card"][0])
-    if cursor["version"] != search_index.VERSION:
+    packed = searcher.doc(found[0][1]).get_first(search_index.STORED)
+    cursor = orjson.loads(stored.unpack(packed).card) if packed else {}
+    if cursor.get("version") != search_index.VERSION:
         raise ValueError("another version of this program made the index; run fmsvc-server rebuild")
     return int(cursor["op"])

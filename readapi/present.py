@@ -8,17 +8,16 @@ from functools import lru_cache
 
 import orjson
 
-from readapi.cards import Card
-from schemas.access import Access, Downloads, Listening, Viewer, Visibility, may_download, may_listen
+from readapi.cards import Card, access
+from schemas.access import Access, Viewer, may_download, may_listen
 from schemas.ids import Did
 
 
 def track(card: Card, viewer: Viewer | None, is_liked: bool = False) -> bytes:
     """A Track: the card, and what this viewer may do with it."""
-    access = card.access
     if viewer is None:
-        return card.card + _strangers(access.listening, access.downloads, access.visibility)
-    return card.card + _members(access, viewer, is_liked)
+        return card.card + _strangers(card.policy)
+    return card.card + _members(card.access, viewer, is_liked)
 
 
 def tracks(cards: Iterable[Card], viewer: Viewer | None) -> bytes:
@@ -50,14 +49,14 @@ def rest(next_cursor: str | None) -> dict[str, bytes]:
 
 
 @lru_cache(maxsize=64)
-def _strangers(listening: Listening, downloads: Downloads, visibility: Visibility) -> bytes:
-    return _members(Access(Did(""), listening, downloads, visibility), None, False)
+def _strangers(policy: bytes) -> bytes:
+    return _members(access(Did(""), policy), None, False)
 
 
-def _members(access: Access, viewer: Viewer | None, is_liked: bool) -> bytes:
+def _members(decided: Access, viewer: Viewer | None, is_liked: bool) -> bytes:
     members = {
         "is_liked": is_liked,
-        "gated": not may_listen(access, viewer),
-        "downloadable": may_download(access, viewer),
+        "gated": not may_listen(decided, viewer),
+        "downloadable": may_download(decided, viewer),
     }
     return b"," + orjson.dumps(members)[1:]

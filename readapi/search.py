@@ -3,6 +3,7 @@
 Answers come from the state that `refresh` saw last. A look-up costs some tens of microseconds.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -10,11 +11,11 @@ from typing import Literal, NamedTuple
 import orjson
 from tantivy import DocAddress, Query, Searcher
 
-from readapi.cards import Card, Cards
+from readapi.cards import Card
 from readapi.errors import IndexNotReady
-from readapi.index_folder import IndexFolder, either, every
+from readapi.index_folder import IndexFolder, State, either, every
 from readapi.paging import MANY, Listing, Page, Position, Row, Spans
-from schemas import search_index
+from schemas import search_index, stored
 from schemas.access import Place, Viewer
 from schemas.ids import normalise_tag
 from schemas.search_index import Kind, kind_id
@@ -38,7 +39,6 @@ class Index:
         self.catalog = IndexFolder(folder / search_index.CATALOG_FOLDER, search_index.catalog_schema())
         self.social = IndexFolder(folder / search_index.SOCIAL_FOLDER, search_index.social_schema())
         self.generation = 0  # counts up whenever answers may differ from before
-        self._cards = Cards()
         self._spans: Spans = {}
         self._liked: dict[str, int] = {}
 
@@ -58,11 +58,13 @@ class Index:
         return sum(folder.searcher.num_docs for folder in (self.catalog, self.social) if folder.searcher)
 
     def refresh(self) -> None:
-        """See what was committed. Costs four stats when nothing was."""
-        changed = [self.catalog.refresh(), self.social.refresh()]
-        if any(changed):
-            self.generation += 1
-            self._liked.clear()
+        """See what was committed."""
+        self._show([(folder, folder.read()) for folder in self._stale()])
+
+    async def follow(self) -> None:
+        """See what was committed, without keeping anybody waiting. Costs four stats when nothing was."""
+        if stale := self._stale():
+            self._show(await asyncio.to_thread(lambda: [(folder, folder.read()) for folder in stale]))
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
@@ -71,12 +73,6 @@ class Index:
     def track_at(self, uri: str) -> Card | None:
         """The track with an at-uri."""
         return self._one("track:", self.catalog.term("uri", uri))
-
-    def track_proof(self, card: Card) -> bytes:
-        """How a track's record was verified, as JSON: too seldom asked for to be kept with its card."""
-        [address] = self.addresses(self.catalog.term("doc", card.doc), 1)
-        assert self.catalog.searcher is not None
-        return bytes(self.catalog.searcher.doc(address).get_first("proof") or b"")
 
     def tracks(self, keys: Sequence[int]) -> list[Card]:
         """The tracks with these keys, in this order; those that are not there left out."""
@@ -203,11 +199,20 @@ class Index:
 
     def hits(self, addresses: list[DocAddress]) -> list[bytes]:
         """Documents of the catalog index as search results."""
-        return self._cards.hits(self._ready(), addresses, self.catalog.numbers("digest", addresses))
+        return [stored.unpack(packed).hit for packed in self.catalog.stored(addresses)]
 
     def unpack(self, rows: Sequence[Row]) -> list[Card]:
         """What rows of the catalog index stand for."""
         return self._unpack([row.address for row in rows])
+
+    def _stale(self) -> list[IndexFolder]:
+        return [folder for folder in (self.catalog, self.social) if folder.is_stale()]
+
+    def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:
+        changed = [folder.show(state) for folder, state in found if state is not None]
+        if any(changed):
+            self.generation += 1
+            self._liked.clear()
 
     def _seen(self, likes: Sequence[Row]) -> list[tuple[Card, Position]]:
         keys = self.social.numbers("subject", [row.address for row in likes])
@@ -291,9 +296,7 @@ class Index:
         return [address for _, address in searcher.search(query, max(limit, 1), count=False).hits]
 
     def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
-        return self._cards.unpack(self._ready(), addresses, self.catalog.numbers("digest", addresses))
+        return [Card(packed) for packed in self.catalog.stored(addresses)]
 
     def _social_cards(self, rows: Iterable[Row]) -> list[bytes]:
-        searcher = self.social.searcher
-        assert searcher is not None
-        return [bytes(searcher.doc(row.address)["card"][0]) for row in rows]
+        return [stored.unpack(packed).card for packed in self.social.stored([row.address for row in rows])]

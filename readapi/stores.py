@@ -37,7 +37,7 @@ class Stores:
     async def open(self) -> None:
         """Look once, then again and again until `close`."""
         steps: tuple[tuple[float, Step], ...] = (
-            (INDEX_SECONDS, self.index.refresh),
+            (INDEX_SECONDS, self.index.follow),
             (SNAPSHOT_SECONDS, self.catalog.refresh),
             (STATUS_SECONDS, self.indexer.refresh),
         )

@@ -10,13 +10,14 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = "2"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
+VERSION = "3"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
 CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
 CATALOG_FOLDER = "catalog"
 SOCIAL_FOLDER = "social"
 
-# What is only stored, all of it bytes. `proof` tells how a track's record was verified: JSON as it is sent.
-STORED = ("card", "hit", "access", "items", "thumb", "proof")
+STORED = "stored"  # the one field that is only stored; see schemas.stored
+# Readers map the files and take documents out of them as they lie there: larger blocks make a shorter list.
+STORE_SETTINGS = {"docstore_compression": "none", "docstore_blocksize": 1 << 16}
 WORDS = "words"
 STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
@@ -33,21 +34,16 @@ COUNT_SHIFT = 64 - _COUNT_BITS  # of a popular_key, to get the count back
 def catalog_schema() -> tantivy.Schema:
     """Fields of tracks, artists, albums, playlists and tags."""
     builder = tantivy.SchemaBuilder()
-    for name in ("doc", "did"):
-        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
     # `place`: "{kind}@{place}" for each place where a stranger may meet it; see schemas.access.
-    for name in ("kind", "place", "uuid", "uri", "handle", "slug", "tag", "visibility"):
+    for name in ("doc", "did", "kind", "place", "uuid", "uri", "handle", "slug", "tag", "visibility"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("id", indexed=True, fast=True)
     builder.add_integer_field("key", indexed=True, fast=True)
-    # `digest` changes with anything stored, so readers may keep what they have unpacked.
-    builder.add_unsigned_field("digest", fast=True)
     # Indexed too: a page from the middle of a long list then costs no walk over the whole column.
     for name in ("recent", "popular"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
     _add_text(builder)
-    for name in STORED:
-        builder.add_bytes_field(name, stored=True)
+    builder.add_bytes_field(STORED, stored=True)
     return builder.build()
 
 
@@ -68,14 +64,13 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
 def social_schema() -> tantivy.Schema:
     """Fields of likes and comments: whose (`did`), of which track (`subject`, its key), when."""
     builder = tantivy.SchemaBuilder()
-    for name in ("doc", "did"):
-        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
+    for name in ("doc", "did", "kind"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("subject", indexed=True, fast=True)
     builder.add_unsigned_field("id", indexed=True, fast=True)
     for name in ("recent", "at"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
-    builder.add_bytes_field("card", stored=True)
+    builder.add_bytes_field(STORED, stored=True)
     return builder.build()
 
 

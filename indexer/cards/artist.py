@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
 
-from indexer.cards.fields import EPOCH, EVERYWHERE, Fields, digested, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import EPOCH, EVERYWHERE, Fields, findable, json, of_kind, opened, ordered
 from indexer.cards.people import Person
 from indexer.catalogue import listed
 from schemas.ids import record_id
@@ -81,4 +81,4 @@ def document(person: Person, popular: int | None) -> Fields:
     }
     if popular is not None:
         fields |= findable(person.names, prose=person.bio)
-    return digested(fields)
+    return fields

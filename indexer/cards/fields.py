@@ -1,6 +1,5 @@
 """The parts of a search document that all kinds share: terms to be found by, JSON to be shown."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas import search_index, search_text
+from schemas import search_text
 from schemas.access import Place
 from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key
 
@@ -66,15 +65,6 @@ def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None
         "names_starts": [word for name in every for word in name.spaced],
         "text": " ".join([words, *dict.fromkeys(search_text.words(prose))]) if prose else words,
     }
-
-
-def digested(fields: Fields) -> Fields:
-    """The document with a digest of what it stores."""
-    digest = hashlib.blake2b(fields["doc"].encode(), digest_size=8)
-    for name in search_index.STORED:
-        digest.update(b"\0" + fields.get(name, b""))
-    fields["digest"] = int.from_bytes(digest.digest(), "big")
-    return fields
 
 
 class _Name(NamedTuple):

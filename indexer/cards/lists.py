@@ -11,7 +11,7 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import UNTITLED, Album, Shelves
-from indexer.cards.fields import Fields, digested, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import Fields, findable, json, of_kind, opened, ordered
 from indexer.cards.people import Person
 from indexer.catalogue import keys, listed
 from schemas.ids import list_id, record_id
@@ -119,7 +119,7 @@ def document(row: Row, known: Mapping[str, Person], shelves: Shelves, contents: 
     }
     album = shelves.albums.get(row.key)
     fields |= _album(row, owner, album, contents) if album else _playlist(row, owner, contents)
-    return digested(fields)
+    return fields
 
 
 def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Fields:

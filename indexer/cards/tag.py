@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import duckdb
 
-from indexer.cards.fields import Fields, digested, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import Fields, findable, json, of_kind, opened, ordered
 from schemas.ids import record_id
 
 SEPARATOR = "\x1f"  # white space to Python, so no normalised tag holds it
@@ -28,14 +28,12 @@ def document(name: str, track_count: int, total_plays: int) -> Fields:
     """The tag's search document."""
     tag_id = record_id(name)
     hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
-    return digested(
-        {
-            "doc": f"tag:{name}",
-            **of_kind("tag"),
-            "tag": [name],
-            **ordered("tag", tag_id, None, track_count),
-            "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
-            "hit": opened(hit),
-            **findable([name]),
-        }
-    )
+    return {
+        "doc": f"tag:{name}",
+        **of_kind("tag"),
+        "tag": [name],
+        **ordered("tag", tag_id, None, track_count),
+        "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
+        "hit": opened(hit),
+        **findable([name]),
+    }

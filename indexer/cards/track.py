@@ -11,7 +11,7 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import Album, Shelves
-from indexer.cards.fields import EVERYWHERE, Fields, digested, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import EVERYWHERE, Fields, findable, json, of_kind, opened, ordered
 from indexer.cards.people import Person
 from indexer.catalogue import keys
 from schemas.access import Access, may_see
@@ -122,7 +122,7 @@ class _Rendering:
         }
         if "search" in places:
             fields.update(self._found_by())
-        return digested(fields)
+        return fields
 
     def card(self) -> dict[str, Any]:
         row, owner = self.row, self.owner

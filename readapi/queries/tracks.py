@@ -1,13 +1,15 @@
 """Tracks: one, or lists of those that a viewer may meet."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from readapi.cards import Card
+from readapi.cards import Card, access
 from readapi.errors import NotFound
 from readapi.paging import Page, Position
 from readapi.queries import names
 from readapi.search import Index, Sort
 from schemas.access import Place, Viewer, may_see
+from schemas.ids import Did
 
 
 def find(index: Index, name: str, viewer: Viewer | None) -> Card:
@@ -17,7 +19,7 @@ def find(index: Index, name: str, viewer: Viewer | None) -> Card:
         card = index.track(number)
     else:
         card = index.track_at(names.with_did(index, name)) if name.startswith("at://") else None
-    if card is None or not may_see(card.access, viewer, "direct"):
+    if card is None or not _may_see(card, viewer, "direct"):
         raise NotFound("There is no such track.")
     return card
 
@@ -38,4 +40,13 @@ def page(
 
 def seen(cards: Iterable[Card], viewer: Viewer | None, place: Place) -> list[Card]:
     """Those that this viewer may meet in this place, in order."""
-    return [card for card in cards if may_see(card.access, viewer, place)]
+    return [card for card in cards if _may_see(card, viewer, place)]
+
+
+def _may_see(card: Card, viewer: Viewer | None, place: Place) -> bool:
+    return _stranger_may_see(card.policy, place) if viewer is None else may_see(card.access, viewer, place)
+
+
+@lru_cache(maxsize=256)
+def _stranger_may_see(policy: bytes, place: Place) -> bool:
+    return may_see(access(Did(""), policy), None, place)

@@ -110,8 +110,7 @@ async def track_proof(
     With `Accept: application/vnd.ipld.car` the artist's server is asked for the proof: a CAR of the signed
     commit, the way from there through the repo's tree, and the record. It is checked before it is passed on.
     """
-    track = tracks.find(index, track_id, viewer)
-    told = index.track_proof(track)
+    told = tracks.find(index, track_id, viewer).proof
     if accept.prefers(CAR, JSON):
         return Answer(await proofs.fetch(orjson.loads(told)["uri"]), CAR, headers=BY_ACCEPT)
     return Answer(told, headers=BY_ACCEPT)

@@ -18,14 +18,14 @@ from indexer.batch import Batch, Mark
 from indexer.catalogue import StoreError
 from indexer.search import SearchIndex, rebuild
 from indexer.writer import Writer
-from schemas import search_index
+from schemas import search_index, stored
 from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
 from tests.indexer.test_crash import SOURCE, event
 
 KILLS = int(os.environ.get("SEARCH_KILLS", "20"))
 BASE = "https://music.example"
 
-Contents = dict[str, dict[str, object]]
+Contents = dict[str, stored.Stored]
 
 children = multiprocessing.get_context("forkserver")
 children.set_forkserver_preload([__name__])
@@ -57,9 +57,9 @@ def contents(folder: Path) -> Contents:
         index = tantivy.Index(schema, str(folder / name))
         searcher = index.searcher()
         hits = searcher.search(tantivy.Query.all_query(), 100_000).hits
-        stored = [searcher.doc(address).to_dict() for _, address in hits]
-        documents = {document["doc"][0]: document for document in stored}
-        assert len(documents) == len(stored), "one document per name"
+        packed = [searcher.doc(address)[search_index.STORED][0] for _, address in hits]
+        documents = {document.doc.decode(): document for document in map(stored.unpack, packed)}
+        assert len(documents) == len(packed), "one document per name"
         found |= {doc: document for doc, document in documents.items() if doc != search_index.CURSOR}
     return found
 
@@ -67,9 +67,7 @@ def contents(folder: Path) -> Contents:
 def versions(found: Contents) -> dict[str, str]:
     """The version of each track that can be found, by uri."""
     tracks = [
-        orjson.loads(bytes(document["card"][0]) + b"}")
-        for doc, document in found.items()
-        if doc.startswith("track:")
+        orjson.loads(document.card + b"}") for doc, document in found.items() if doc.startswith("track:")
     ]
     return {track["uri"]: track["cid"] for track in tracks}
 

@@ -17,7 +17,7 @@ import pytest
 import tantivy
 
 from indexer import search
-from schemas import search_index
+from schemas import search_index, stored
 from schemas.ids import record_key
 from schemas.settings import Settings
 from tests import documents
@@ -229,18 +229,19 @@ def _compare_search(data_dir: Path, network: Network) -> None:
     assert [name for name in again if followed[name] != again[name]] == []
 
 
-def _documents(folder: Path) -> dict[str, dict[str, Any]]:
+def _documents(folder: Path) -> dict[str, stored.Stored]:
     """Every document of both indexes, by name."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, stored.Stored] = {}
     for part in (search_index.CATALOG_FOLDER, search_index.SOCIAL_FOLDER):
         index = tantivy.Index.open(str(folder / part))
         search_index.register_tokenizers(index)
         searcher = index.searcher()
         hits = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs)).hits
         for _, address in hits:
-            fields = searcher.doc(address).to_dict()
-            assert fields["doc"][0] == search_index.CURSOR or fields["doc"][0] not in found
-            found[fields["doc"][0]] = fields
+            document = stored.unpack(searcher.doc(address)[search_index.STORED][0])
+            name = document.doc.decode()
+            assert name == search_index.CURSOR or name not in found
+            found[name] = document
     return found
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from readapi import present
 from readapi.cards import Card
+from schemas import stored
 from schemas.access import Access, Viewer
 from schemas.ids import Did
 
@@ -12,7 +13,8 @@ ARTIST = Did("did:plc:artist")
 
 
 def card(access: Access) -> Card:
-    return Card("track:7", 7, access.artist, b'{"id":1', b"", access, None, ())
+    policy = f"{access.listening} {access.downloads} {access.visibility}".encode()
+    return Card(stored.pack({"doc": "track:7", "did": access.artist, "access": policy, "card": b'{"id":1'}))
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_a_track_is_found_by_id_uri_and_key(library):
 
     card = index.track(record_id(address))
 
-    assert card is index.track_at(address) is index.tracks([track(3)])[0]
+    assert card.card == index.track_at(address).card == index.tracks([track(3)])[0].card
     assert orjson.loads(card.card + b"}")["title"] == "Take 3"
     assert (card.did, card.access.visibility) == (did("ana"), "public")
     assert index.track(1) is index.track_at("at://nobody") is None
@@ -102,7 +102,7 @@ def test_people_lists_and_tags_are_found(library):
     assert set(index.people([did("ana"), did("cid"), did("nobody")])) == {did("ana"), did("cid")}
     assert index.people([]) == {}
     found = index.find_list("album", str(list_id(held)))
-    assert found is index.find_list("album", held)
+    assert found.card == index.find_list("album", held).card
     assert found.items == (track(3), track(1))
     assert index.find_list("playlist", held) is None
     assert orjson.loads(index.tag("#DUB").card)["track_count"] == 4
