@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import pyarrow
@@ -18,7 +18,7 @@ MOVE: Final = """
     set likes = track_counts.likes + moved.likes, comments = track_counts.comments + moved.comments
     from moved
     where track_counts.subject_key = moved.subject_key
-    returning track_counts.subject_key
+    returning track_counts.subject_key, track_counts.likes + track_counts.plays
 """
 MISMATCHES: Final = """
     with counted as (
@@ -54,6 +54,14 @@ class Moves:
         subjects = sorted(self.likes.keys() | self.comments.keys())
         rows = [(subject, self.likes[subject], self.comments[subject]) for subject in subjects]
         return [row for row in rows if row[1] or row[2]]
+
+
+class Moved(NamedTuple):
+    """A subject whose counts changed: how popular it was, and is."""
+
+    subject: int
+    before: int
+    after: int
 
 
 class Counters:
@@ -102,16 +110,15 @@ class Counters:
         """These likes, live until then, were removed with their account."""
         self._steps.subtract(pairs)
 
-    def apply(self, moves: Moves) -> None:
-        """Write the moves: subjects known and new, and none left that count nothing."""
+    def apply(self, moves: Moves) -> list[Moved]:
+        """Write the moves: subjects known and new, and none left that count nothing. Returns what changed."""
         rows = moves.rows()
         if not rows:
-            return
+            return []
         con = self._catalogue.con
         con.register("moved", pyarrow.table(list(zip(*rows, strict=True)), MOVED))
-        updated = con.execute(MOVE).fetchall()
+        known = dict(con.execute(MOVE).fetchall())
         con.unregister("moved")
-        known = {subject for (subject,) in updated}
         self._catalogue.insert(
             "track_counts",
             [
@@ -126,6 +133,8 @@ class Counters:
                 "delete from track_counts "
                 f"where subject_key in ({keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
             )
+        popular = ((subject, known.get(subject, likes), likes) for subject, likes, _ in rows)
+        return [Moved(subject, count - likes, count) for subject, count, likes in popular]
 
     def settle(self, committed: bool) -> None:
         """Let memory follow the transaction, or forget it."""

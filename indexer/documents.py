@@ -2,21 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import duckdb
 
 from indexer.cards import albums, artist, lists, people, standing, tag, track
-from indexer.cards.fields import Fields
+from indexer.cards.fields import Documents, Fields
 from indexer.cards.people import Person
 from indexer.catalogue import keys
 
 
 @dataclass(slots=True)
 class Refs:
-    """Which documents to render: records by key, likes by pair, people by DID, tags by name."""
+    """Which documents to render: records by key, likes by pair, people by DID, tags by name.
+
+    `counts`: tracks of which no more is stale than the counts on their cards.
+    """
 
     tracks: set[int] = field(default_factory=set)
+    counts: set[int] = field(default_factory=set)
     lists: set[int] = field(default_factory=set)
     artists: set[str] = field(default_factory=set)
     tags: set[str] = field(default_factory=set)
@@ -29,10 +33,16 @@ class Refs:
         by_kind: dict[str, set[object]] = defaultdict(set)
         for kind, key, name in outbox:
             by_kind[kind].add(name if kind in ("artist", "tag") else key)
+        by_kind["count"] -= by_kind["track"]
         return cls(**{f"{kind}s": found for kind, found in by_kind.items()})  # type: ignore[arg-type]
 
-    def catalog_names(self) -> Iterator[str]:
+    def shown_names(self) -> Iterator[str]:
         """The `doc` of each document in the catalog index, whether it is there or not."""
+        yield from self.words_names()
+        yield from (f"track:{key}" for key in self.counts)
+
+    def words_names(self) -> Iterator[str]:
+        """The `doc` of each document in the words index."""
         yield from (f"track:{key}" for key in self.tracks)
         yield from (f"list:{key}" for key in self.lists)
         yield from (f"artist:{did}" for did in self.artists)
@@ -44,30 +54,32 @@ class Refs:
         yield from (f"comment:{key}" for key in self.comments)
 
 
-def widen(con: duckdb.DuckDBPyConnection, refs: Refs) -> Refs:
-    """Add the tracks' artists: they are as popular as their tracks."""
-    if not refs.tracks:
-        return refs
-    owners = con.execute(f"select distinct did from tracks where key in ({keys(refs.tracks)})").fetchall()
-    return replace(refs, artists=refs.artists | {did for (did,) in owners})
+def popularity(con: duckdb.DuckDBPyConnection, refs: Refs) -> dict[str, int]:
+    """The artists of those tracks: they are as popular as their tracks."""
+    track_keys = refs.tracks | refs.counts
+    if not track_keys:
+        return {}
+    owners = con.execute(f"select distinct did from tracks where key in ({keys(track_keys)})").fetchall()
+    return artist.popularity(con, [did for (did,) in owners])
 
 
-def catalog(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Fields]:
+def catalog(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Documents]:
     """Documents of those tracks, lists, artists and tags that are visible."""
-    tracks = track.load(con, refs.tracks) if refs.tracks else []
+    tracks = track.load(con, refs.tracks | refs.counts) if refs.tracks or refs.counts else []
     rows = lists.load(con, refs.lists) if refs.lists else []
     owners = {row.did for row in tracks} | {row.did for row in rows}
     featured = {did for row in tracks for did in row.features or ()}
     known = people.load(con, owners | featured | refs.artists)
     shelves = albums.load(con, owners) if owners else albums.Shelves()
     for row in tracks:
-        yield track.document(row, known, shelves, base_url)
+        rendered = track.shown if row.key in refs.counts else track.documents
+        yield rendered(row, known, shelves, base_url)
     if rows:
         contents = lists.tracklists(con, rows, shelves)
-        yield from (lists.document(row, known, shelves, contents) for row in rows)
+        yield from (lists.documents(row, known, shelves, contents) for row in rows)
     yield from _artists(con, {did: known[did] for did in refs.artists & known.keys()})
     for name, track_count, total_plays in tag.load(con, refs.tags) if refs.tags else ():
-        yield tag.document(name, track_count, total_plays)
+        yield tag.documents(name, track_count, total_plays)
 
 
 def social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
@@ -78,7 +90,7 @@ def social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
         yield from standing.comments(con, refs.comments)
 
 
-def _artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> Iterator[Fields]:
+def _artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> Iterator[Documents]:
     if known:
         for did, popular in artist.load(con, known).items():
-            yield artist.document(known[did], popular)
+            yield artist.documents(known[did], popular)

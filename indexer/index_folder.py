@@ -1,6 +1,6 @@
 """One Tantivy index on disk: documents replaced by name, committed together with a watermark."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -21,6 +21,7 @@ class IndexFolder:
 
     def __init__(self, path: Path, index: tantivy.Index, writer: tantivy.IndexWriter) -> None:
         self._path = path
+        self._index = index
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = writer
         self.watermark = _watermark(index, path)
@@ -31,6 +32,7 @@ class IndexFolder:
         with sentences(path):
             path.mkdir(parents=True, exist_ok=True)
             index = _opened(path, schema)
+            index.config_reader("manual")
             search_index.register_tokenizers(index)
             writer = index.writer(HEAP_BYTES, num_threads=1)
             # A commit that a kill cut short left files; the same commit again would stumble over their names.
@@ -51,6 +53,20 @@ class IndexFolder:
                 self.writer.add_document(_document(fields, self._schema))
             added += 1
         return added
+
+    def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
+        """A number of each of the documents with these ids that were committed."""
+        if not ids:
+            return {}
+        with sentences(self._path):
+            self._index.reload()
+            searcher = self._index.searcher()
+            query = tantivy.Query.term_set_query(self._schema, "id", list(ids))
+            addresses = [where for _, where in searcher.search(query, len(ids), count=False).hits]
+            if not addresses:
+                return {}
+            found = (searcher.fast_field_values(name, addresses) for name in ("id", field))
+            return dict(zip(*found, strict=True))
 
     def commit(self, op: int) -> None:
         """Commit what was replaced, and with it how far that goes."""

@@ -4,8 +4,10 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from indexer.catalogue import LISTED, Catalogue, keys, listed
+from indexer.counters import Moved
 from indexer.rows import Applied
 from schemas.ids import Did
+from schemas.search_index import rounded
 
 
 class Stale:
@@ -56,9 +58,7 @@ class Stale:
         self.renamed(dids)
         mine = f"where did in {LISTED} and state = 'live'"
         self._found("like", f"select distinct pair from likes {mine}", dids)
-        self._found("track", f"select distinct subject_key from likes {mine}", dids)
         self._found("comment", f"select key from comments {mine}", dids)
-        self._found("track", f"select distinct subject_key from comments {mine}", dids)
         tags = f"select distinct tag from track_tags where track_key in (select key from tracks {mine})"
         self._named("tag", [tag for (tag,) in self._catalogue.rows(tags, [listed(dids)])])
 
@@ -68,6 +68,11 @@ class Stale:
             return
         self._found("track", f"select key from tracks where image_cid in {LISTED}", cids)
         self._found("list", f"select key from lists where image_cid in {LISTED}", cids)
+
+    def counted(self, moved: Iterable[Moved]) -> None:
+        """Tracks whose counts changed: their cards, and what they are found by if a search knows of it."""
+        for subject, before, after in moved:
+            self.keyed("count" if rounded(before) == rounded(after) else "track", [subject])
 
     def keyed(self, kind: str, numbers: Iterable[int]) -> None:
         """Mark documents that are known by a number."""
@@ -92,14 +97,10 @@ class Stale:
         self._albums_of({row["did"] for row in rows if row["album"] is not None})
 
     def _likes(self, applied: Applied) -> None:
-        for row in applied.versions():
-            self.keyed("like", [row["pair"]])
-            self.keyed("track", [row["subject_key"]])
+        self.keyed("like", (row["pair"] for row in applied.versions()))
 
     def _comments(self, applied: Applied) -> None:
-        for row in applied.versions():
-            self.keyed("comment", [row["key"]])
-            self.keyed("track", [row["subject_key"]])
+        self.keyed("comment", (row["key"] for row in applied.versions()))
         self.keyed("comment", applied.moved)
 
     def _lists(self, applied: Applied) -> None:

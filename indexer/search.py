@@ -6,7 +6,7 @@ After a crash the same entries are read again; rendering them again gives the sa
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,6 +19,8 @@ from indexer.catalogue import StoreError
 from indexer.documents import Refs
 from indexer.index_folder import REBUILD, IndexFolder, sentences
 from schemas import search_index
+from schemas.ids import record_id
+from schemas.search_index import COUNT_SHIFT, kind_id, rounded
 
 FOLDER: Final = "search"
 STEP_ENTRIES: Final = 8000  # of the outbox, rendered and committed together: fewer, larger segments to merge
@@ -38,10 +40,11 @@ Progress = Callable[[int, int], object]
 
 
 class SearchIndex:
-    """The writing side of both indexes. Open it once; use it on one thread."""
+    """The writing side of the three indexes. Open it once; use it on one thread."""
 
-    def __init__(self, catalog: IndexFolder, social: IndexFolder, path: Path, base_url: str) -> None:
-        self._catalog, self._social = catalog, social
+    def __init__(self, folders: Sequence[IndexFolder], path: Path, base_url: str) -> None:
+        self._folders = folders
+        self._catalog, self._words, self._social = folders
         self._path = path
         self._base_url = base_url
         self._compared = False
@@ -53,18 +56,20 @@ class SearchIndex:
 
         `base_url` is the service's own origin, which some addresses on cards begin with.
         """
-        catalog = IndexFolder.open(path / search_index.CATALOG_FOLDER, search_index.catalog_schema())
+        folders: list[IndexFolder] = []
         try:
-            social = IndexFolder.open(path / search_index.SOCIAL_FOLDER, search_index.social_schema())
+            for name, schema in search_index.schemas().items():
+                folders.append(IndexFolder.open(path / name, schema))
         except BaseException:
-            catalog.close()
+            for folder in folders:
+                folder.close()
             raise
-        return cls(catalog, social, path, base_url)
+        return cls(folders, path, base_url)
 
     @property
     def watermark(self) -> int:
-        """The outbox entry up to which both indexes are committed."""
-        return min(self._catalog.watermark, self._social.watermark)
+        """The outbox entry up to which all of them are committed."""
+        return min(folder.watermark for folder in self._folders)
 
     def follow(self, con: duckdb.DuckDBPyConnection) -> int:
         """One step along the outbox. Returns the watermark; call again while it is behind.
@@ -85,7 +90,7 @@ class SearchIndex:
             con.execute("rollback")
         if entries:
             # After the transaction: as long as it is open, the catalogue cannot be checkpointed.
-            for folder in (self._catalog, self._social):
+            for folder in self._folders:
                 folder.commit(max(entries[-1][0], folder.watermark))
         return self.watermark
 
@@ -98,29 +103,46 @@ class SearchIndex:
         for kind, query in EVERYTHING.items():
             for chunk in _chunks(con.cursor().execute(query)):
                 refs = replace(Refs(), **{kind: set(chunk)})
-                written += self._catalog.add(documents.catalog(con, refs, self._base_url))
-                written += self._social.add(documents.social(con, refs))
+                written += self._add(con, refs)
                 done += len(chunk)
                 progress(done, total)
-        for folder in (self._catalog, self._social):
+        for folder in self._folders:
             folder.commit(meta.get("outbox_op", 0))
             folder.finish()
         return written
 
     def close(self) -> None:
         """Give the indexes back. What was not committed is left to the next start."""
-        self._catalog.close()
-        self._social.close()
+        for folder in self._folders:
+            folder.close()
 
     def _replace(
         self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
     ) -> None:
-        refs = documents.widen(con, Refs.of(e[1:] for e in entries if e[0] > self._catalog.watermark))
-        self._catalog.drop(refs.catalog_names())
-        self._catalog.add(documents.catalog(con, refs, self._base_url))
-        refs = Refs.of(entry[1:] for entry in entries if entry[0] > self._social.watermark)
+        # An index that has some of this behind it gets the same once more.
+        refs = Refs.of(entry[1:] for entry in entries)
+        refs.artists |= self._moved(documents.popularity(con, refs))
+        self._catalog.drop(refs.shown_names())
+        self._words.drop(refs.words_names())
         self._social.drop(refs.social_names())
-        self._social.add(documents.social(con, refs))
+        self._add(con, refs)
+
+    def _moved(self, popular: Mapping[str, int]) -> set[str]:
+        """The artists who are more popular, or less, than a search knows."""
+        ids = {did: kind_id("artist", record_id(did)) for did in popular}
+        known = self._words.numbers("popular", ids.values())
+        return {
+            did for did, count in popular.items() if known.get(ids[did], 0) >> COUNT_SHIFT != rounded(count)
+        }
+
+    def _add(self, con: duckdb.DuckDBPyConnection, refs: Refs) -> int:
+        """Add documents that are not there. Returns of how many things."""
+        added = 0
+        for shown, words in documents.catalog(con, refs, self._base_url):
+            added += self._catalog.add([shown])
+            if words is not None:
+                self._words.add([words])
+        return added + self._social.add(documents.social(con, refs))
 
     def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
         """Refuse to go on from a watermark that the catalogue cannot continue."""
@@ -131,13 +153,13 @@ class SearchIndex:
                 f"The search index in {self._path} lacks changes that the catalogue no longer lists "
                 f"(it has {self.watermark}, they are gone up to {pruned}); {REBUILD}"
             )
-        if max(self._catalog.watermark, self._social.watermark) > last:
+        if max(folder.watermark for folder in self._folders) > last:
             raise StoreError(f"The search index in {self._path} belongs to another catalogue; {REBUILD}")
         self._compared = True
 
 
 def rebuild(con: duckdb.DuckDBPyConnection, path: Path, base_url: str, progress: Progress) -> int:
-    """Make both indexes again from the catalogue, aside, and put them in place. Returns how many documents.
+    """Make the indexes again from the catalogue, aside, and put them in place. Returns how many documents.
 
     Nobody may write the catalogue meanwhile. Processes that read the old index notice and change over.
     """

@@ -196,7 +196,7 @@ class Writer:
         stale.renamed(renamed)
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))
-        self._counters.apply(moves)
+        stale.counted(self._counters.apply(moves))
         self._dead_letters.remove(batch.settled)
         outbox = stale.rows(self._op + 1)
         self._catalogue.insert("outbox", outbox)

@@ -37,10 +37,6 @@ class Card:
         return self._stored.card
 
     @property
-    def hit(self) -> bytes:
-        return self._stored.hit
-
-    @property
     def proof(self) -> bytes:
         return self._stored.proof
 

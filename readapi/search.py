@@ -32,37 +32,42 @@ class Like(NamedTuple):
 
 
 class Index:
-    """Both indexes, as one set of questions. Raises IndexNotReady as long as there is nothing to read."""
+    """All indexes, as one set of questions. Raises IndexNotReady as long as there is nothing to read."""
 
     def __init__(self, data_dir: Path) -> None:
         folder = data_dir / "search"
         self.catalog = IndexFolder(folder / search_index.CATALOG_FOLDER, search_index.catalog_schema())
+        self.words = IndexFolder(folder / search_index.WORDS_FOLDER, search_index.words_schema())
         self.social = IndexFolder(folder / search_index.SOCIAL_FOLDER, search_index.social_schema())
         self.generation = 0  # counts up whenever answers may differ from before
         self._spans: Spans = {}
         self._liked: dict[str, int] = {}
 
     @property
+    def _folders(self) -> tuple[IndexFolder, ...]:
+        return self.catalog, self.words, self.social
+
+    @property
     def is_open(self) -> bool:
         """Whether there is something to read."""
-        return self.catalog.searcher is not None and self.social.searcher is not None
+        return all(folder.searcher for folder in self._folders)
 
     @property
     def op(self) -> int:
         """The outbox entry up to which everything can be found."""
-        return min(self.catalog.op, self.social.op)
+        return min(folder.op for folder in self._folders)
 
     @property
     def documents(self) -> int:
-        """Documents in both indexes."""
-        return sum(folder.searcher.num_docs for folder in (self.catalog, self.social) if folder.searcher)
+        """Documents in all of them."""
+        return sum(folder.searcher.num_docs for folder in self._folders if folder.searcher)
 
     def refresh(self) -> None:
         """See what was committed."""
         self._show([(folder, folder.read()) for folder in self._stale()])
 
     async def follow(self) -> None:
-        """See what was committed, without keeping anybody waiting. Costs four stats when nothing was."""
+        """See what was committed, without keeping anybody waiting. Costs six stats when nothing was."""
         if stale := self._stale():
             self._show(await asyncio.to_thread(lambda: [(folder, folder.read()) for folder in stale]))
 
@@ -198,15 +203,15 @@ class Index:
         return self._liked[did]
 
     def hits(self, addresses: list[DocAddress]) -> list[bytes]:
-        """Documents of the catalog index as search results."""
-        return [stored.unpack(packed).hit for packed in self.catalog.stored(addresses)]
+        """Documents of the words index as search results."""
+        return [stored.unpack(packed).card for packed in self.words.stored(addresses)]
 
     def unpack(self, rows: Sequence[Row]) -> list[Card]:
         """What rows of the catalog index stand for."""
         return self._unpack([row.address for row in rows])
 
     def _stale(self) -> list[IndexFolder]:
-        return [folder for folder in (self.catalog, self.social) if folder.is_stale()]
+        return [folder for folder in self._folders if folder.is_stale()]
 
     def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:
         changed = [folder.show(state) for folder, state in found if state is not None]
@@ -256,7 +261,7 @@ class Index:
         self._ready()
 
     def _ready(self) -> Searcher:
-        if self.catalog.searcher is None or self.social.searcher is None:
+        if self.catalog.searcher is None or not self.is_open:
             raise IndexNotReady
         return self.catalog.searcher
 

@@ -56,8 +56,8 @@ def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found
     kinds = [kind for kind in wanted.kinds if cursor is None or kind in cursor.places]
     words = QueryWords.read(wanted.text)
     matches = Matches(
-        index.catalog,
-        Tiers(index.catalog, words),
+        index.words,
+        Tiers(index.words, words),
         _filters(index, wanted),
         wanted.sort,
         shown=set(kinds),
@@ -78,9 +78,9 @@ def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found
 def _filters(index: Index, wanted: Search) -> list[Query]:
     filters = []
     if wanted.tag is not None:
-        filters.append(index.catalog.term("tag", normalise_tag(wanted.tag)))
+        filters.append(index.words.term("tag", normalise_tag(wanted.tag)))
     if wanted.artist_did is not None:
-        filters.append(index.catalog.term("did", wanted.artist_did))
+        filters.append(index.words.term("did", wanted.artist_did))
     return filters
 
 
@@ -91,7 +91,7 @@ def _rated(
     if sort == "relevance" or not hits:
         return ((hit, _relevance(hit.tier, -hit.minus_key)) for hit in hits)
     best = matches.best_tiers(kind, hits)
-    popular = index.catalog.numbers("popular", [hit.address for hit in hits])
+    popular = index.words.numbers("popular", [hit.address for hit in hits])
     return (
         (hit, _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key))
         for hit, key in zip(hits, popular, strict=True)

@@ -1,6 +1,8 @@
-"""The two Tantivy indexes: their fields, tokenizers and sort keys. What an index writes, a reader must know.
+"""The Tantivy indexes: their fields, tokenizers and sort keys. What an index writes, a reader must know.
 
-`catalog` holds a document per visible track, artist, album, playlist and tag; `social` per like and comment.
+`catalog` holds a document per visible track, artist, album, playlist and tag: what is shown of it. `words`
+holds what the same are searched by, apart, because a like changes what is shown and hardly ever what is
+searched, and words cost most. `social` holds a document per like and comment.
 Text is normalised by `schemas.search_text` before it gets here, so the tokenizers only split it.
 """
 
@@ -10,9 +12,10 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = "3"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
+VERSION = "4"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
 CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
 CATALOG_FOLDER = "catalog"
+WORDS_FOLDER = "words"
 SOCIAL_FOLDER = "social"
 
 STORED = "stored"  # the one field that is only stored; see schemas.stored
@@ -21,7 +24,7 @@ STORE_SETTINGS = {"docstore_compression": "none", "docstore_blocksize": 1 << 16}
 WORDS = "words"
 STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
-OTHER = "other"  # a `kind` of everything but tracks: there are few of them
+OTHER = "other"  # a `kind` in `words` of everything but tracks: there are few of them
 WHOLE = "="  # before the rest of a whole name
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 
@@ -31,20 +34,41 @@ _ID_BITS = 53
 COUNT_SHIFT = 64 - _COUNT_BITS  # of a popular_key, to get the count back
 
 
+def schemas() -> dict[str, tantivy.Schema]:
+    """The folder of each index, and its fields."""
+    return {CATALOG_FOLDER: catalog_schema(), WORDS_FOLDER: words_schema(), SOCIAL_FOLDER: social_schema()}
+
+
 def catalog_schema() -> tantivy.Schema:
     """Fields of tracks, artists, albums, playlists and tags."""
     builder = tantivy.SchemaBuilder()
     # `place`: "{kind}@{place}" for each place where a stranger may meet it; see schemas.access.
-    for name in ("doc", "did", "kind", "place", "uuid", "uri", "handle", "slug", "tag", "visibility"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("id", indexed=True, fast=True)
+    _add_raw(builder, "doc", "did", "kind", "place", "uuid", "uri", "handle", "slug", "tag")
     builder.add_integer_field("key", indexed=True, fast=True)
-    # Indexed too: a page from the middle of a long list then costs no walk over the whole column.
-    for name in ("recent", "popular"):
-        builder.add_unsigned_field(name, indexed=True, fast=True)
+    _add_numbers(builder, "id", "recent", "popular")
+    builder.add_bytes_field(STORED, stored=True)
+    return builder.build()
+
+
+def words_schema() -> tantivy.Schema:
+    """Fields that a search needs of whatever it may find. The card that is stored is the search result."""
+    builder = tantivy.SchemaBuilder()
+    _add_raw(builder, "doc", "did", "kind", "tag")
+    _add_numbers(builder, "id", "recent", "popular")
     _add_text(builder)
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
+
+
+def _add_raw(builder: tantivy.SchemaBuilder, *names: str) -> None:
+    for name in names:
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+
+
+def _add_numbers(builder: tantivy.SchemaBuilder, *names: str) -> None:
+    # Sort keys are indexed too: a page from the middle of a long list costs no walk over the whole column.
+    for name in names:
+        builder.add_unsigned_field(name, indexed=True, fast=True)
 
 
 def _add_text(builder: tantivy.SchemaBuilder) -> None:
@@ -64,12 +88,9 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
 def social_schema() -> tantivy.Schema:
     """Fields of likes and comments: whose (`did`), of which track (`subject`, its key), when."""
     builder = tantivy.SchemaBuilder()
-    for name in ("doc", "did", "kind"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    _add_raw(builder, "doc", "did", "kind")
     builder.add_integer_field("subject", indexed=True, fast=True)
-    builder.add_unsigned_field("id", indexed=True, fast=True)
-    for name in ("recent", "at"):
-        builder.add_unsigned_field(name, indexed=True, fast=True)
+    _add_numbers(builder, "id", "recent", "at")
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
 
@@ -102,6 +123,14 @@ def recent_key(milliseconds: int, record_id: int) -> int:
     time = min(max(milliseconds, 0), (1 << _MILLISECOND_BITS) - 1)
     id_bits = 64 - _MILLISECOND_BITS
     return time << id_bits | record_id >> (_ID_BITS - id_bits)
+
+
+def rounded(count: int) -> int:
+    """A count as `words` knows it: exact up to 4, then the power of two below it.
+
+    That decides among things that are found equally well, and it hardly ever changes.
+    """
+    return count if count < 4 else 1 << count.bit_length() - 1
 
 
 def popular_key(count: int, record_id: int) -> int:

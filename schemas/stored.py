@@ -4,16 +4,16 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_LINES = 9
+_LINES = 8
 
 
 class Stored(NamedTuple):
     """All of it, as bytes; what a document has not is empty.
 
-    `card` is ready-made JSON: complete, but for a track's closing brace. `hit` is the search result, without
-    its relevance and the closing brace. `proof` tells how a track's record was verified: JSON as it is sent.
-    `access` is a track's listening, downloads and visibility, `thumb` its picture's size, `items` the keys of
-    a list's tracks. `digest` changes with any of it.
+    `card` is ready-made JSON: complete, but for the closing brace of a track and of a search result. `proof`
+    tells how a track's record was verified: JSON as it is sent. `access` is a track's listening, downloads
+    and visibility, `thumb` its picture's size, `items` the keys of a list's tracks. `digest` changes with
+    any of it.
     """
 
     digest: bytes
@@ -23,7 +23,6 @@ class Stored(NamedTuple):
     thumb: bytes
     items: bytes
     proof: bytes
-    hit: bytes
     card: bytes
 
 

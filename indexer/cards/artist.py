@@ -4,7 +4,16 @@ from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
 
-from indexer.cards.fields import EPOCH, EVERYWHERE, Fields, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import (
+    EPOCH,
+    EVERYWHERE,
+    Documents,
+    findable,
+    json,
+    named,
+    of_kind,
+    searched,
+)
 from indexer.cards.people import Person
 from indexer.catalogue import listed
 from schemas.ids import record_id
@@ -49,8 +58,8 @@ def load(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[st
     return popular | dict.fromkeys(present(con, known.keys() - popular.keys()))
 
 
-def document(person: Person, popular: int | None) -> Fields:
-    """The account's search document."""
+def documents(person: Person, popular: int | None) -> Documents:
+    """The account's documents."""
     card = {
         "did": person.did,
         "handle": person.handle,
@@ -69,16 +78,15 @@ def document(person: Person, popular: int | None) -> Fields:
         "display_name": person.name,
         "avatar_url": person.avatar_url,
     }
-    since = min(person.created_at or EPOCH, person.indexed_at or EPOCH)
-    fields: Fields = {
-        "doc": f"artist:{person.did}",
+    since, artist_id = min(person.created_at or EPOCH, person.indexed_at or EPOCH), record_id(person.did)
+    name = {**named("artist", f"artist:{person.did}", artist_id, since), "did": person.did}
+    shown = {
+        **name,
         **of_kind("artist", EVERYWHERE if popular is not None else ()),
-        "did": person.did,
         "handle": person.known_handle.lower() if person.known_handle else "",
-        **ordered("artist", record_id(person.did), since, popular or 0),
         "card": json(card),
-        "hit": opened(hit),
     }
-    if popular is not None:
-        fields |= findable(person.names, prose=person.bio)
-    return fields
+    if popular is None:
+        return Documents(shown, None)
+    found = searched("artist", name, popular, artist_id, hit)
+    return Documents(shown, found | findable(person.names, prose=person.bio))

@@ -9,11 +9,18 @@ import orjson
 
 from schemas import search_text
 from schemas.access import Place
-from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key
+from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key, rounded
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
 EVERYWHERE: tuple[Place, ...] = ("discovery", "profile", "search", "direct")
+
+
+class Documents(NamedTuple):
+    """What is shown of one thing, and what it is found by; nothing when nobody may find it."""
+
+    shown: Fields
+    words: Fields | None
 
 
 def milliseconds(instant: datetime | None) -> int:
@@ -31,20 +38,23 @@ def opened(card: dict[str, Any]) -> bytes:
     return json(card)[:-1]
 
 
-def ordered(kind: Kind, public_id: int, since: datetime | None, count: int) -> Fields:
-    """What lists sort by."""
-    return {
-        "id": kind_id(kind, public_id),
-        "recent": recent_key(milliseconds(since), public_id),
-        "popular": popular_key(count, public_id),
-    }
+def named(kind: Kind, doc: str, public_id: int, since: datetime | None) -> Fields:
+    """What both documents say: what they are of, and its place in time."""
+    return {"doc": doc, "id": kind_id(kind, public_id), "recent": recent_key(milliseconds(since), public_id)}
 
 
 def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
-    """What the document is, and where strangers may meet it."""
+    """Which lists show it, and where strangers may meet it."""
+    return {"kind": kind, "place": [f"{kind}@{place}" for place in places]}
+
+
+def searched(kind: Kind, name: Fields, count: int, public_id: int, hit: dict[str, Any]) -> Fields:
+    """What a search knows of it besides words: how popular it is, and the result to show."""
     return {
+        **name,
         "kind": [kind] if kind == "track" else [kind, OTHER],
-        "place": [f"{kind}@{place}" for place in places],
+        "popular": popular_key(rounded(count), public_id),
+        "card": opened(hit),
     }
 
 

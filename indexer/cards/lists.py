@@ -11,10 +11,11 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import UNTITLED, Album, Shelves
-from indexer.cards.fields import Fields, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import Documents, Fields, findable, json, named, of_kind, searched
 from indexer.cards.people import Person
 from indexer.catalogue import keys, listed
 from schemas.ids import list_id, record_id
+from schemas.search_index import Kind
 
 LISTS = """
     select l.key, l.uri, l.did, l.name, l.list_type, l.description, l.image_cid,
@@ -105,27 +106,18 @@ def tracklists(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: She
     return Tracklists(items, named)
 
 
-def document(row: Row, known: Mapping[str, Person], shelves: Shelves, contents: Tracklists) -> Fields:
-    """The list's search document."""
+def documents(row: Row, known: Mapping[str, Person], shelves: Shelves, contents: Tracklists) -> Documents:
+    """The list's documents."""
     owner = known.get(row.did) or people.unknown(row.did)
-    fields = {
-        "doc": f"list:{row.key}",
-        "key": row.key,
-        "uuid": str(list_id(row.uri)),
-        "uri": row.uri,
-        "did": row.did,
-        "handle": owner.known_handle.lower() if owner.known_handle else "",
-        "thumb": f"{row.width}x{row.height}".encode() if row.width and owner.pds else b"",
-    }
     album = shelves.albums.get(row.key)
-    fields |= _album(row, owner, album, contents) if album else _playlist(row, owner, contents)
-    return fields
+    if album:
+        return _album(row, owner, album, contents.album(row.key))
+    return _playlist(row, owner, contents.playlist(row.key))
 
 
-def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Fields:
-    tracks = contents.album(row.key)
-    shown = [track for track in tracks if track.visibility != "private"]
-    plays = sum(track.plays for track in shown)
+def _album(row: Row, owner: Person, album: Album, tracks: Sequence[Item]) -> Documents:
+    counted = [track for track in tracks if track.visibility != "private"]
+    plays = sum(track.plays for track in counted)
     image_url = owner.blob_url(row.image_cid)
     card = {
         "id": str(album.id),
@@ -136,38 +128,33 @@ def _album(row: Row, owner: Person, album: Album, contents: Tracklists) -> Field
         "artist": owner.name,
         "artist_handle": owner.handle,
         "artist_did": row.did,
-        "track_count": len(shown),
+        "track_count": len(counted),
         "total_plays": plays,
         "image_url": image_url,
         "created_at": row.created_at,
     }
-    return {
-        **of_kind("album"),
+    hit = {
+        "type": "album",
+        "id": card["id"],
+        "title": album.title,
         "slug": album.slug,
-        "items": orjson.dumps([track.key for track in tracks]),
-        "card": json(card),
-        "hit": opened(
-            {
-                "type": "album",
-                "id": card["id"],
-                "title": album.title,
-                "slug": album.slug,
-                "artist_handle": owner.handle,
-                "artist_display_name": owner.name,
-                "image_url": image_url,
-            }
-        ),
-        **ordered("album", record_id(row.uri), row.since, plays),
-        **findable([album.title], owner.names, row.description),
+        "artist_handle": owner.handle,
+        "artist_display_name": owner.name,
+        "image_url": image_url,
     }
+    name = _named("album", row)
+    found = searched("album", name, plays, record_id(row.uri), hit)
+    return Documents(
+        {**name, **_shown("album", row, owner, tracks, card), "slug": album.slug},
+        found | findable([album.title], owner.names, row.description),
+    )
 
 
-def _playlist(row: Row, owner: Person, contents: Tracklists) -> Fields:
-    tracks = contents.playlist(row.key)
-    name = (row.name or "").strip() or UNTITLED
+def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
+    title = (row.name or "").strip() or UNTITLED
     card: dict[str, Any] = {
         "id": str(list_id(row.uri)),
-        "name": name,
+        "name": title,
         "owner_did": row.did,
         "owner_handle": owner.handle,
         "owner_display_name": owner.display_name,
@@ -177,13 +164,29 @@ def _playlist(row: Row, owner: Person, contents: Tracklists) -> Fields:
         "atproto_record_uri": row.uri,
         "created_at": row.created_at,
     }
-    shown = ("id", "name", "owner_handle", "image_url", "track_count")
-    hit = {"type": "playlist", **{key: card[key] for key in shown}, "owner_display_name": owner.name}
+    told = ("id", "name", "owner_handle", "image_url", "track_count")
+    hit = {"type": "playlist", **{key: card[key] for key in told}, "owner_display_name": owner.name}
+    name = _named("playlist", row)
+    found = searched("playlist", name, 0, record_id(row.uri), hit)
+    return Documents(
+        name | _shown("playlist", row, owner, tracks, card),
+        found | findable([title], owner.names, row.description),
+    )
+
+
+def _named(kind: Kind, row: Row) -> Fields:
+    return {**named(kind, f"list:{row.key}", record_id(row.uri), row.since), "did": row.did}
+
+
+def _shown(kind: Kind, row: Row, owner: Person, tracks: Sequence[Item], card: dict[str, Any]) -> Fields:
+    """What albums and playlists alike are shown by."""
     return {
-        **of_kind("playlist"),
+        **of_kind(kind),
+        "key": row.key,
+        "uuid": card["id"],
+        "uri": row.uri,
+        "handle": owner.known_handle.lower() if owner.known_handle else "",
         "items": orjson.dumps([track.key for track in tracks]),
         "card": json(card),
-        "hit": opened(hit),
-        **ordered("playlist", record_id(row.uri), row.since, 0),
-        **findable([name], owner.names, row.description),
+        "thumb": f"{row.width}x{row.height}".encode() if row.width and owner.pds else b"",
     }

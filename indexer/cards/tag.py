@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import duckdb
 
-from indexer.cards.fields import Fields, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import Documents, findable, json, named, of_kind, searched
 from schemas.ids import record_id
 
 SEPARATOR = "\x1f"  # white space to Python, so no normalised tag holds it
@@ -24,16 +24,13 @@ def load(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[tuple[str
     return con.execute(TAGS, {"names": SEPARATOR.join(names)}).fetchall()
 
 
-def document(name: str, track_count: int, total_plays: int) -> Fields:
-    """The tag's search document."""
+def documents(name: str, track_count: int, total_plays: int) -> Documents:
+    """The tag's documents."""
     tag_id = record_id(name)
+    both = {**named("tag", f"tag:{name}", tag_id, None), "tag": [name]}
+    card = {"name": name, "track_count": track_count, "total_plays": total_plays}
     hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
-    return {
-        "doc": f"tag:{name}",
-        **of_kind("tag"),
-        "tag": [name],
-        **ordered("tag", tag_id, None, track_count),
-        "card": json({"name": name, "track_count": track_count, "total_plays": total_plays}),
-        "hit": opened(hit),
-        **findable([name]),
-    }
+    return Documents(
+        {**both, **of_kind("tag"), "card": json(card)},
+        searched("tag", both, track_count, tag_id, hit) | findable([name]),
+    )

@@ -11,11 +11,22 @@ import orjson
 
 from indexer.cards import people
 from indexer.cards.albums import Album, Shelves
-from indexer.cards.fields import EVERYWHERE, Fields, findable, json, of_kind, opened, ordered
+from indexer.cards.fields import (
+    EVERYWHERE,
+    Documents,
+    Fields,
+    findable,
+    json,
+    named,
+    of_kind,
+    opened,
+    searched,
+)
 from indexer.cards.people import Person
 from indexer.catalogue import keys
 from schemas.access import Access, may_see
 from schemas.ids import Did
+from schemas.search_index import popular_key
 
 TRACKS = """
     select t.*, c.likes, c.comments, c.plays, i.width, i.height,
@@ -84,9 +95,15 @@ def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[Row]
     return [Row(*(row[position] for position in wanted)) for row in found.fetchall()]
 
 
-def document(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url: str) -> Fields:
-    """The track's search document."""
-    return _Rendering(row, known, shelves, base_url).document()
+def documents(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url: str) -> Documents:
+    """The track's documents."""
+    track = _Rendering(row, known, shelves, base_url)
+    return Documents(track.shown(), track.words())
+
+
+def shown(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url: str) -> Documents:
+    """The document that shows the track's counts, by which nobody finds it."""
+    return Documents(_Rendering(row, known, shelves, base_url).shown(), None)
 
 
 class _Rendering:
@@ -101,28 +118,28 @@ class _Rendering:
         self.access = Access(Did(row.did), row.listening, row.downloads, row.visibility)  # type: ignore[arg-type]
         self.artist = self.owner.display_name or self.owner.known_handle or row.artist
         self.image_url = self.owner.blob_url(row.image_cid) or row.image_url
+        self.places = [place for place in EVERYWHERE if may_see(self.access, None, place)]
+        self.count = (row.likes or 0) + (row.plays or 0)
 
-    def document(self) -> Fields:
+    def shown(self) -> Fields:
         row = self.row
-        places = [place for place in EVERYWHERE if may_see(self.access, None, place)]
-        fields: Fields = {
-            "doc": f"track:{row.key}",
-            **of_kind("track", places),
+        return {
+            **self._named(),
+            **of_kind("track", self.places),
             "key": row.key,
             "uri": row.uri,
-            "did": row.did,
-            "tag": row.tags or [],
-            "visibility": row.visibility,
-            **ordered("track", row.id, row.since, (row.likes or 0) + (row.plays or 0)),
+            "popular": popular_key(self.count, row.id),
             "card": opened(self.card()),
-            "hit": opened(self.hit()),
             "access": f"{row.listening} {row.downloads} {row.visibility}".encode(),
             "proof": json(self.proof()),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
-        if "search" in places:
-            fields.update(self._found_by())
-        return fields
+
+    def words(self) -> Fields | None:
+        if "search" not in self.places:
+            return None
+        found = searched("track", self._named(), self.count, self.row.id, self.hit())
+        return found | self._found_by()
 
     def card(self) -> dict[str, Any]:
         row, owner = self.row, self.owner
@@ -179,6 +196,11 @@ class _Rendering:
             "verified_at": row.verified_at,
             "proof_url": self.owner.proof_url(collection, rkey),
         }
+
+    def _named(self) -> Fields:
+        row = self.row
+        name = named("track", f"track:{row.key}", row.id, row.since)
+        return {**name, "did": row.did, "tag": row.tags or []}
 
     def _policy(self) -> dict[str, Any]:
         row = self.row

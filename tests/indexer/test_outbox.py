@@ -81,12 +81,21 @@ def test_a_like_marks_the_pair_the_track_and_the_person(writer: Writer) -> None:
     assert moved == liked | deleted
 
 
-def test_a_comment_marks_itself_the_track_and_the_person(writer: Writer) -> None:
+def test_a_like_marks_no_more_than_the_count_when_a_search_knows_no_other(writer: Writer) -> None:
+    """Four likes are told apart; from then on it knows the power of two below."""
+    marked = [stale(writer, like(f"fan {number}", TRACK, at=number)) for number in range(1, 10)]
+
+    _, key = doc("track", TRACK)
+    kinds = [kind for found in marked for kind, name in found if name == key]
+    assert kinds == [*["track"] * 4, *["count"] * 3, "track", "count"]
+
+
+def test_a_comment_marks_itself_the_count_and_the_person(writer: Writer) -> None:
     """A tombstone of a comment that nobody ever saw marks nothing."""
     written = stale(writer, comment("ben", TRACK, at=1))
     unseen = stale(writer, delete("ben", "comment", 7, at=1))
 
-    assert written == {doc("comment", uri("ben", "comment")), doc("track", TRACK), artist("ben")}
+    assert written == {doc("comment", uri("ben", "comment")), doc("count", TRACK), artist("ben")}
     assert unseen == set()
 
 
@@ -156,7 +165,7 @@ def test_a_hidden_account_marks_everything_that_it_wrote_and_touched(writer: Wri
         doc("track", TRACK),
         ("tag", "tag"),
         doc("track", uri("ben", "track", 3)),
-        doc("track", uri("ben", "track", 4)),
+        doc("count", uri("ben", "track", 4)),
         pair("ana", uri("ben", "track", 3)),
         doc("comment", uri("ana", "comment")),
         doc("list", uri("ben", "list")),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import orjson
@@ -19,13 +20,16 @@ from indexer.catalogue import StoreError
 from indexer.search import SearchIndex, rebuild
 from indexer.writer import Writer
 from schemas import search_index, stored
+from schemas.ids import record_key
+from schemas.search_index import COUNT_SHIFT
 from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
 from tests.indexer.test_crash import SOURCE, event
 
 KILLS = int(os.environ.get("SEARCH_KILLS", "20"))
 BASE = "https://music.example"
 
-Contents = dict[str, stored.Stored]
+# What is stored of a document, and how popular a search knows it to be.
+Contents = dict[str, Any]
 
 children = multiprocessing.get_context("forkserver")
 children.set_forkserver_preload([__name__])
@@ -50,18 +54,24 @@ def caught_up(index: SearchIndex, writer: Writer) -> int:
 def contents(folder: Path) -> Contents:
     """Everything that an index stores, by document; without the watermark."""
     found: Contents = {}
-    for name, schema in (
-        ("catalog", search_index.catalog_schema()),
-        ("social", search_index.social_schema()),
-    ):
+    for name, schema in search_index.schemas().items():
         index = tantivy.Index(schema, str(folder / name))
         searcher = index.searcher()
-        hits = searcher.search(tantivy.Query.all_query(), 100_000).hits
-        packed = [searcher.doc(address)[search_index.STORED][0] for _, address in hits]
+        addresses = [address for _, address in searcher.search(tantivy.Query.all_query(), 100_000).hits]
+        packed = [searcher.doc(address)[search_index.STORED][0] for address in addresses]
         documents = {document.doc.decode(): document for document in map(stored.unpack, packed)}
         assert len(documents) == len(packed), "one document per name"
-        found |= {doc: document for doc, document in documents.items() if doc != search_index.CURSOR}
-    return found
+        if name == search_index.WORDS_FOLDER:
+            popular = searcher.fast_field_values("popular", addresses)
+            documents = {f"words {doc}": document for doc, document in documents.items()}
+            found |= {f"popular {doc}": key for doc, key in zip(documents, popular, strict=True)}
+        found |= documents
+    return {doc: content for doc, content in found.items() if not doc.endswith(search_index.CURSOR)}
+
+
+def kinds(found: Contents) -> list[str]:
+    """What documents are of, in the order of their names."""
+    return [name.partition(":")[0] for name in sorted(found) if not name.startswith("popular ")]
 
 
 def versions(found: Contents) -> dict[str, str]:
@@ -80,16 +90,17 @@ def test_what_is_written_can_be_found_and_what_is_deleted_cannot(writer, index, 
     )
     write(writer, comment("ben", track, at=4))
     caught_up(index, writer)
-    names = sorted(contents(tmp_path / "search"))
+    names = kinds(contents(tmp_path / "search"))
 
     write(writer, delete("ana", "track", at=5), delete("ana", "list", at=6), delete("ben", "like", at=7))
     caught_up(index, writer)
-    left = sorted(contents(tmp_path / "search"))
+    left = kinds(contents(tmp_path / "search"))
 
-    assert [name.partition(":")[0] for name in names] == [
+    assert names == [
         "artist", "artist", "comment", "like", "list", "tag", "track",
+        "words artist", "words list", "words tag", "words track",
     ]  # fmt: skip
-    assert [name.partition(":")[0] for name in left] == ["artist", "comment"]
+    assert left == ["artist", "comment"]
 
 
 def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, index, tmp_path):
@@ -104,8 +115,27 @@ def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, in
     write(writer, account("ana", "active", at=4))
     caught_up(index, writer)
 
-    assert {name.partition(":")[0] for name in hidden} == {"artist", "like"}
+    assert kinds(hidden) == ["artist", "like"]
     assert contents(tmp_path / "search") == before
+
+
+def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer, index, tmp_path):
+    """The artist, too, is as popular as the tracks together."""
+    tracks = [uri("ana", "track", number) for number in (1, 2)]
+    write(writer, *(put("ana", "track", number, at=1) for number in (1, 2)))
+    caught_up(index, writer)
+
+    told = []
+    for fan in range(6):
+        write(writer, *(like(f"fan {fan}", track, number, at=fan + 2) for number, track in enumerate(tracks)))
+        caught_up(index, writer)
+        found = contents(tmp_path / "search")
+        track, artist = f"track:{record_key(str(tracks[0]))}", f"artist:{tracks[0].did}"
+        card = orjson.loads(found[track].card + b"}")
+        popular = (found[f"popular words {name}"] >> COUNT_SHIFT for name in (track, artist))
+        told.append((card["like_count"], *popular))
+
+    assert told == [(1, 1, 2), (2, 2, 4), (3, 3, 4), (4, 4, 8), (5, 4, 8), (6, 4, 8)]
 
 
 def test_long_outboxes_are_followed_in_steps(writer, index):
@@ -204,7 +234,7 @@ def test_a_rebuild_gives_the_same_answers(writer, index, tmp_path):
     rebuilt = SearchIndex.open(tmp_path / "search", BASE)
 
     assert contents(tmp_path / "search") == followed
-    assert written == len(followed)
+    assert written == len([kind for kind in kinds(followed) if not kind.startswith("words ")])
     assert said[-1][0] == said[-1][1]
     assert rebuilt.watermark == writer.op
     rebuilt.close()

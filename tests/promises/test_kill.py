@@ -230,9 +230,9 @@ def _compare_search(data_dir: Path, network: Network) -> None:
 
 
 def _documents(folder: Path) -> dict[str, stored.Stored]:
-    """Every document of both indexes, by name."""
+    """Every document of every index, by name."""
     found: dict[str, stored.Stored] = {}
-    for part in (search_index.CATALOG_FOLDER, search_index.SOCIAL_FOLDER):
+    for part in search_index.schemas():
         index = tantivy.Index.open(str(folder / part))
         search_index.register_tokenizers(index)
         searcher = index.searcher()
@@ -240,7 +240,9 @@ def _documents(folder: Path) -> dict[str, stored.Stored]:
         for _, address in hits:
             document = stored.unpack(searcher.doc(address)[search_index.STORED][0])
             name = document.doc.decode()
-            assert name == search_index.CURSOR or name not in found
+            if part == search_index.WORDS_FOLDER:
+                name = f"words of {name}"
+            assert name.endswith(search_index.CURSOR) or name not in found
             found[name] = document
     return found
 

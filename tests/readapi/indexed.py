@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from indexer.cards import albums, artist, people, tag, track
-from indexer.cards.fields import Fields
+from indexer.cards.fields import Documents, Fields
 from indexer.index_folder import IndexFolder
 from readapi.search import Index
 from readapi.searching import Search, search
@@ -25,7 +25,7 @@ def person(name: str, display_name: str | None = None, **fields: Any) -> people.
     return people.Person(f"did:plc:{name}", f"{name}.example", "https://pds.example", display_name, **known)
 
 
-def track_document(number: int, title: str, owner: people.Person, **fields: Any) -> Fields:
+def track_documents(number: int, title: str, owner: people.Person, **fields: Any) -> Documents:
     """The nth track, as it stands in the index."""
     uri = f"at://{owner.did}/fm.svc.track/{number}"
     row: dict[str, Any] = dict.fromkeys(track.Row.__slots__) | {
@@ -45,41 +45,49 @@ def track_document(number: int, title: str, owner: people.Person, **fields: Any)
     }
     row |= {name: START + timedelta(seconds=number) for name in ("created_at", "indexed_at", "since")}
     shelves = albums.Shelves()
-    return track.document(track.Row(**row | fields), {owner.did: owner}, shelves, BASE)
+    return track.documents(track.Row(**row | fields), {owner.did: owner}, shelves, BASE)
 
 
-def artist_document(owner: people.Person, popular: int = 0) -> Fields:
+def artist_documents(owner: people.Person, popular: int = 0) -> Documents:
     """An artist, as they stand in the index."""
-    return artist.document(owner, popular)
+    return artist.documents(owner, popular)
 
 
-def tag_document(name: str, track_count: int = 1) -> Fields:
+def tag_documents(name: str, track_count: int = 1) -> Documents:
     """A tag, as it stands in the index."""
-    return tag.document(name, track_count, 0)
+    return tag.documents(name, track_count, 0)
 
 
 class Indexed:
-    """Both indexes: written here, read through the door that requests use."""
+    """The indexes: written here, read through the door that requests use."""
 
     def __init__(self, folder: Path) -> None:
         search = folder / "search"
-        self.catalog = IndexFolder.open(search / "catalog", search_index.catalog_schema())
-        self.social = IndexFolder.open(search / "social", search_index.social_schema())
+        self.catalog, self.words, self.social = (
+            IndexFolder.open(search / name, schema) for name, schema in search_index.schemas().items()
+        )
         self.index = Index(folder)
         self.write([])
 
-    def write(self, catalog: Iterable[Fields], social: Iterable[Fields] = ()) -> None:
+    def write(self, catalog: Iterable[Documents], social: Iterable[Fields] = ()) -> None:
         """Put documents in, in place of those of the same name, and see them."""
-        for folder, documents in ((self.catalog, list(catalog)), (self.social, list(social))):
-            folder.drop(fields["doc"] for fields in documents)
-            folder.add(documents)
-            folder.commit(folder.watermark + 1)
+        both = list(catalog)
+        self._replace(self.catalog, [documents.shown for documents in both])
+        self._replace(self.words, [documents.words for documents in both if documents.words])
+        self._replace(self.social, list(social))
         self.index.refresh()
 
     def drop(self, *names: str) -> None:
         """Take documents out, and see that."""
         self.catalog.drop(names)
+        self.words.drop(names)
         self.write([])
+
+    @staticmethod
+    def _replace(folder: IndexFolder, documents: list[Fields]) -> None:
+        folder.drop(fields["doc"] for fields in documents)
+        folder.add(documents)
+        folder.commit(folder.watermark + 1)
 
     def titles(self, text: str, **asked: Any) -> list[str]:
         """What a search for tracks finds, in order."""
@@ -91,5 +99,5 @@ class Indexed:
         return [orjson.loads(result) for result in found.results]
 
     def close(self) -> None:
-        self.catalog.close()
-        self.social.close()
+        for folder in (self.catalog, self.words, self.social):
+            folder.close()

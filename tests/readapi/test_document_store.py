@@ -9,7 +9,7 @@ import tantivy
 from readapi.document_store import DocumentStore, UnknownFormat
 from readapi.index_folder import IndexFolder as Reader
 from schemas import search_index
-from tests.readapi.indexed import Indexed, person, track_document
+from tests.readapi.indexed import Indexed, person, track_documents
 
 OWNER = person("ana", "Ana")
 
@@ -22,7 +22,7 @@ def indexed(tmp_path):
 
 
 def numbered(*numbers):
-    return [track_document(number, f"Song {number}", OWNER, description="x" * number) for number in numbers]
+    return [track_documents(number, f"Song {number}", OWNER, description="x" * number) for number in numbers]
 
 
 def test_documents_are_those_that_tantivy_tells_of(indexed):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from indexer.cards.people import Person
-from tests.readapi.indexed import Indexed, person, track_document
+from tests.readapi.indexed import Indexed, person, track_documents
 
 TRACKS = 20_000
 QUERIES = 200  # of each class
@@ -70,7 +70,7 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexed, l
     def document(number: int, owner: Person) -> object:
         known.append(Song(title(dice, words), owner.name))
         likes = int(dice.paretovariate(0.8)) - 1
-        return track_document(number, known[-1].title, owner, likes=likes, tags=[dice.choice(words)])
+        return track_documents(number, known[-1].title, owner, likes=likes, tags=[dice.choice(words)])
 
     index.write(document(number, dice.choice(artists)) for number in range(TRACKS))
     yield index, known

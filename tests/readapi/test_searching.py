@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from readapi.errors import InvalidCursor
 from readapi.searching import Search, search
 from schemas.api.search import SearchPage
-from tests.readapi.indexed import Indexed, artist_document, person, tag_document, track_document
+from tests.readapi.indexed import Indexed, artist_documents, person, tag_documents, track_documents
 
 ANA, BEN = person("ana", "Ana Ray"), person("ben", "Beñat Étoile")
 
@@ -23,23 +23,23 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
     index = Indexed(tmp_path_factory.mktemp("stocked"))
     index.write(
         [
-            track_document(1, "Night Rain", ANA, likes=0),
-            track_document(2, "Night Rain over the Harbour", ANA, likes=5),
-            track_document(3, "Cold Rain at Night", ANA, likes=50),
-            track_document(4, "Rain", ANA, likes=500, album="The Night"),
-            track_document(5, "Sun", ANA, likes=5000, description="Made in a night of rain."),
-            track_document(6, "Nigth Rain", BEN, likes=50_000),
-            track_document(7, "Might of Rain", BEN, likes=500_000),
-            track_document(8, "Something Else", BEN, likes=5_000_000),
-            track_document(9, "夜の東京", BEN),
-            track_document(10, "Déjà Vu", BEN, visibility="unlisted"),
-            track_document(11, "Night Rain, private", BEN, visibility="private", listening="space"),
-            track_document(12, "<b>Bold</b> & Beautiful", BEN),
-            track_document(13, "!!!", ANA),
-            track_document(14, "demo.wav", ANA, tags=["field recording"]),
-            artist_document(ANA, 10),
-            artist_document(BEN),
-            tag_document("field recording"),
+            track_documents(1, "Night Rain", ANA, likes=0),
+            track_documents(2, "Night Rain over the Harbour", ANA, likes=5),
+            track_documents(3, "Cold Rain at Night", ANA, likes=50),
+            track_documents(4, "Rain", ANA, likes=500, album="The Night"),
+            track_documents(5, "Sun", ANA, likes=5000, description="Made in a night of rain."),
+            track_documents(6, "Nigth Rain", BEN, likes=50_000),
+            track_documents(7, "Might of Rain", BEN, likes=500_000),
+            track_documents(8, "Something Else", BEN, likes=5_000_000),
+            track_documents(9, "夜の東京", BEN),
+            track_documents(10, "Déjà Vu", BEN, visibility="unlisted"),
+            track_documents(11, "Night Rain, private", BEN, visibility="private", listening="space"),
+            track_documents(12, "<b>Bold</b> & Beautiful", BEN),
+            track_documents(13, "!!!", ANA),
+            track_documents(14, "demo.wav", ANA, tags=["field recording"]),
+            artist_documents(ANA, 10),
+            artist_documents(BEN),
+            tag_documents("field recording"),
         ]
     )
     yield index
@@ -62,7 +62,7 @@ def test_tiers_come_in_their_order(stocked):
 def test_popularity_decides_among_equals(tmp_path):
     """And the id among those that are equally popular, so the order never wavers."""
     index = Indexed(tmp_path)
-    index.write(track_document(number, "Echo", ANA, likes=number // 2) for number in range(8))
+    index.write(track_documents(number, "Echo", ANA, likes=number // 2) for number in range(8))
 
     ids = [result["id"] for result in index.results("echo")]
 
@@ -179,10 +179,10 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
     index = Indexed(tmp_path_factory.mktemp("crowd"))
     titles = ["Echo", "Echo Park", "An Echo", "Eco", "Silence"]
     documents = [
-        track_document(number, titles[number % 5], ANA, likes=number % 3, description="echo" * (number % 2))
+        track_documents(number, titles[number % 5], ANA, likes=number % 3, description="echo" * (number % 2))
         for number in range(700)
     ]
-    index.write([*documents, artist_document(person("echo", "Echo")), tag_document("echo", 3)])
+    index.write([*documents, artist_documents(person("echo", "Echo")), tag_documents("echo", 3)])
     yield index
     index.close()
 
@@ -211,7 +211,7 @@ def test_what_arrives_between_pages_repeats_nothing(crowd):
     for number in itertools.count(1000):
         page = search(crowd.index, asked, after, 50)
         found += [orjson.loads(result)["id"] for result in page.results]
-        crowd.write([track_document(number, "Echo", ANA, likes=9), track_document(-number, "An Echo", ANA)])
+        crowd.write([track_documents(number, "Echo", ANA, likes=9), track_documents(-number, "An Echo", ANA)])
         after = page.after
         if after is None:
             break
@@ -235,8 +235,8 @@ def test_a_cursor_of_nobodys_is_refused(stocked, cursor):
 def test_typos_join_only_when_there_is_little_else(tmp_path: Path):
     """Fifty strict matches are enough for anybody."""
     index = Indexed(tmp_path)
-    index.write([track_document(number, f"Echo {number}", ANA) for number in range(50)])
-    index.write([track_document(50, "Ecko", ANA)])
+    index.write([track_documents(number, f"Echo {number}", ANA) for number in range(50)])
+    index.write([track_documents(50, "Ecko", ANA)])
     assert "Ecko" not in index.titles("echo")
 
     index.drop("track:0")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import search_index
-from schemas.search_index import COUNT_SHIFT, popular_key, recent_key
+from schemas.search_index import COUNT_SHIFT, popular_key, recent_key, rounded
 
 IDS = st.integers(0, 2**53 - 1)
 
@@ -32,9 +32,14 @@ def test_keys_fit_their_fields(number, record_id):
     assert 0 <= popular_key(number, record_id) < 2**64
 
 
+def test_a_search_knows_counts_in_steps():
+    """Few are told apart, many by their magnitude; no step goes down."""
+    assert [rounded(count) for count in range(18)] == [0, 1, 2, 3, *[4] * 4, *[8] * 8, *[16] * 2]
+
+
 def test_each_tokenizer_of_the_schemas_is_registered():
     """An index whose tokenizers are unknown refuses documents."""
-    index = tantivy.Index(search_index.catalog_schema())
+    index = tantivy.Index(search_index.words_schema())
     search_index.register_tokenizers(index)
     writer = index.writer(15_000_000, 1)
 

@@ -9,7 +9,7 @@ TRACK = {
     "did": "did:plc:ana",
     "title": "found by, but not stored",
     "access": b"public open unlisted",
-    "hit": b'{"type":"track"',
+    "proof": b'{"cid":"bafy"}',
     "card": '{"title":"two\\nlines, 東京"'.encode(),
 }
 
@@ -25,8 +25,7 @@ def test_what_is_packed_is_unpacked():
         TRACK["access"],
         b"",
         b"",
-        b"",
-        TRACK["hit"],
+        TRACK["proof"],
         TRACK["card"],
     )
 
@@ -43,4 +42,4 @@ def test_digests_differ_with_anything_stored():
 def test_line_breaks_are_refused():
     """They would move everything after them."""
     with pytest.raises(ValueError, match="line break"):
-        stored.pack(TRACK | {"hit": b"a\nb"})
+        stored.pack(TRACK | {"proof": b"a\nb"})
