@@ -106,9 +106,11 @@ class Stale:
     def _lists(self, applied: Applied) -> None:
         rows = list(applied.versions())
         self.keyed("list", (row["key"] for row in rows))
-        self.keyed("track", (row["subject_key"] for row in applied.children("list_items")))
+        album_rows = [row for row in rows if row["list_type"] == "album"]
+        changed, held = {row["key"] for row in album_rows}, applied.children("list_items")
+        self.keyed("track", (item["subject_key"] for item in held if item["list_key"] in changed))
         # One album more or less can change the slugs of the artist's others, and cards carry slugs.
-        artists = {row["did"] for row in rows if row["list_type"] == "album"}
+        artists = {row["did"] for row in album_rows}
         self._albums_of(artists)
         if artists:
             mine = f"did in {LISTED}"

@@ -100,12 +100,16 @@ def test_a_comment_marks_itself_the_count_and_the_person(writer: Writer) -> None
 
 
 def test_a_list_marks_what_it_holds_and_held(writer: Writer) -> None:
-    """Tracks show their album."""
+    """Tracks show their album; of playlists they know nothing."""
     stale(writer, album("ana", [TRACK], at=1))
 
     changed = stale(writer, album("ana", [OTHER], at=2))
+    ended = stale(writer, album("ana", [OTHER], at=3, listType="playlist"))
+    playlist = stale(writer, album("ana", [TRACK], at=4, listType="playlist"))
 
     assert changed == {doc("list", ALBUM), doc("track", TRACK), doc("track", OTHER), artist("ana")}
+    assert ended == changed - {doc("track", TRACK)}
+    assert playlist == {doc("list", ALBUM), artist("ana")}
 
 
 def test_an_album_marks_its_artists_other_albums_and_their_tracks(writer: Writer) -> None:
