@@ -5,6 +5,7 @@ cursor has to be noted before the first page is asked for, so that nothing falls
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
@@ -59,6 +60,7 @@ class Discovery:
         self._save = save
         self._now = now
         self._listings = {listing.collection: listing for listing in load() if listing.source == host}
+        self._renewed = asyncio.Event()
         self.listed = 0
 
     @property
@@ -70,6 +72,7 @@ class Discovery:
         """Read what is due, and look again every day, until cancelled."""
         failures = 0
         while True:
+            self._renewed.clear()
             try:
                 await self.read()
                 failures, pause = 0, LOOK_SECONDS
@@ -77,7 +80,15 @@ class Discovery:
                 failures += 1
                 pause = _pause(error, failures)
                 log.warning("discovery failed", host=self._host, reason=str(error), retry_in=round(pause))
-            await asyncio.sleep(pause)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._renewed.wait(), pause)
+
+    def renew(self) -> list[Listing]:
+        """Read every list from its beginning, now. Returns what has to be saved for that."""
+        names = self._listings.keys() | set(self._collections)
+        self._listings = {name: Listing(self._host, name) for name in names}
+        self._renewed.set()
+        return list(self._listings.values())
 
     async def read(self) -> None:
         """Read every list that is due to its end. Raises OutboundError; what was read until then is saved."""
@@ -102,13 +113,13 @@ class Discovery:
 
     async def _read(self, listing: Listing) -> None:
         log.info("discovery reads", host=self._host, collection=listing.collection, cursor=listing.cursor)
-        listing = replace(listing, finished_at=None)
-        while listing.finished_at is None:
+        name, listing = listing.collection, replace(listing, finished_at=None)
+        self._listings[name] = listing
+        while listing.finished_at is None and self._listings.get(name) is listing:
             listing = await self._page(listing)
-            self._listings[listing.collection] = listing
 
     async def _page(self, listing: Listing) -> Listing:
-        """Take in one page. Returns how far the list is read then."""
+        """Take in one page. Returns how far the list is read then, unless it was renewed meanwhile."""
         answer = await self._ask(listing)
         dids = list(dict.fromkeys(_dids(answer)))
         await self._found(dids)
@@ -117,11 +128,13 @@ class Discovery:
         cursor = answer.get("cursor")
         goes_on = isinstance(cursor, str) and 0 < len(cursor) <= CURSOR_CHARACTERS
         if goes_on and cursor != listing.cursor:
-            listing = replace(listing, cursor=cursor)
+            read = replace(listing, cursor=cursor)
         else:
-            listing = replace(listing, cursor=None, finished_at=self._now())
-        await self._save(listing)
-        return listing
+            read = replace(listing, cursor=None, finished_at=self._now())
+        if self._listings[listing.collection] is listing:
+            self._listings[listing.collection] = read
+            await self._save(read)
+        return read
 
     async def _ask(self, listing: Listing) -> dict[str, Any]:
         method, params = "com.atproto.sync.listRepos", {"limit": str(PAGE_REPOS)}

@@ -14,7 +14,9 @@ from schemas.ids import Did, Handle, is_handle
 _PLC = re.compile(r"did:plc:[a-z2-7]{24}")
 _LOOPBACK_HOST = re.compile(r"localhost(:\d{1,5})?")
 _MULTIBASE = re.compile(r"z[1-9A-HJ-NP-Za-km-z]{8,126}")
+_DID_KEY = "did:key:"
 MAX_ENTRIES = 100
+MAX_KEYS = 20
 
 # Types of keys from before Multikey, which some directories still write: the bare point, mostly uncompressed.
 _BARE: Final = {
@@ -55,6 +57,24 @@ def parse(did: Did, body: bytes, *, allow_loopback: bool = False) -> Document:
         pds=_pds(did, document, allow_loopback),
         signing_key=_signing_key(did, document),
     )
+
+
+def former_keys(log: bytes) -> tuple[str, ...]:
+    """The signing keys in a did:plc's log of operations, newest first. Raises ValueError."""
+    operations = orjson.loads(log)
+    if not isinstance(operations, list):
+        raise ValueError("the log is not a list")
+    found = [_key_of(operation) for operation in reversed(operations)]
+    return tuple(dict.fromkeys(key for key in found if key is not None))[:MAX_KEYS]
+
+
+def _key_of(operation: object) -> str | None:
+    methods = operation.get("verificationMethods") if isinstance(operation, dict) else None
+    key = methods.get("atproto") if isinstance(methods, dict) else None
+    if not isinstance(key, str) or not key.startswith(_DID_KEY):
+        return None
+    multibase = key.removeprefix(_DID_KEY)
+    return multibase if _MULTIBASE.fullmatch(multibase) else None
 
 
 def _entries(document: dict[str, object], name: str) -> list[object]:

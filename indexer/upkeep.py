@@ -12,6 +12,7 @@ from indexer.audit import Audit, Audited, Outcome
 from indexer.backfill import Discovery
 from indexer.batch import Listing
 from indexer.hosts import Hosts
+from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.judge import Judge
 from indexer.outbound import Outbound
@@ -33,6 +34,7 @@ class Upkeep:
         settings: Settings,
         source: Source,
         repos: Repos,
+        resolver: Resolver,
         judge: Judge,
         intake: Intake,
         outbound: Outbound,
@@ -41,6 +43,7 @@ class Upkeep:
     ) -> None:
         self._source = source
         self._repos = repos
+        self._resolver = resolver
         self._judge = judge
         self._intake = intake
         self._gap = asyncio.Event()
@@ -69,7 +72,12 @@ class Upkeep:
             group.create_task(self._close_gaps())
 
     def gap(self) -> None:
-        """Events are lost: every repo is to be compared with its server now."""
+        """Events are lost: compare every repo with its server, ask who everybody is, read the lists again."""
+        batch = self._intake.batch
+        batch.listings += self.discovery.renew()
+        self._resolver.forget_all()
+        batch.stale |= set(self._repos)
+        self._intake.added(1)
         self._gap.set()
 
     async def audit(self) -> Counter[Outcome]:
@@ -92,6 +100,8 @@ class Upkeep:
         await self.discovery.run()
 
     async def _close_gaps(self) -> None:
+        if self.discovery.reading:  # The last run ended in the middle of this.
+            self._gap.set()
         while True:
             await self._gap.wait()
             self._gap.clear()

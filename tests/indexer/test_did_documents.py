@@ -1,6 +1,7 @@
 """A DID document's signing key is read in the forms that directories write it."""
 
 import libipld
+import orjson
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -32,3 +33,22 @@ def uncompressed(point: bytes, curve: Curve) -> bytes:
     known: ec.EllipticCurve = ec.SECP256K1() if curve == "k256" else ec.SECP256R1()
     key = ec.EllipticCurvePublicKey.from_encoded_point(known, point)
     return key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+
+
+def test_former_keys_are_read_from_the_log() -> None:
+    """Newest first, each once, whatever else the log holds."""
+    new, old = SigningKey("new").multibase, SigningKey("old").multibase
+    log = [
+        {"type": "create", "signingKey": "did:key:zOld", "handle": "ana.test"},
+        *(
+            {"type": "plc_operation", "verificationMethods": {"atproto": f"did:key:{key}"}}
+            for key in (old, new)
+        ),
+        {"type": "plc_operation", "verificationMethods": {"atproto": f"did:key:{new}"}},
+        {"type": "plc_operation", "verificationMethods": {"atproto": 7}},
+        None,
+    ]
+
+    assert did_documents.former_keys(orjson.dumps(log)) == (new, old)
+    with pytest.raises(ValueError, match="not a list"):
+        did_documents.former_keys(b'{"message": "DID not registered"}')

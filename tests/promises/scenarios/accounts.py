@@ -110,6 +110,19 @@ async def an_account_comes_back_and_only_that_is_heard(world: World) -> None:
         await world.relay.has_seen_all()
 
 
+async def an_account_comes_back_unheard(world: World) -> None:
+    """With nothing new; only whoever asks learns of it."""
+    carol = await world.person("carol")
+    await everything(carol)
+    await carol.deactivate()
+    await world.agrees()
+    async with world.relay.meddling(Drop(of(carol.did))):
+        await carol.activate()
+        await world.relay.has_seen_all()
+
+    await world.lose_sight()
+
+
 async def an_account_is_taken_down(world: World) -> None:
     """Its server gives out nothing of it any more."""
     carol = await world.person("carol")
@@ -216,6 +229,7 @@ ALL = (
     an_account_is_deactivated_and_comes_back,
     an_account_comes_back_with_changes_that_were_lost,
     an_account_comes_back_and_only_that_is_heard,
+    an_account_comes_back_unheard,
     an_account_is_taken_down,
     an_account_is_taken_down_and_restored,
     an_account_is_deleted,

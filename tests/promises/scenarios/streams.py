@@ -128,6 +128,9 @@ async def a_relay_lies_about_operations(world: World) -> None:
 
 async def a_relay_hides_operations(world: World) -> None:
     """It sends commits on without saying what is in them."""
+    await publish(world.bob, "In Full Sight")
+    await world.settled()
+
     await _writes_through(
         world, world.bob, Rewrite(of(world.bob.did, kinds=("#commit",)), lambda body: body | {"ops": []})
     )
