@@ -116,11 +116,16 @@ class Hosts:
             raise
 
     def _promise(self, host: _Host) -> float:
-        """Seconds after which to come back, so that those sent away return as fast as they can be served."""
+        """Seconds after which to come back, so that those sent away return as fast as they can be served.
+
+        Whose turn would be later than the longest pause is promised nothing, and asks again after that.
+        """
         now = self._clock()
         start = max(host.promised_until, now + host.turn_seconds * LONGEST_LINE / host.lanes / 2)
+        if start - now >= LONGEST_PAUSE_SECONDS:
+            return LONGEST_PAUSE_SECONDS
         host.promised_until = start + host.turn_seconds / host.lanes
-        return min(start - now, LONGEST_PAUSE_SECONDS)
+        return start - now
 
     async def _rest(self, host: _Host) -> None:
         while (seconds := host.paused_until - self._clock()) > 0:

@@ -1,6 +1,7 @@
 """Servers are visited a few at a time, are left alone when they ask for it, and do not hold each other up."""
 
 import asyncio
+import heapq
 
 import pytest
 
@@ -126,6 +127,48 @@ async def test_a_long_line_sends_people_away() -> None:
     assert told == [4.0, 4.5, 5.0, 5.5]
     assert sent_away.value.transient
     await visitors.all_leave()
+
+
+class Crowd:
+    """Visitors of one server who stay a second each, and come back when they were told to."""
+
+    def __init__(self, count: int) -> None:
+        self.served = 0
+        self._clock = Clock()
+        self._turns = Hosts(clock=self._clock)
+        self._second = asyncio.Event()
+        self._coming = [(0.0, number) for number in range(count)]
+
+    async def pass_time(self, seconds: int) -> None:
+        async with asyncio.TaskGroup() as visits:
+            for _ in range(seconds):
+                self._clock.now += 1
+                self._second.set()
+                self._second.clear()
+                while self._coming and self._coming[0][0] <= self._clock.now:
+                    _, number = heapq.heappop(self._coming)
+                    visits.create_task(self._visit(number))
+                for _ in range(4):
+                    await asyncio.sleep(0)
+            self._second.set()
+
+    async def _visit(self, number: int) -> None:
+        try:
+            async with self._turns.turn(SLOW):
+                await self._second.wait()
+            self.served += 1
+        except NotNow as told:
+            heapq.heappush(self._coming, (self._clock.now + told.retry_after, number))
+
+
+async def test_a_crowd_is_served_without_a_break() -> None:
+    """However many more than the longest pause has turns for."""
+    crowd = Crowd(10_000)
+
+    await crowd.pass_time(3600)
+    assert crowd.served > 0.95 * 3600 * hosts.LANES
+    await crowd.pass_time(1800)
+    assert crowd.served == 10_000
 
 
 async def refused(turns: Hosts, status: int, retry_after: float | None = None) -> None:
