@@ -96,10 +96,19 @@ class Discovery:
             try:
                 await self._read(listing)
             except Answered as refusal:
-                if listing.collection == EVERYTHING or not _has_no_such_list(refusal):
+                if not _has_no_such_list(refusal) or not await self._is_pds():
                     raise
                 await self._read(self._listing(EVERYTHING))
                 return
+
+    async def _is_pds(self) -> bool:
+        """Does the host keep accounts itself? A relay's list of everything is the whole network."""
+        method = "com.atproto.server.describeServer"
+        try:
+            answer = await xrpc.query(self._outbound, self._host, method, PAGE_BYTES, PAGE_SECONDS)
+        except Answered:
+            return False
+        return isinstance(answer.get("availableUserDomains"), list)
 
     def _due(self) -> list[Listing]:
         now = self._now()

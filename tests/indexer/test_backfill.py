@@ -145,7 +145,7 @@ async def test_a_list_is_read_again_after_a_day(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize("status", [404, 501])
-async def test_a_host_without_lists_by_collection_lists_everything(notes: Notes, status: int) -> None:
+async def test_a_server_without_lists_by_collection_lists_everything(notes: Notes, status: int) -> None:
     """Then somebody has to look into each repo; and the next day the host may have learnt."""
     [repo] = repos(1, ["app.bsky.feed.post"])
     async with ForgedNetwork([repo]) as net:
@@ -155,11 +155,27 @@ async def test_a_host_without_lists_by_collection_lists_everything(notes: Notes,
 
         assert notes.found == [repo.did]
         assert notes.saved == {EVERYTHING: Listing(net.url, EVERYTHING, None, NOW)}
-        assert net.asked == {"listReposByCollection": 1, "listRepos": 1}
+        assert net.asked == {"listReposByCollection": 1, "describeServer": 1, "listRepos": 1}
 
         notes.now += timedelta(days=1)
         await notes.read(net.url)
         assert notes.saved.keys() > OURS.all
+
+
+@pytest.mark.parametrize("status", [400, 404, 501])
+async def test_a_relay_is_never_asked_for_everything(notes: Notes, status: int) -> None:
+    """It keeps no accounts, and everything there is the whole network. An odd answer of it is a failure."""
+    async with ForgedNetwork(repos(1)) as net:
+        net.missing.add("describeServer")
+        net.faults["listReposByCollection"] = iter([Refuse(status)])
+
+        with pytest.raises(Answered, match=str(status)):
+            await notes.read(net.url)
+        assert notes.found == []
+        assert net.asked["listRepos"] == 0
+
+        await notes.read(net.url)
+        assert len(notes.found) == 1
 
 
 async def test_a_failure_leaves_what_was_read(notes: Notes) -> None:
@@ -255,7 +271,7 @@ def test_pauses_double_up_to_the_longest() -> None:
 
 @pytest.mark.network
 async def test_a_real_server_lists_its_repos(notes: Notes, net: Testnet) -> None:
-    """A PDS has no lists by collection."""
+    """A PDS has no lists by collection, and says that it keeps accounts."""
     accounts = [await net.pds[0].create_account(f"listed-{number}.test") for number in range(3)]
 
     await notes.read(net.pds[0].url)

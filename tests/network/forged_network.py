@@ -127,6 +127,9 @@ class ForgedNetwork:
                 return _json({"did": did})
         raise Xrpc("HandleNotFound")
 
+    def _describe_server(self, _: web.Request) -> tuple[bytes, str]:
+        return _json({"did": "did:web:localhost", "availableUserDomains": [".test"]})
+
     def _get_repo(self, request: web.Request) -> tuple[bytes, str]:
         return self._repo(request.query["did"]).whole_repo(), CAR
 
@@ -191,6 +194,7 @@ class ForgedNetwork:
 
 _METHODS: dict[str, Callable[[ForgedNetwork, web.Request], tuple[bytes, str]]] = {
     "resolveHandle": ForgedNetwork._resolve_handle,
+    "describeServer": ForgedNetwork._describe_server,
     "getRepo": ForgedNetwork._get_repo,
     "getRecord": ForgedNetwork._get_record,
     "getBlocks": ForgedNetwork._get_blocks,
