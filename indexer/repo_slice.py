@@ -27,6 +27,10 @@ MAX_BYTES: Final = 128 << 20
 Paths = Mapping[tuple[Nsid, Rkey], bytes]
 
 
+class TooMuch(ValueError):
+    """More is ours in this repo than we take of anybody."""
+
+
 @dataclass(frozen=True, slots=True)
 class RepoSlice:
     """All records of these collections in one account's repo, as of `now` at the latest."""
@@ -53,7 +57,7 @@ class RepoSlice:
         return all(key.partition(b"/")[0].decode() in self.collections for key in keys)
 
     def paths(self, head: Head, fetch_block: FetchBlock, missing: list[bytes] | None = None) -> Paths:
-        """Every record's CID. Raises MstError.
+        """Every record's CID. Raises MstError or TooMuch.
 
         Nodes that are not there are put into `missing`; without such a list they raise MissingNode.
         """
@@ -65,11 +69,11 @@ class RepoSlice:
                     raise MstError("a record key of the tree is malformed")
                 found[Nsid(collection), Rkey(rkey)] = cid
                 if len(found) > MAX_RECORDS:
-                    raise MstError(f"the repo has more than {MAX_RECORDS} records of ours")
+                    raise TooMuch(f"the repo has more than {MAX_RECORDS} records of ours")
         return found
 
     def fetched(self, head: Head, paths: Paths, fetch_block: FetchBlock) -> Fetched:
-        """The records themselves. Raises Refused."""
+        """The records themselves. Raises Refused or TooMuch."""
         records: dict[tuple[Nsid, Rkey], tuple[Cid, bytes]] = {}
         total = 0
         for path, cid in paths.items():
@@ -77,7 +81,7 @@ class RepoSlice:
             records[path] = Cid(libipld.encode_multibase("b", cid)), block
             total += len(block)
             if total > MAX_BYTES:
-                raise Refused("tree", f"the repo has more than {MAX_BYTES} bytes of ours")
+                raise TooMuch(f"the repo has more than {MAX_BYTES} bytes of ours")
         return Fetched(self.did, head.rev, head.data, records)
 
     def _ranges(self) -> list[tuple[bytes, bytes]]:

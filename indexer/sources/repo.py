@@ -18,13 +18,14 @@ from indexer.batch import Fetched
 from indexer.car import Car, CarError
 from indexer.keys import Key
 from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
-from indexer.repo_slice import RepoSlice
+from indexer.repo_slice import MAX_BYTES, RepoSlice, TooMuch
 from indexer.spool import Spool
 from schemas.ids import Did, Nsid
 
 REQUEST_SECONDS: Final = 30.0
 SPARSE_SECONDS: Final = 300.0
 SPARSE_BLOCKS: Final = 40_000  # more are cheaper in one piece
+SPARSE_BYTES: Final = MAX_BYTES // 4  # in memory, of each repo that is on its way
 SPARSE_ATTEMPTS: Final = 3
 ASKED_AT_ONCE: Final = 100  # many servers read no request line of more than 8 KB
 ANSWER_BYTES: Final = 16 << 20
@@ -51,7 +52,8 @@ async def fetch(
 ) -> Fetched:
     """All records of these collections, proven and complete.
 
-    Raises RepoGone or OutboundError, and Refused, CarError or MstError for what proves nothing.
+    Raises RepoGone or OutboundError, TooLarge among them, and Refused, CarError or MstError for what proves
+    nothing.
     """
     server, wanted = _Server(outbound, pds, did), RepoSlice(did, key, collections, now)
     try:
@@ -63,6 +65,8 @@ async def fetch(
         if state := xrpc.gone(refusal):
             raise state from refusal
         raise
+    except TooMuch as error:
+        raise TooLarge(str(error)) from error
 
 
 async def _sparsely(server: "_Server", wanted: RepoSlice) -> Fetched:
@@ -129,11 +133,15 @@ class _Server:
         wanted = [cid for cid in dict.fromkeys(cids) if cid not in blocks]
         if len(blocks) + len(wanted) > SPARSE_BLOCKS:
             raise _NotSparse
+        held = sum(map(len, blocks.values()))
         for start in range(0, len(wanted), ASKED_AT_ONCE):
             asked = wanted[start : start + ASKED_AT_ONCE]
             found = await self._blocks(asked)
             if any(cid not in found for cid in asked):
                 raise _Moved
+            held += sum(len(found[cid]) for cid in asked)
+            if held > SPARSE_BYTES:
+                raise _NotSparse
             blocks.update((cid, found[cid]) for cid in asked)
 
     async def spool(self, spool: Spool) -> None:

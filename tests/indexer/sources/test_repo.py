@@ -11,13 +11,13 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from indexer import car, did_documents, keys
+from indexer import car, did_documents, keys, repo_slice
 from indexer.batch import Fetched
 from indexer.car import CarError
 from indexer.keys import Key
 from indexer.mst import MissingNode
 from indexer.names import Dns
-from indexer.outbound import Answered, Outbound, Unreachable
+from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
 from indexer.sources import repo as repos
 from indexer.verify import Refused
 from indexer.xrpc import RepoGone
@@ -105,6 +105,38 @@ async def test_a_repo_that_is_all_ours_comes_in_one_piece(fetch: Fetching) -> No
 
     assert len(fetched.records) == 300
     assert net.asked == {"getRecord": 1, "getRepo": 1}
+
+
+async def test_a_repo_that_weighs_much_comes_onto_the_disk(
+    fetch: Fetching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few records can be as long as many: what is in memory on the sparse way is limited by its bytes."""
+    monkeypatch.setattr(repos, "SPARSE_BYTES", 100_000)
+    forged = filled(ours=0)
+    for number in range(150):
+        forged.create(OURS.track, {"n": number, "text": "x" * 1000})
+    forged.commit_frame(2)
+    async with ForgedNetwork([forged]) as net:
+        fetched = await fetch(net.url, forged)
+
+    assert fetched.records == ours_of(forged)
+    assert net.asked["getRepo"] == 1
+
+
+@pytest.mark.parametrize("limit", ["MAX_RECORDS", "MAX_BYTES"])
+@pytest.mark.parametrize("missing", ["getBlocks", "nothing"])
+async def test_a_repo_that_is_too_large_is_not_worth_another_try(
+    fetch: Fetching, limit: str, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repo_slice, limit, 39)
+    forged = filled()
+    async with ForgedNetwork([forged]) as net:
+        net.missing.add(missing)
+
+        with pytest.raises(TooLarge, match="more than 39") as too_large:
+            await fetch(net.url, forged)
+
+    assert not too_large.value.transient
 
 
 @pytest.mark.parametrize(("ours", "others"), [(0, 0), (1, 0), (0, 1), (0, 300), (3, 300), (500, 300)])
