@@ -61,6 +61,10 @@ class World:
     async def begin(self) -> None:
         """Another scenario: all is well, and those whom the last one was about are left alone from now on."""
         self.truth.watched.clear()
+        await self.heal()
+
+    async def heal(self) -> None:
+        """Whatever was broken works again."""
         for gate in (self.plc, self.names, *self.servers):
             gate.faults = iter(())
         self.relay.faults.clear()

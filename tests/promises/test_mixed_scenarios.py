@@ -1,0 +1,32 @@
+"""Whatever happens to the network in whatever order, the catalogue ends as what the servers list.
+
+SCENARIO_RUNS sets how many mixtures are tried (20; CI tries 200), SEED repeats a series.
+"""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.network.testnet import Network
+from tests.promises.scenarios.mixture import Mixture
+from tests.promises.scenarios.world import world
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+RUNS = int(os.environ.get("SCENARIO_RUNS", "20"))
+SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
+
+
+@pytest.mark.timeout(60 + 30 * RUNS)
+async def test_any_mixture_ends_in_agreement(wide_network: Network, tmp_path: Path) -> None:
+    """A run is a handful of deeds and faults, kill -9 among them; then the oracle is asked."""
+    print(f"SEED={SEED}")
+    async with world(wide_network, tmp_path / "data") as running:
+        mixture = Mixture(running, random.Random(SEED))
+        for number in range(RUNS):
+            await mixture.run()
+            print(f"run {number}: {'; '.join(mixture.told)}")
+            await running.agrees()
+        await running.agrees(thorough=True)
