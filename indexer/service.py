@@ -33,6 +33,7 @@ from indexer.repos import Repos
 from indexer.resync import Resyncs
 from indexer.retrial import Retrial
 from indexer.sources import Source, choice, repo
+from indexer.spool import Spools
 from indexer.stores import Stores
 from indexer.upkeep import Upkeep
 from schemas.ids import Did
@@ -77,6 +78,7 @@ class Indexer:
         self.repos = Repos(stores.writer.repos())
         self._hosts = Hosts(own=[settings.plc_url])
         self._outbound = outbound
+        self._spools = Spools(settings.data_dir)
         resyncs = Resyncs(self.repos, self._resolver, self._intake, self._fetch)
         retry_seconds = settings.retry_seconds
         self._resyncs = Errands[Did](
@@ -181,9 +183,7 @@ class Indexer:
         """A whole repo, when it is its server's turn."""
         collections, now = self._settings.collections.all, datetime.now(UTC)
         async with self._hosts.turn(pds):
-            return await repo.fetch(
-                self._outbound, pds, did, key, collections, now, scratch=self._settings.data_dir
-            )
+            return await repo.fetch(self._outbound, pds, did, key, collections, now, spools=self._spools)
 
     async def _look(self) -> None:
         while True:

@@ -7,6 +7,8 @@ import os
 import tempfile
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -14,19 +16,48 @@ from typing import Final, Self
 import numpy as np
 
 from indexer import car
+from indexer.outbound import OutboundError
 
+MAX_BYTES: Final = 4 << 30  # of all spools at once
 MAX_BLOCKS: Final = 4_000_000
 _BUFFER_BYTES = 1 << 20
 _LENGTH_BITS = 24  # of the 64 that say where a block is
 _LENGTH = (1 << _LENGTH_BITS) - 1
 
 
+class NoRoom(OutboundError):
+    """The disk does not take more at the moment."""
+
+    transient = True
+
+
+class Spools:
+    """All spools in one folder. Together they take no more than `max_bytes` of its disk."""
+
+    def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
+        self.folder = folder
+        self.free_bytes = max_bytes
+
+    @contextmanager
+    def open(self) -> Iterator["Spool"]:
+        """A new one. Raises NoRoom, as using it does."""
+        try:
+            with Spool(self) as spool:
+                yield spool
+        except OSError as error:
+            raise NoRoom(f"the disk fails ({error.strerror})") from error
+
+
 class Spool:
     """Written once, then indexed, then read. Its file has no name, so even a kill leaves nothing of it."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER_BYTES)  # noqa: SIM115 - ours to close
+    def __init__(self, spools: Spools) -> None:
+        spools.folder.mkdir(parents=True, exist_ok=True)
+        self._spools = spools
+        self._size = 0
+        self._file = tempfile.TemporaryFile(  # noqa: SIM115 - ours to close
+            dir=spools.folder, buffering=_BUFFER_BYTES
+        )
         self._hashes = array("Q")
         self._places = array("Q")
 
@@ -36,10 +67,15 @@ class Spool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._spools.free_bytes += self._size
         self._file.close()
 
     def write(self, piece: bytes) -> None:
         """Add what was received."""
+        if len(piece) > self._spools.free_bytes:
+            raise NoRoom("too much is spooled already")
+        self._spools.free_bytes -= len(piece)
+        self._size += len(piece)
         self._file.write(piece)
 
     def index(self, max_blocks: int = MAX_BLOCKS) -> tuple[bytes, ...]:

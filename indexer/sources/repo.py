@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 import libipld
@@ -19,7 +18,7 @@ from indexer.car import Car, CarError
 from indexer.keys import Key
 from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
 from indexer.repo_slice import MAX_BYTES, RepoSlice, TooMuch
-from indexer.spool import Spool
+from indexer.spool import Spool, Spools
 from schemas.ids import Did, Nsid
 
 REQUEST_SECONDS: Final = 30.0
@@ -48,7 +47,7 @@ async def fetch(
     collections: frozenset[Nsid],
     now: datetime,
     *,
-    scratch: Path,
+    spools: Spools,
 ) -> Fetched:
     """All records of these collections, proven and complete.
 
@@ -60,7 +59,7 @@ async def fetch(
         try:
             return await _sparsely(server, wanted)
         except _NotSparse:
-            return await _wholly(server, wanted, scratch)
+            return await _wholly(server, wanted, spools)
     except Answered as refusal:
         if state := xrpc.gone(refusal):
             raise state from refusal
@@ -97,8 +96,8 @@ async def _attempt(server: "_Server", wanted: RepoSlice) -> Fetched:
     return await asyncio.to_thread(wanted.fetched, head, paths, blocks.get)
 
 
-async def _wholly(server: "_Server", wanted: RepoSlice, scratch: Path) -> Fetched:
-    with Spool(scratch) as spool:
+async def _wholly(server: "_Server", wanted: RepoSlice, spools: Spools) -> Fetched:
+    with spools.open() as spool:
         await server.spool(spool)
         return await asyncio.to_thread(_read, wanted, spool)
 

@@ -17,6 +17,7 @@ from indexer.hosts import Hosts
 from indexer.names import Dns
 from indexer.outbound import Outbound
 from indexer.sources import repo
+from indexer.spool import Spools
 from schemas.ids import Did
 from tests.bench import commits, machine
 from tests.bench.corpus import COLLECTIONS
@@ -104,7 +105,7 @@ async def _fetch(url: str, people: list[tuple[str, str, int]], scratch: Path) ->
     waiting, records = list(people), 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with Outbound(Dns(), allow_loopback=True) as outbound:
-        hosts, started = Hosts(), time.process_time()
+        hosts, spools, started = Hosts(), Spools(scratch), time.process_time()
 
         async def work() -> None:
             nonlocal records
@@ -118,7 +119,7 @@ async def _fetch(url: str, people: list[tuple[str, str, int]], scratch: Path) ->
                         keys.parse(key),
                         COLLECTIONS.all,
                         datetime.now(UTC),
-                        scratch=scratch,
+                        spools=spools,
                     )
                 records += len(fetched.records)
 

@@ -9,14 +9,14 @@ import pytest
 
 from indexer import car
 from indexer.car import CarError
-from indexer.spool import Spool
+from indexer.spool import MAX_BYTES, NoRoom, Spool, Spools
 
 ROOT = car.cid_of(b"the root")
 
 
 @pytest.fixture
 def spool(tmp_path: Path) -> Iterator[Spool]:
-    with Spool(tmp_path / "scratch") as opened:
+    with Spools(tmp_path / "scratch").open() as opened:
         yield opened
 
 
@@ -87,11 +87,42 @@ def test_what_is_no_car_is_refused(spool: Spool, bytes_: bytes, why: str) -> Non
 
 def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     """Not even while it is in use, so a kill needs no cleaning up."""
-    with Spool(tmp_path) as spool:
+    with Spools(tmp_path).open() as spool:
         spool.write(car.write([ROOT], blocks(3)))
         spool.index()
 
         assert list(tmp_path.iterdir()) == []
+
+
+def test_all_together_take_only_so_much_of_the_disk(tmp_path: Path) -> None:
+    """Until one of them is done."""
+    spools = Spools(tmp_path, max_bytes=10)
+    with spools.open() as first:
+        first.write(b"12345678")
+        with pytest.raises(NoRoom), spools.open() as second:
+            second.write(b"123")
+    with spools.open() as third:
+        third.write(b"1234567890")
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    limit, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, most))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+
+
+@pytest.mark.parametrize("size", [100_000, 3_000_000])
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_no_end(tmp_path: Path, size: int) -> None:
+    """Whether it is noticed while a repo is written or only after that."""
+    spools = Spools(tmp_path)
+    with pytest.raises(NoRoom, match="too large") as no_room, spools.open() as spool:
+        spool.write(bytes(size))
+
+    assert no_room.value.transient
+    assert spools.free_bytes == MAX_BYTES
 
 
 def test_memory_does_not_grow_with_the_file(spool: Spool) -> None:

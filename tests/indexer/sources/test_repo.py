@@ -19,6 +19,7 @@ from indexer.mst import MissingNode
 from indexer.names import Dns
 from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
 from indexer.sources import repo as repos
+from indexer.spool import NoRoom, Spools
 from indexer.verify import Refused
 from indexer.xrpc import RepoGone
 from schemas.collections import Collections
@@ -41,11 +42,12 @@ class Fetching:
     def __init__(self, outbound: Outbound, scratch: Path) -> None:
         self.outbound = outbound
         self.scratch = scratch
+        self.spools = Spools(scratch)
 
     async def __call__(self, url: str, forged: ForgedRepo, key: Key | None = None) -> Fetched:
         key = key or keys.parse(forged.key.multibase)
         now, did = forged.now + LATER, Did(forged.did)
-        return await repos.fetch(self.outbound, url, did, key, OURS.all, now, scratch=self.scratch)
+        return await repos.fetch(self.outbound, url, did, key, OURS.all, now, spools=self.spools)
 
 
 @pytest.fixture
@@ -327,6 +329,21 @@ async def test_a_connection_that_breaks_off_is_worth_another_try(fetch: Fetching
     assert fetched.records == ours_of(forged)
 
 
+async def test_a_disk_that_fails_for_a_moment_is_worth_another_try(fetch: Fetching) -> None:
+    forged = filled()
+    fetch.scratch.write_bytes(b"in the way")
+    async with ForgedNetwork([forged]) as net:
+        net.missing.add("getBlocks")
+
+        with pytest.raises(NoRoom) as no_room:
+            await fetch(net.url, forged)
+        fetch.scratch.unlink()
+        fetched = await fetch(net.url, forged)
+
+    assert no_room.value.transient
+    assert fetched.records == ours_of(forged)
+
+
 async def test_a_record_that_is_not_canonical_is_refused(fetch: Fetching) -> None:
     """Signed or not: no honest server writes it, and other indexes would not take it."""
     forged = ForgedRepo(seed="longhand")
@@ -346,7 +363,7 @@ async def fetched_from(net: Testnet, fetch: Fetching, account: Account) -> Fetch
         document = did_documents.parse(Did(account.did), await response.read(), allow_loopback=True)
     key, now = keys.parse(document.signing_key or ""), datetime.now(UTC)
     pds, did = net.pds[0].url, Did(account.did)
-    return await repos.fetch(fetch.outbound, pds, did, key, OURS.all, now, scratch=fetch.scratch)
+    return await repos.fetch(fetch.outbound, pds, did, key, OURS.all, now, spools=fetch.spools)
 
 
 @pytest.mark.network
