@@ -56,7 +56,6 @@ class MergingRelay(Relay):
             for name, answer in {
                 "listRepos": self._list_repos,
                 "listReposByCollection": self._list_by_collection,
-                "getRepoStatus": self._repo_status,
             }.items()
         ]
         super().__init__(window=window, routes=routes)
@@ -198,7 +197,7 @@ class MergingRelay(Relay):
         held = {did for did, known in self.known.items() if wanted in known.collections}
         return _page(request, {did: {"did": did} for did in held if self.known[did].status != "deleted"})
 
-    async def _repo_status(self, request: web.Request) -> web.Response:
+    async def _status(self, request: web.Request) -> web.StreamResponse:
         did = request.query["did"]
         if did not in self.known:
             return refusal(Refuse(400), "RepoNotFound")

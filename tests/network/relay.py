@@ -73,6 +73,7 @@ class Relay:
         self.faults = list(faults)
         self.window = window
         self.cursors: list[int | None] = []
+        self.statuses: dict[str, str] = {}
         self.sent = 0
         self.url = ""
         self._more = asyncio.Condition()
@@ -82,6 +83,7 @@ class Relay:
         self._oldest = 0
         app = web.Application()
         app.router.add_get(PATH, self._subscribe)
+        app.router.add_get("/xrpc/com.atproto.sync.getRepoStatus", self._status)
         app.router.add_routes(routes)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
 
@@ -132,6 +134,14 @@ class Relay:
         async with self._more:
             self.frames += frames
             self._more.notify_all()
+
+    async def _status(self, request: web.Request) -> web.StreamResponse:
+        """What it would answer about an account; `statuses` says of whom it knows."""
+        status = self.statuses.get(request.query["did"])
+        if status is None:
+            return web.json_response({"error": "RepoNotFound"}, status=400)
+        active = status == "active"
+        return web.json_response({"active": active} | ({} if active else {"status": status}))
 
     async def _subscribe(self, request: web.Request) -> web.StreamResponse:
         cursor = request.query.get("cursor")
