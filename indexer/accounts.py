@@ -1,6 +1,6 @@
 """Accounts that ever wrote a record of ours: what their status hides, and what their removal removes."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -31,10 +31,17 @@ class Accounts:
         self.known.update(did for (did,) in rows("select did from accounts"))
         self.hidden = {did for (did,) in rows("select did from hidden_accounts")}
         self._removed = dict(rows("select did, removed_rev from accounts where removed_rev is not null"))
+        self._deleted = {did for (did,) in rows("select did from accounts where status = 'deleted'")}
+        self._refused = {did for (did,) in rows("select did from accounts where refusal is not null")}
 
     def survives(self, change: RecordChange) -> bool:
-        """False for what went with its account: a late or repeated commit brings nothing back."""
-        return change.rev > self._removed.get(change.did, "")
+        """False for what went with its account: a late or repeated commit brings nothing back.
+
+        What is proven to be in the repo of an account that is there again is no such thing.
+        """
+        if change.rev > self._removed.get(change.did, ""):
+            return True
+        return change.did not in self._deleted and change.verified != "unverified"
 
     def meet(self, dids: Iterable[Did]) -> list[Did]:
         """Create the accounts that are new. Returns them."""
@@ -43,13 +50,22 @@ class Accounts:
         self.known.update(new)
         return new
 
-    def obey(self, events: Iterable[Account]) -> tuple[set[Did], dict[Did, str]]:
-        """Take over newer statuses of known accounts.
+    def obey(
+        self, events: Iterable[Account], refusals: Mapping[Did, str | None]
+    ) -> tuple[set[Did], dict[Did, str]]:
+        """Take over newer statuses of known accounts, and what their servers say of them; None: nothing.
 
         Returns the accounts that it hid or showed, and the revs up to which records are to be removed.
         """
         mine = [event for event in events if event.did in self.known]
-        rows = self._rows({event.did for event in mine})
+        said_otherwise = {
+            did: refusal
+            for did, refusal in refusals.items()
+            if did in self.known and (refusal is not None or did in self._refused)
+        }
+        rows = self._rows({event.did for event in mine} | said_otherwise.keys())
+        for did, refusal in said_otherwise.items():
+            rows[did]["refusal"] = refusal
         removals: dict[Did, str] = {}
         for event in mine:
             row, said = rows[event.did], (utc(event.time), event.status)
@@ -60,6 +76,8 @@ class Accounts:
                 row["status_time"], row["status"] = said
         self._replace(rows)
         self._removed |= removals
+        self._deleted = _renewed(self._deleted, rows, lambda row: row["status"] == "deleted")
+        self._refused = _renewed(self._refused, rows, lambda row: row["refusal"] is not None)
         hidden = self._hidden_among(rows.keys())
         flipped = {did for did in rows if (did in hidden) != (did in self.hidden)}
         self.hidden = self.hidden - rows.keys() | hidden
@@ -139,3 +157,10 @@ class Accounts:
         if rows:
             self._catalogue.con.execute(f"delete from accounts where did in {LISTED}", [listed(rows)])
             self._catalogue.insert("accounts", list(rows.values()))
+
+
+def _renewed(
+    dids: set[Did], rows: Mapping[Did, Mapping[str, Any]], belongs: Callable[[Mapping[str, Any]], bool]
+) -> set[Did]:
+    """The set, with these rows judged again."""
+    return (dids - rows.keys()) | {did for did, row in rows.items() if belongs(row)}

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from indexer.events import Account, Action
+from indexer.keys import Key
 from schemas.ids import AtUri, Cid, Did, Handle, Nsid, Rkey, Tid
 
 Verified = Literal["commit", "repo", "proof", "unverified"]
@@ -30,9 +31,12 @@ class RecordChange:
         object.__setattr__(self, "uri", AtUri(self.did, self.collection, self.rkey))
 
     def beats(self, rev: str, verified: str) -> bool:
-        """Is this to replace a version with that rev? Equal revs are the same commit again, better known."""
-        if self.rev == rev:
-            return verified == "unverified" != self.verified
+        """Is this to replace a version with that rev? Equal revs are the same commit again, better known.
+
+        A whole repo shows what a host's mere word was worth, whatever rev that claimed.
+        """
+        if verified == "unverified" and (self.verified == "repo" or self.rev == rev):
+            return self.verified != "unverified"
         return self.rev > rev
 
 
@@ -119,13 +123,15 @@ class Listing:
 class Mend:
     """Bring a repo in step: take over what was fetched, if anything, and then the commits that wait.
 
-    `key`: the account's signing key. `loose`: the repo cannot be fetched for long; take what is proven by
+    `key`: the account's signing key. `again`: something came after the fetch began, which it may not have
+    seen. `loose`: the repo cannot be fetched for long; take what is proven by
     itself from the commits that wait, though records that they do not touch may be missing.
     """
 
     did: Did
-    key: str
+    key: Key
     fetched: Fetched | None = None
+    again: bool = False
     loose: bool = False
 
 
@@ -158,6 +164,7 @@ class Batch:
 
     changes: list[RecordChange] = field(default_factory=list)
     accounts: list[Account] = field(default_factory=list)
+    refusals: dict[Did, str] = field(default_factory=dict)
     stale: set[Did] = field(default_factory=set)
     identities: list[IdentityFact] = field(default_factory=list)
     images: list[ImageFact] = field(default_factory=list)
@@ -166,6 +173,7 @@ class Batch:
     repos: dict[Did, RepoMark] = field(default_factory=dict)
     waiting: list[WaitingCommit] = field(default_factory=list)
     mends: list[Mend] = field(default_factory=list)
+    again: set[Did] = field(default_factory=set)
     listings: list[Listing] = field(default_factory=list)
     cursors: dict[str, Mark] = field(default_factory=dict)
 
@@ -176,6 +184,7 @@ class Batch:
             + sum(1 + len(mend.fetched.records) if mend.fetched else 1 for mend in self.mends)
             + len(self.waiting)
             + len(self.accounts)
+            + len(self.refusals)
             + len(self.stale)
             + len(self.identities)
             + len(self.images)

@@ -76,14 +76,15 @@ def notice(raw: bytes, kind: str | None, body: Body, tracked: Container[Did], re
         case _:
             return passed(body)._replace(unknown=kind[: envelope.MAX_NAME])
     seq, did = envelope.read_seq(body), envelope.read_did(body, "did")
-    time = envelope.find_time(body) or received_at
+    # Of two statuses the later counts, so nobody may say that his is of tomorrow.
+    time = min(envelope.find_time(body) or received_at, received_at)
     match kind:
         case "#account":
             return Account(seq, did, time, _hosting_status(body))
         case "#identity":
             return Identity(seq, did, time)
         case _:
-            rev = envelope.read_rev(body, min(time, received_at))
+            rev = envelope.read_rev(body, time)
             return Sync(seq, did, rev, time, *envelope.read_blocks(body), raw)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -13,15 +13,19 @@ from indexer import did_documents
 from indexer.batch import IdentityFact
 from indexer.did_documents import Document
 from indexer.handles import Handles
-from indexer.outbound import Outbound, OutboundError
+from indexer.outbound import Answered, Outbound, OutboundError, Unreachable
 from schemas.ids import INVALID_HANDLE, Did, Handle
 
 KEEP_SECONDS = 3600.0
 KEEP_INCOMPLETE_SECONDS = 60.0
 KEPT = 50_000
 DOUBT_SECONDS = 10.0
+LOOKS = 6  # at one identity, within
+LOOKS_SECONDS = 60.0
 DOCUMENT_BYTES = 64 << 10
+LOG_BYTES = 1 << 20
 DOCUMENT_SECONDS = 8.0
+NO_SUCH_DOCUMENT = (301, 302, 303, 307, 308, 404, 410)  # identities do not redirect
 
 LOOKUPS = Counter(
     "fmsvc_identity_lookups_total", "Identities asked for, by where the answer was.", ["answer"]
@@ -58,6 +62,8 @@ class Resolver:
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
+        self._resting: set[Did] = set()
+        self._looked: OrderedDict[Did, deque[float]] = OrderedDict()
 
     async def resolve(self, did: Did) -> IdentityFact:
         """Raises OutboundError when the network cannot be asked; that too is remembered for a minute."""
@@ -75,6 +81,16 @@ class Resolver:
         # One caller giving up must not fail the others.
         return await asyncio.shield(flight)
 
+    async def former_keys(self, did: Did) -> tuple[str, ...]:
+        """Keys that the account ever signed with, newest first; only did:plc tells. Raises OutboundError."""
+        if not did.startswith("did:plc:"):
+            return ()
+        log = await self._outbound.fetch(f"{self._plc_url}/{did}/log", LOG_BYTES, DOCUMENT_SECONDS)
+        try:
+            return did_documents.former_keys(log)
+        except ValueError:
+            return ()
+
     def remember(self, facts: IdentityFact, seconds_ago: float) -> None:
         """What was found before the last restart, so long ago."""
         self._keep(facts.did, facts, KEEP_SECONDS - seconds_ago)
@@ -82,7 +98,13 @@ class Resolver:
     def forget(self, did: Did) -> None:
         """The identity may have changed: ask again, even if a look-up is under way."""
         self._kept.pop(did, None)
-        self._flights.pop(did, None)
+        if did not in self._resting:
+            self._flights.pop(did, None)
+
+    def forget_all(self) -> None:
+        """Any identity may have changed."""
+        for did in [*self._kept, *self._flights]:
+            self.forget(did)
 
     def doubt(self, did: Did) -> None:
         """The answer may be outdated. Forged commits say so too, so it must have stood for a while."""
@@ -113,7 +135,23 @@ class Resolver:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
+    async def _rest(self, did: Did) -> None:
+        """Anybody can make us ask about anybody, by a flood of events: then the answers come less often."""
+        looked = self._looked.setdefault(did, deque(maxlen=LOOKS))
+        self._looked.move_to_end(did)
+        while len(self._looked) > KEPT:
+            self._looked.popitem(last=False)
+        seconds = looked[0] + LOOKS_SECONDS - self._clock() if len(looked) == LOOKS else 0.0
+        if seconds > 0:
+            self._resting.add(did)
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                self._resting.discard(did)
+        looked.append(self._clock())
+
     async def _look_up(self, did: Did) -> IdentityFact:
+        await self._rest(did)
         with LATENCY.time():
             document = await self._document(did)
             if document is None:
@@ -129,6 +167,10 @@ class Resolver:
         try:
             body = await self._outbound.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
             return did_documents.parse(did, body, allow_loopback=self._allow_loopback)
+        except Answered as answered:
+            if answered.status not in NO_SUCH_DOCUMENT:
+                raise Unreachable(f"instead of the DID document, {answered}") from answered
+            return None
         except OutboundError as error:
             if error.transient:
                 raise

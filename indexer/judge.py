@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from prometheus_client import Counter
 
 from indexer import chain, keys, verify
-from indexer.batch import Batch, DeadLetter, RepoMark, WaitingCommit
+from indexer.batch import Batch, DeadLetter, RecordChange, RepoMark, WaitingCommit
 from indexer.changes import changes_of
 from indexer.events import Commit, Frame, Sync, Unverified
 from indexer.keys import KeyFault
@@ -46,6 +46,8 @@ class Judge:
                 self._ask([commit.did])
             case _:
                 self._wait(commit, frame, batch, "waiting")
+                if self._repos[commit.did].loose:
+                    batch.changes += self._proven_alone(commit)
 
     def unverified(self, change: Unverified, batch: Batch) -> None:
         """Take over what a host says, until the repo itself is fetched."""
@@ -68,7 +70,7 @@ class Judge:
             batch.dead_letters.append(_dead_letter(sync, frame, str(refused)))
             if refused.check == "signature":
                 self._doubt(sync.did)
-                self._leave(sync.did, batch, "a signature does not hold")
+            self._leave(sync.did, batch, str(refused))
         except KeyFault:
             self._leave(sync.did, batch, "the key is not known")
         else:
@@ -84,10 +86,10 @@ class Judge:
                 self._leave(did, batch, reason)
             case "again":
                 self._repos[did].fetch = True
+                batch.again.add(did)
             case "forget":
-                repo = self._repos[did]
-                repo.fetch = True
-                self._repos.become(did, RepoMark("resyncing" if repo.state == "resyncing" else "pending"))
+                is_mended = self._repos[did].state == "resyncing"
+                self._repos.become(did, RepoMark("resyncing" if is_mended else "pending", fetch=True))
 
     def _meet(self, commit: Commit, batch: Batch) -> None:
         """The first that we see of this repo. On an empty tree, it is all that there is."""
@@ -115,6 +117,14 @@ class Judge:
                 self._become(commit.did, batch, RepoMark("active", head.rev, head.data))
             else:
                 self._stall(commit, frame, batch, "a commit is missing", fetch=True)
+
+    def _proven_alone(self, commit: Commit) -> list[RecordChange]:
+        """What a commit says that is genuine, whatever came before it."""
+        try:
+            verify.commit(commit, keys.parse(self._repos[commit.did].key or ""))
+        except (verify.Refused, verify.Unproven, KeyFault):
+            return []
+        return changes_of(commit, self._collections)
 
     def _refused(self, refused: verify.Refused, commit: Commit, frame: Frame, batch: Batch) -> None:
         VERIFIED.labels(refused.check).inc()

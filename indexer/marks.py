@@ -1,6 +1,6 @@
 """How far each repo is known, as stored: written with the rows that it speaks of."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from indexer.batch import RepoMark
@@ -40,6 +40,18 @@ class Marks:
             """
         )
         return [Stored(did, RepoMark(*mark), key, pds) for did, *mark, key, pds in rows]
+
+    def doubt(self, dids: Collection[Did]) -> None:
+        """Have these fetched, whatever else is known of them."""
+        if dids:
+            self._catalogue.con.execute(
+                f"""
+                update repos
+                set must_fetch = true, state = if(state = 'active', 'desynchronized', state)
+                where did in {LISTED}
+                """,
+                [listed(dids)],
+            )
 
     def store(self, marks: Mapping[Did, RepoMark]) -> None:
         """Put these in the place of what was there."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from indexer import chain, keys, projections
+from indexer import chain, projections
 from indexer.batch import DeadLetter, Fetched, Mend, RecordChange, RepoMark, WaitingCommit
 from indexer.catalogue import LISTED, Catalogue, listed
 from indexer.decode import decode
@@ -15,6 +15,7 @@ from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey
 
 UNKNOWN: Final = RepoMark("pending", fetch=True)
+WENT_BACK: Final = "its server shows an older state"
 
 
 class _Stored(NamedTuple):
@@ -43,7 +44,7 @@ class Mends:
         self._collections = collections
 
     def apply(self, mends: Sequence[Mend]) -> Mended:
-        """To be called with the batch's other waiting commits and marks stored already."""
+        """To be called when all else in the batch is stored already: that is what is compared with."""
         mended = Mended()
         if not mends:
             return mended
@@ -55,6 +56,11 @@ class Mends:
         for did, mend in latest.items():
             mark = known.get(did, UNKNOWN)
             if mend.fetched is not None:
+                if mend.fetched.rev < (mark.rev or ""):
+                    # A backup or a lagging copy: what we have is newer and proven too. It will catch up.
+                    mended.marks[did] = RepoMark("desynchronized", mark.rev, mark.data, True, WENT_BACK)
+                    left += waiting.get(did, ())
+                    continue
                 mended.changes += differences(mend.fetched, stored.get(did, {}))
                 mark = RepoMark("active", mend.fetched.rev, mend.fetched.data)
             mended.marks[did], kept = self._replay(mend, mark, waiting.get(did, ()), mended)
@@ -69,13 +75,15 @@ class Mends:
         came = {letter.raw: letter for letter in waiting}
         commits = filter(None, map(self._commit, waiting))
         ours = self._collections.all
-        replayed = chain.replay(mark, commits, keys.parse(mend.key), ours, loose=mend.loose)
+        replayed = chain.replay(mark, commits, mend.key, ours, loose=mend.loose)
         mended.changes += replayed.changes
         mended.letters += [_dead_letter(came[commit.raw], str(why)) for commit, why in replayed.refused]
         after = replayed.mark
         if mend.loose:
             return RepoMark("error", fetch=True, reason="cannot be fetched"), []
-        if replayed.left:
+        if mend.again:
+            after = RepoMark("desynchronized", after.rev, after.data, True, "more came meanwhile")
+        elif replayed.left:
             after = RepoMark("desynchronized", after.rev, after.data, True, "commits are missing")
         elif replayed.refused:
             after = RepoMark("desynchronized", after.rev, after.data, True, "a commit was refused")

@@ -20,15 +20,15 @@ Happening = Literal["commit", "faulty commit", "sync", "unproven change", "doubt
 
 # pass: nothing.  verify: check the commit, and apply it if it chains.  compare: is that the tree we have?
 # wait: keep the commit for later.  queue: that, and fetch the repo.  fetch: fetch it, whatever we know.
-# again: the fetch under way may be too early; another has to follow.  forget: what we know is void.
+# again: fetch it at the next attempt, because one under way may be too early.  forget: what we know is void.
 Effect = Literal["pass", "verify", "compare", "wait", "queue", "fetch", "again", "forget"]
 
 _ROWS: Final[Mapping[Happening, tuple[Effect, ...]]] = {
     #                   unknown  pending   resyncing  active     desynchronized  error
     "commit":          ("queue", "queue",  "wait",    "verify",  "queue",        "wait"),
-    "faulty commit":   ("fetch", "fetch",  "again",   "fetch",   "fetch",        "pass"),
+    "faulty commit":   ("fetch", "fetch",  "again",   "fetch",   "fetch",        "again"),
     "sync":            ("pass",  "fetch",  "again",   "compare", "fetch",        "fetch"),
-    "unproven change": ("fetch", "fetch",  "again",   "fetch",   "fetch",        "pass"),
+    "unproven change": ("fetch", "fetch",  "again",   "fetch",   "fetch",        "again"),
     "doubt":           ("pass",  "fetch",  "again",   "fetch",   "fetch",        "fetch"),
     "listed":          ("fetch", "pass",   "pass",    "pass",    "pass",         "pass"),
     "deleted":         ("pass",  "forget", "forget",  "forget",  "forget",       "forget"),
@@ -50,8 +50,9 @@ class Repo:
     """What is held in memory of each. `rev` and `data` are those of the newest commit that is applied.
 
     `key`: the signing key, None while it has to be asked for. `fetch`: only a fetch can put it in step.
-    `reason`: why it is not active.
-    `waits`: a commit came too late for the mend that is being written. `mending`: the batch which that is in.
+    `reason`: why it is not active. `loose`: it cannot be fetched for long, so commits are shown that are
+    proven by themselves. `waits`: a commit came too late for the mend that is being written, which is in the
+    batch `mending`.
     """
 
     state: State = "pending"
@@ -61,6 +62,7 @@ class Repo:
     pds: str | None = None
     fetch: bool = True
     reason: str | None = None
+    loose: bool = False
     waits: bool = False
     mending: object = None
 
@@ -80,6 +82,9 @@ class Repos:
 
     def __getitem__(self, did: Did) -> Repo:
         return self._repos[did]
+
+    def __iter__(self) -> Iterator[Did]:
+        return iter(self._repos)
 
     def __len__(self) -> int:
         return len(self._repos)

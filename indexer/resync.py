@@ -1,8 +1,8 @@
 """Brings repos in step again: by the commits that wait if they chain, else by fetching the whole of it."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -11,20 +11,20 @@ from prometheus_client import Histogram
 
 from indexer import keys
 from indexer.batch import Fetched, IdentityFact, Mend, RepoMark
-from indexer.events import Account
 from indexer.hosts import NotNow
 from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.keys import Key
-from indexer.outbound import OutboundError
+from indexer.outbound import OutboundError, TooLarge
 from indexer.repos import Repos
 from indexer.verify import Refused
 from indexer.xrpc import RepoGone
 from schemas.ids import Did
 
 LOOSE_AFTER: Final = 3  # attempts, after which the commits that wait are shown without the rest
-HIDING: Final = ("deactivated", "takendown", "suspended")
 ROUNDS: Final = 4  # a repo that goes on changing faster than it is mended is left for later
+BUSY_SECONDS: Final = 5.0
+TOO_LARGE_SECONDS: Final = 86400.0  # it costs much each time, and repos seldom shrink
 
 RESYNCS = Total("fmsvc_resyncs_total", "Resyncs ended, by how.", ["result"])
 SECONDS = Histogram("fmsvc_resync_seconds", "Time that one resync took, waiting for its turn included.")
@@ -57,52 +57,76 @@ class Resyncs:
         try:
             with SECONDS.time():
                 await self._mend(did)
-        except RepoGone as gone:
-            self._gone(did, gone.status)
-            raise OutOfStep(f"the server says {gone.status}") from gone
         except NotNow:
             raise  # Nothing is wrong with the repo: its server has enough to do with others.
+        except RepoGone as gone:
+            RESYNCS.labels(gone.status).inc()
+            # Hidden until its server gives it again. Not removed: a server may have lost it for a while.
+            self._intake.batch.refusals[did] = gone.status
+            self._failed(did, f"the server says that it is {gone.status}")
+            raise OutOfStep(str(gone)) from gone
         except (OutboundError, ValueError) as error:
             if isinstance(error, Refused) and error.check == "signature":
                 self._resolver.doubt(did)
             self._failed(did, str(error))
+            if isinstance(error, TooLarge):
+                raise NotNow(str(error), TOO_LARGE_SECONDS) from error
             raise OutOfStep(str(error)) from error
+        except Exception as error:
+            log.exception("resync broke", did=did)
+            self._failed(did, "the resync broke off")
+            raise OutOfStep("the resync broke off") from error
         else:
             del self._failures[did]
 
     async def _mend(self, did: Did) -> None:
         repo = self._repos[did]
-        was_gone = repo.reason in HIDING
         self._repos.become(did, RepoMark("resyncing", repo.rev, repo.data, repo.fetch, repo.reason))
         facts = await self._resolver.resolve(did)
-        if (repo.key, repo.pds) != (facts.signing_key, facts.pds):
-            self._repos.learn(did, facts.signing_key, facts.pds)
-            self._intake.batch.identities.append(facts)
-            self._intake.added(1)
+        self._learn(facts)
+        key = keys.parse(facts.signing_key or "")
         for _ in range(ROUNDS):
-            fetched = await self._fetched(did, facts) if repo.fetch else None
-            if fetched and was_gone:
-                self._say(did, "active")
-            await self._put(Mend(did, facts.signing_key or "", fetched))
+            fetched = await self._fetched(facts, key) if repo.fetch else None
+            await self._put(Mend(did, key, fetched, again=fetched is not None and repo.fetch))
             if repo.state == "active":
+                repo.loose = False
                 RESYNCS.labels("fetched" if fetched else "chained").inc()
                 return
-        raise OutOfStep("commits go on coming that do not chain")
+        raise NotNow("commits come faster than they can be replayed", BUSY_SECONDS)
 
-    async def _fetched(self, did: Did, facts: IdentityFact) -> Fetched:
+    def _learn(self, facts: IdentityFact) -> None:
+        repo = self._repos[facts.did]
+        if (repo.key, repo.pds) != (facts.signing_key, facts.pds):
+            self._repos.learn(facts.did, facts.signing_key, facts.pds)
+            self._intake.batch.identities.append(facts)
+            self._intake.added(1)
+
+    async def _fetched(self, facts: IdentityFact, key: Key) -> Fetched:
         if facts.pds is None:
             raise OutOfStep("the account has no server")
-        key = keys.parse(facts.signing_key or "")
-        self._repos[did].fetch = False
+        repo = self._repos[facts.did]
+        repo.fetch = False
         try:
-            return await self._fetch(did, facts.pds, key)
-        except NotNow:
-            self._repos[did].fetch = True
+            return await self._proven(facts.did, facts.pds, key)
+        except Exception as error:
+            repo.fetch = True
+            attempts = LOOSE_AFTER if isinstance(error, TooLarge) else self._failures[facts.did] + 1
+            if not isinstance(error, NotNow) and attempts >= LOOSE_AFTER:
+                repo.loose = True
+                await self._put(Mend(facts.did, key, loose=True))
             raise
-        except (OutboundError, ValueError):
-            self._repos[did].fetch = True
-            if self._failures[did] + 1 == LOOSE_AFTER:
-                await self._put(Mend(did, facts.signing_key or "", loose=True))
+
+    async def _proven(self, did: Did, pds: str, key: Key) -> Fetched:
+        """Fetch it. A server that a repo has moved to does not sign it anew: the next commit does."""
+        try:
+            return await self._fetch(did, pds, key)
+        except Refused as refused:
+            # At the second attempt, the key is not an outdated one of ours.
+            if refused.check != "signature" or not self._failures[did]:
+                raise
+            for former in await self._resolver.former_keys(did):
+                with contextlib.suppress(Refused, keys.KeyFault):
+                    return await self._fetch(did, pds, keys.parse(former))
             raise
 
     async def _put(self, mend: Mend) -> None:
@@ -115,27 +139,11 @@ class Resyncs:
         self._intake.added(1 + len(records), sum(len(block) for _, block in records.values()))
         await (self._intake.stored() if records else self._intake.committed())
 
-    def _gone(self, did: Did, status: str) -> None:
-        """The server does not give the repo: hidden until it does, or the network says otherwise."""
-        RESYNCS.labels(status).inc()
-        self._repos[did].fetch = True
-        # One that is not found is not removed for good: its server may have lost it for a while.
-        status = status if status in HIDING else "deactivated"
-        self._error(did, status)
-        self._say(did, status)
-
-    def _say(self, did: Did, status: str) -> None:
-        self._intake.batch.accounts.append(Account(0, did, datetime.now(UTC), status))
-        self._intake.added(1)
-
     def _failed(self, did: Did, reason: str) -> None:
         RESYNCS.labels("failed").inc()
         self._failures[did] += 1
-        self._error(did, reason)
-
-    def _error(self, did: Did, reason: str) -> None:
         repo = self._repos[did]
         mark = RepoMark("error", repo.rev, repo.data, repo.fetch, reason)
         self._repos.become(did, mark)
         self._intake.batch.repos[did] = mark
-        self._intake.added()
+        self._intake.added(1)

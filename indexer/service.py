@@ -96,7 +96,15 @@ class Indexer:
             stores.follow, stores.prune, watermark=stores.index.watermark, op=stores.writer.op
         )
         self.upkeep = Upkeep(
-            settings, source, self.repos, judge, self._intake, outbound, self._hosts, stores.writer
+            settings,
+            source,
+            self.repos,
+            self._resolver,
+            judge,
+            self._intake,
+            outbound,
+            self._hosts,
+            stores.writer,
         )
         self.pipeline = Pipeline(
             source,

@@ -11,6 +11,7 @@ from aiohttp import web
 from indexer.audit import Audit, Audited, Outcome
 from indexer.backfill import Discovery
 from indexer.batch import Listing
+from indexer.events import Account
 from indexer.hosts import Hosts
 from indexer.identity import Resolver
 from indexer.intake import Intake
@@ -18,6 +19,7 @@ from indexer.judge import Judge
 from indexer.outbound import Outbound
 from indexer.repos import Repos
 from indexer.sources import Source
+from indexer.statuses import Statuses
 from indexer.writer import Writer
 from schemas.ids import Did, Tid
 from schemas.settings import Settings
@@ -47,6 +49,9 @@ class Upkeep:
         self._judge = judge
         self._intake = intake
         self._gap = asyncio.Event()
+        self._statuses = Statuses(
+            outbound, settings.relay_url, hidden=lambda: writer.hidden, heard=self._heard
+        )
         self._audit = Audit(
             outbound,
             hosts,
@@ -70,6 +75,7 @@ class Upkeep:
             group.create_task(self._discover())
             group.create_task(self._audit.run())
             group.create_task(self._close_gaps())
+            group.create_task(self._statuses.run())
 
     def gap(self) -> None:
         """Events are lost: compare every repo with its server, ask who everybody is, read the lists again."""
@@ -105,6 +111,7 @@ class Upkeep:
         while True:
             await self._gap.wait()
             self._gap.clear()
+            await self._statuses.check_all()
             await self._audit.check_all()
 
     async def _found(self, dids: list[Did]) -> None:
@@ -116,6 +123,10 @@ class Upkeep:
     async def _save(self, listing: Listing) -> None:
         self._intake.batch.listings.append(listing)
         self._intake.added()
+
+    def _heard(self, account: Account) -> None:
+        self._intake.batch.accounts.append(account)
+        self._intake.added(1)
 
     def _audited(self) -> Iterator[Audited]:
         for did, repo in list(self._repos.in_step()):

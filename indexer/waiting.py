@@ -14,7 +14,7 @@ LIMIT_BYTES: Final = 512 << 20
 
 
 class Waiting:
-    """The table. What goes beyond the limit is dropped, oldest first: its repo is then fetched instead."""
+    """The table. Beyond the limit all that waits for the largest is dropped, to be fetched instead."""
 
     def __init__(self, catalogue: Catalogue, limit_bytes: int = LIMIT_BYTES) -> None:
         self._catalogue = catalogue
@@ -29,14 +29,13 @@ class Waiting:
             "select count(*), coalesce(sum(octet_length(raw)), 0)::bigint from waiting_commits"
         )[0]
 
-    def add(self, commits: Sequence[WaitingCommit]) -> None:
-        """Keep these."""
+    def add(self, commits: Sequence[WaitingCommit]) -> list[Did]:
+        """Keep these. Returns the repos of which some had to be dropped for them."""
         rows = [asdict(commit) | {"received_at": utc(commit.received_at)} for commit in commits]
         self._catalogue.insert("waiting_commits", rows)
         self.count += len(rows)
         self._bytes += sum(len(commit.raw) for commit in commits)
-        if self._bytes > self._limit_bytes:
-            self._drop_oldest()
+        return self._drop_largest() if self._bytes > self._limit_bytes else []
 
     def take(self, dids: Collection[Did]) -> dict[Did, list[WaitingCommit]]:
         """Take out all that waits for these repos. A commit that came twice is there once."""
@@ -56,21 +55,23 @@ class Waiting:
             self.load()
         return {did: list(commits.values()) for did, commits in found.items()}
 
-    def _drop_oldest(self) -> None:
-        self._catalogue.con.execute(
+    def _drop_largest(self) -> list[Did]:
+        """Drop all that waits for the repos with most of it: they cost the others nothing that way."""
+        held = self._catalogue.rows(
             """
-            delete from waiting_commits
-            where rowid in (
-                select place
-                from (
-                    select
-                        rowid as place,
-                        sum(octet_length(raw)) over (order by received_at desc, rowid desc) as held
-                    from waiting_commits
-                )
-                where held > ?
-            )
-            """,
-            [self._limit_bytes],
+            select did, sum(octet_length(raw))::bigint as bytes
+            from waiting_commits
+            group by did
+            order by bytes desc
+            """
         )
+        dropped: list[Did] = []
+        for did, size in held:
+            if self._bytes <= self._limit_bytes:
+                break
+            dropped.append(did)
+            self._bytes -= size
+        query = f"delete from waiting_commits where did in {LISTED}"
+        self._catalogue.con.execute(query, [listed(dropped)])
         self.load()
+        return dropped

@@ -53,7 +53,7 @@ class Writer:
         }
         self._op = self._meta("outbox_op")
         self._pruned = self._meta("outbox_pruned")
-        self.changes = 0  # transactions so far that changed something a reader can see
+        self.changes = 0  # transactions so far that changed what a snapshot is for
 
     @classmethod
     def open(cls, settings: Settings, hashing: Hashing = Hashing()) -> Self:  # noqa: B008
@@ -76,6 +76,11 @@ class Writer:
     def tracked(self) -> set[Did]:
         """Accounts that ever wrote a record of ours. The same set for the life of the writer."""
         return self._accounts.known
+
+    @property
+    def hidden(self) -> set[Did]:
+        """Accounts whose status hides them, at this moment."""
+        return set(self._accounts.hidden)
 
     @property
     def op(self) -> int:
@@ -141,7 +146,7 @@ class Writer:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
             written = self._store(batch, datetime.now(UTC))
-        self.changes += written.op > self._op or written.rows > 0
+        self.changes += written.op > self._op or written.rows > 0 or bool(written.mended)
         self._op = written.op
         self._checkpoint_when_long()
         return written
@@ -179,21 +184,19 @@ class Writer:
 
     def _store(self, batch: Batch, now: datetime) -> Written:
         stale, moves = Stale(self._catalogue), Moves()
-        self._waiting.add(batch.waiting)
+        crowded_out = self._waiting.add(batch.waiting)
         self._marks.store(batch.repos)
+        unresolved = self._accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
+        applied = self._take(batch.changes, now, stale, moves)
         mended = self._mends.apply(batch.mends)
         self._marks.store(mended.marks)
-        changes = newest([*batch.changes, *mended.changes])
-        changes = [change for change in changes if self._accounts.survives(change)]
-        unresolved = self._accounts.meet([*batch.repos, *(change.did for change in changes)])
-        applied = self._apply(changes, now)
+        applied += self._take(mended.changes, now, stale, moves)
         letters = [*batch.dead_letters, *mended.letters, *_clashes(applied)]
-        for table in applied:
-            self._count(table, moves)
-            stale.changed(table)
         shown = self._flip(batch, stale, moves)
         renamed, moved = self._accounts.learn(batch.identities, now)
         stale.renamed(renamed)
+        doubtful = dict.fromkeys([*shown, *moved, *crowded_out])
+        self._marks.doubt(doubtful.keys() | batch.again)
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))
         stale.counted(self._counters.apply(moves))
@@ -214,8 +217,16 @@ class Writer:
             unresolved=tuple(dict.fromkeys(unresolved)),
             unmeasured=tuple(self._pictures.unmeasured_in(rows)),
             mended=mended.marks,
-            doubtful=tuple(dict.fromkeys([*shown, *moved])),
+            doubtful=tuple(doubtful),
         )
+
+    def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
+        """Apply changes, with what follows from them."""
+        applied = self._apply([one for one in newest(changes) if self._accounts.survives(one)], now)
+        for table in applied:
+            self._count(table, moves)
+            stale.changed(table)
+        return applied
 
     def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
         by_collection: dict[Nsid, list[RecordChange]] = {}
@@ -231,9 +242,14 @@ class Writer:
                 self._counters.comments(applied, self._accounts.hidden, moves)
 
     def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> list[Did]:
-        """Let the accounts' events hide, show and remove. Returns those that are shown again."""
-        shown_before = {event.did for event in batch.accounts} - self._accounts.hidden
-        flipped, removals = self._accounts.obey(batch.accounts)
+        """Let the accounts' events hide, show and remove, and their servers' words hide and show.
+
+        Returns those that are shown again and were not fetched just now.
+        """
+        fetched = {mend.did for mend in batch.mends if mend.fetched}
+        refusals = dict.fromkeys(fetched) | batch.refusals
+        shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self._accounts.hidden
+        flipped, removals = self._accounts.obey(batch.accounts, refusals)
         affected = flipped | removals.keys()
         stale.shown_or_hidden(affected)
         self._counters.contributions(affected & shown_before, -1, moves)
@@ -241,7 +257,7 @@ class Writer:
         self._waiting.take(removals)
         self._marks.store(dict.fromkeys(removals, UNKNOWN))
         self._counters.contributions(affected - self._accounts.hidden, 1, moves)
-        return sorted(flipped - self._accounts.hidden)
+        return sorted(flipped - self._accounts.hidden - fetched)
 
     def _move_cursors(self, batch: Batch) -> None:
         for source, mark in batch.cursors.items():

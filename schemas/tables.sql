@@ -34,6 +34,7 @@ create table if not exists accounts (
     resolved_at timestamp,     -- when the three were last asked for
     status varchar not null,   -- active, deactivated, takendown, suspended, deleted, …
     status_time timestamp,     -- time of the #account event that said so
+    refusal varchar,           -- why its server does not give the repo; null: it does, or was not asked
     removed_rev varchar,       -- commits up to this rev were removed with the account
     stale boolean not null     -- the identity wants resolving
 );
@@ -147,7 +148,8 @@ create table if not exists dead_letters (
 
 -- Visible is what is live and whose account's status does not hide it.  Both are written here only.
 create view if not exists hidden_accounts as
-    select did from accounts where status in ('deactivated', 'takendown', 'suspended', 'deleted');
+    select did from accounts
+    where status not in ('active', 'throttled', 'desynchronized') or refusal is not null;
 
 create view if not exists visible_tracks as
     select * exclude (state) from tracks

@@ -53,7 +53,15 @@ def test_a_hidden_account_keeps_its_rows_and_shows_none(writer: Writer, reason: 
     assert (hidden, visible(writer)) == (0, 1)
 
 
-@pytest.mark.parametrize("reason", ["throttled", "desynchronized", "something new"])
+@pytest.mark.parametrize("reason", ["inactive", "something new"])
+def test_a_reason_that_we_do_not_know_hides(writer: Writer, reason: str) -> None:
+    """The account is not active: that much is said."""
+    write(writer, put("ana", "track", at=1), account("ana", reason, at=2))
+
+    assert (status(writer), visible(writer)) == (reason, 0)
+
+
+@pytest.mark.parametrize("reason", ["throttled", "desynchronized"])
 def test_other_statuses_hide_nothing(writer: Writer, reason: str) -> None:
     """They speak of the server, not of the person."""
     write(writer, put("ana", "track", at=1), account("ana", reason, at=2))

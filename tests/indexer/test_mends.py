@@ -1,17 +1,19 @@
 """A mend compares what was fetched with what is stored and replays what waited, in one transaction."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cbrrr import decode_dag_cbor
 
+from indexer import keys
 from indexer.batch import Batch, Fetched, Mend, RecordChange, RepoMark, WaitingCommit, Written
+from indexer.changes import changes_of
 from indexer.decode import decode
 from indexer.events import Commit
 from indexer.writer import Writer
 from schemas.collections import Collections
-from schemas.ids import Cid, Did, Nsid, Rkey, Tid
+from schemas.ids import Cid, Did, Nsid, Rkey, Tid, tid_at, tid_time
 from tests import documents
 from tests.network.forge import ForgedRepo, SigningKey
 
@@ -64,7 +66,7 @@ def _tree(repo: ForgedRepo) -> bytes:
 
 def mend(writer: Writer, repo: ForgedRepo, *frames: bytes, **fields: object) -> Written:
     """Write these waiting commits and a mend."""
-    asked = Mend(Did(repo.did), repo.key.multibase, **fields)  # type: ignore[arg-type]
+    asked = Mend(Did(repo.did), keys.parse(repo.key.multibase), **fields)  # type: ignore[arg-type]
     return writer.write(Batch(waiting=waiting(*frames), mends=[asked]))
 
 
@@ -208,3 +210,66 @@ def test_a_mend_that_fails_leaves_everything_waiting(
 
 def _fail(*_: object) -> None:
     raise RuntimeError("on purpose")
+
+
+def test_what_is_applied_in_the_same_batch_is_compared_too(writer: Writer, repo: ForgedRepo) -> None:
+    """A record that a commit of this batch creates and the fetched repo no longer holds."""
+    mend(writer, repo, *commits(repo, "a"))
+    made = repo.create(TRACK, track("b"))
+    [commit] = [event for event in decode(repo.commit_frame(2), OURS, (), NOW) if isinstance(event, Commit)]
+    repo.delete(TRACK, made.rkey)
+    repo.commit_frame(3)
+    asked = Mend(Did(repo.did), keys.parse(repo.key.multibase), fetched(repo))
+
+    writer.write(Batch(changes=changes_of(commit, OURS), mends=[asked]))
+
+    assert [title for title, _ in titles(writer)] == ["a"]
+
+
+def test_a_server_that_shows_an_older_state_is_not_followed(writer: Writer, repo: ForgedRepo) -> None:
+    commits(repo, "a")
+    backup = fetched(repo)
+    commits(repo, "b", first=2)
+    mend(writer, repo, fetched=fetched(repo))
+
+    written = mend(writer, repo, fetched=backup)
+
+    assert written.mended[Did(repo.did)].state == "desynchronized"
+    assert [title for title, _ in titles(writer)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("lie", ["create", "delete"])
+def test_a_hosts_word_does_not_outlast_the_repo_itself(writer: Writer, repo: ForgedRepo, lie: str) -> None:
+    """Whatever rev it claims."""
+    commits(repo, "a")
+    whole = fetched(repo)
+    [((collection, rkey), (cid, block))] = whole.records.items()
+    ahead = tid_at(tid_time(Tid(repo.rev or "")) + timedelta(minutes=4))
+    invented = RecordChange(whole.did, collection, Rkey("3jzfcijpj2z2a"), ahead, "create", cid, block)
+    denied = RecordChange(whole.did, collection, rkey, ahead, "delete", None, None)
+    writer.write(Batch(changes=[invented if lie == "create" else denied]))
+
+    mend(writer, repo, fetched=whole)
+
+    live = writer.reader().execute("select rkey from tracks where state = 'live'").fetchall()
+    assert live == [(rkey,)]
+
+
+def test_a_repo_whose_commits_are_crowded_out_is_fetched(writer: Writer, repo: ForgedRepo) -> None:
+    """And it is the largest that has to go, whoever came first."""
+    writer._waiting._limit_bytes = 20_000
+    did = Did(repo.did)
+    writer.write(Batch(waiting=waiting(*commits(repo, "a")), repos={did: RepoMark("pending")}))
+    flood = ForgedRepo(seed="flood")
+
+    written = writer.write(
+        Batch(
+            waiting=waiting(*commits(flood, *"bcdefghijklmnopqrstu")),
+            repos={Did(flood.did): RepoMark("pending")},
+        )
+    )
+
+    assert written.doubtful == (Did(flood.did),)
+    assert left(writer) == 1
+    fetch = {stored.did: stored.mark.fetch for stored in writer.repos()}
+    assert fetch == {did: False, Did(flood.did): True}

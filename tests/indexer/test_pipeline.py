@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer import chores, service
+from indexer import chores, repo_slice, service
 from indexer.batch import Batch, Written
 from indexer.catalogue import StoreError
 from indexer.decode import decode
@@ -220,6 +220,24 @@ async def test_commits_wait_while_the_directory_is_down_and_the_cursor_moves_on(
 
             assert indexer.rows("select count(*) from tracks") == [(20,)]
             assert indexer.rows("select count(*) from waiting_commits") == [(0,)]
+
+
+async def test_a_repo_that_is_too_large_is_shown_commit_by_commit(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not fetched again soon, because each time would cost as much."""
+    monkeypatch.setattr(repo_slice, "MAX_RECORDS", 2)
+    frames = frames_of(repo, 5)
+    async with Relay([frames[3]]) as relay, following(configured, relay, retry_seconds=0.02) as indexer:
+        await until(lambda: indexer.rows("from tracks where title = 'Song 4'"))
+        await relay.send(frames[4])
+        await until(lambda: indexer.rows("from tracks where title = 'Song 5'"))
+        await asyncio.sleep(0.2)
+
+        assert world.asked["getRepo"] == 1
+        assert indexer.rows("select state, reason from repos") == [
+            ("error", "the repo has more than 2 records of ours")
+        ]
 
 
 async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings, repo: ForgedRepo) -> None:

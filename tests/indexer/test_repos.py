@@ -35,9 +35,10 @@ def test_what_casts_doubt_on_a_repo_in_step_has_it_fetched(happening: Happening)
 
 
 def test_a_repo_in_error_is_not_hurried_by_what_anybody_can_send() -> None:
+    """Nor is it forgotten: the next attempt fetches."""
     assert EFFECTS["commit", "error"] == "wait"
-    assert EFFECTS["faulty commit", "error"] == "pass"
-    assert EFFECTS["unproven change", "error"] == "pass"
+    assert EFFECTS["faulty commit", "error"] == "again"
+    assert EFFECTS["unproven change", "error"] == "again"
 
 
 def test_stored_repos_are_as_they_were() -> None:

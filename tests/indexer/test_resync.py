@@ -1,0 +1,294 @@
+"""Repos come in step again after whatever happened to them, and nothing that is said of them gets lost."""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from indexer import service
+from indexer.batch import Batch, Written
+from indexer.spool import Spool
+from schemas.settings import Settings
+from tests import documents
+from tests.indexer.running import Running, until
+from tests.indexer.test_pipeline import TRACK, following, frames_of, track
+from tests.network import forge
+from tests.network.forge import ForgedRepo
+from tests.network.forged_network import ForgedNetwork
+from tests.network.relay import Refuse, Relay
+
+ED25519 = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[ForgedNetwork]:
+    async with ForgedNetwork() as world:
+        yield world
+
+
+@pytest.fixture
+def repo(world: ForgedNetwork) -> ForgedRepo:
+    """Somebody's repo, which the network knows."""
+    repo = ForgedRepo(seed="resynced", start=datetime.now(UTC) - timedelta(minutes=30))
+    world.add(repo)
+    return repo
+
+
+@pytest.fixture
+def configured(tmp_path: Path, world: ForgedNetwork) -> Settings:
+    return Settings(
+        data_dir=tmp_path,
+        plc_url=world.url,
+        handle_resolver=world.url,
+        allow_loopback=True,
+        batch_seconds=0.02,
+        snapshot_seconds=60,
+        parquet_seconds=0,
+        retry_seconds=0.05,
+        drift_seconds=0.1,
+    )
+
+
+def unreadable(repo: ForgedRepo, seq: int, title: str) -> bytes:
+    """A commit that reaches us broken, so that only a fetch tells what it said."""
+    repo.create(TRACK, track(title))
+    return repo.commit_frame(seq, blocks=b"")
+
+
+def titles(indexer: Running) -> list[str]:
+    return [title for (title,) in indexer.rows("select title from visible_tracks order by title")]
+
+
+@pytest.mark.parametrize("key", ["", ED25519])
+async def test_a_document_without_a_usable_key_stops_nobody(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, key: str
+) -> None:
+    """Its commits wait; with a key again they are taken over."""
+    first, second = frames_of(repo, 2)
+    async with Relay([first]) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.keys[repo.did] = key
+        await relay.send(repo.identity_frame(2), second)
+        await until(lambda: indexer.rows("from repos where state = 'error'"))
+        await until(lambda: indexer.rows("select count(*) from waiting_commits") == [(1,)])
+        del world.keys[repo.did]
+        await relay.send(repo.identity_frame(3))
+
+        await until(lambda: titles(indexer) == ["Song 1", "Song 2"])
+
+
+@pytest.mark.parametrize("status", [403, 500])
+async def test_a_directory_that_refuses_is_asked_again(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, status: int
+) -> None:
+    world.faults["document"] = iter([Refuse(status)] * 3)
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+
+        assert titles(indexer) == ["Song 1"]
+
+
+async def test_what_a_server_refuses_is_hidden_until_it_gives_it_again(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Whatever else goes wrong in between."""
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        await relay.send(unreadable(repo, 2, "Unread"))
+        await until(lambda: titles(indexer) == [])
+        world.faults["getRecord"] = repeat(Refuse(503))
+        await until(lambda: "503" in (indexer.indexer.repos[repo.did].reason or ""))
+        world.faults.clear()
+        world.status.clear()
+        await indexer.reach(2)
+
+        await until(lambda: titles(indexer) == ["Song 1", "Unread"])
+
+
+async def test_a_server_cannot_undo_what_the_relay_says(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        await relay.send(unreadable(repo, 2, "Unread"))
+        await until(lambda: titles(indexer) == [])
+        await relay.send(repo.account_frame(3, "takendown", time=datetime.now(UTC)))
+        world.status.clear()
+        await indexer.reach(3)
+
+        assert indexer.rows("select status, refusal from accounts") == [("takendown", None)]
+        assert titles(indexer) == []
+
+
+async def test_a_deleted_account_that_is_active_again_has_its_records(
+    configured: Settings, repo: ForgedRepo
+) -> None:
+    async with Relay(frames_of(repo, 2)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(2)
+        await relay.send(repo.account_frame(3, "deleted", time=datetime.now(UTC)))
+        await until(lambda: titles(indexer) == [])
+        await relay.send(repo.account_frame(4, "active", time=datetime.now(UTC)))
+        await indexer.reach(4)
+
+        await until(lambda: titles(indexer) == ["Song 1", "Song 2"])
+
+
+async def test_nobody_can_speak_for_tomorrow(configured: Settings, repo: ForgedRepo) -> None:
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        await relay.send(repo.account_frame(2, "deactivated", time=datetime(2200, 1, 1, tzinfo=UTC)))
+        await indexer.reach(2)
+        await relay.send(repo.account_frame(3, "active", time=datetime.now(UTC)))
+        await indexer.reach(3)
+
+        assert indexer.rows("select status from accounts") == [("active",)]
+
+
+async def test_an_account_that_is_not_active_is_hidden_whatever_the_reason(
+    configured: Settings, repo: ForgedRepo
+) -> None:
+    said = {"seq": 2, "did": repo.did, "time": "2026-01-01T00:00:00.000Z", "active": False}
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        await relay.send(forge.frame("#account", said))
+        await indexer.reach(2)
+
+        assert titles(indexer) == []
+
+
+async def test_a_lost_reactivation_is_found_when_events_were_lost(
+    configured: Settings, repo: ForgedRepo
+) -> None:
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        await relay.send(repo.account_frame(2, "deactivated", time=datetime.now(UTC)))
+        await indexer.reach(2)
+        relay.statuses[repo.did] = "active"
+        await relay.send(forge.info_frame("OutdatedCursor"))
+
+        await until(lambda: titles(indexer) == ["Song 1"])
+
+
+async def test_a_repo_that_cannot_be_fetched_goes_on_showing_what_proves_itself(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    _, second, third = frames_of(repo, 3)
+    world.faults["getRecord"] = repeat(Refuse(503))
+    async with Relay([second]) as relay, following(configured, relay) as indexer:
+        await until(lambda: titles(indexer) == ["Song 2"])
+        await relay.send(third)
+        await until(lambda: titles(indexer) == ["Song 2", "Song 3"])
+        world.faults.clear()
+        await indexer.reach(3)
+
+        assert titles(indexer) == ["Song 1", "Song 2", "Song 3"]
+
+
+async def test_a_disk_that_was_full_for_a_moment_is_tried_again(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.missing.add("getBlocks")
+    _, second = frames_of(repo, 2)
+    with monkeypatch.context() as full:
+        full.setattr(Spool, "write", _no_room)
+        async with Relay([second]) as relay, following(configured, relay) as indexer:
+            await until(lambda: indexer.rows("from repos where state = 'error'"))
+            full.undo()
+            await indexer.reach(2)
+
+            assert titles(indexer) == ["Song 1", "Song 2"]
+
+
+def _no_room(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_an_unreadable_commit_is_not_forgotten_while_the_directory_is_down(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.faults["document"] = repeat(Refuse(503))
+        await relay.send(repo.identity_frame(2), *frames_of(repo, 1, first=3))
+        await until(lambda: indexer.rows("from repos where state = 'error'"))
+        await relay.send(unreadable(repo, 4, "Unread"))
+        await until(lambda: (indexer.indexer.pipeline.finished or 0) >= 4)
+        world.faults.clear()
+        await indexer.reach(4)
+
+        assert titles(indexer) == ["Song 1", "Song 3", "Unread"]
+
+
+async def test_what_came_during_a_fetch_is_not_forgotten_by_a_crash_right_after_it(
+    configured: Settings, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch, fetched, go_on = service.repo.fetch, asyncio.Event(), asyncio.Event()
+
+    async def slow(*args: object, **fields: object) -> object:
+        found = await fetch(*args, **fields)  # type: ignore[arg-type]
+        fetched.set()
+        await go_on.wait()
+        return found
+
+    async with Relay(frames_of(repo, 1)) as relay:
+        with pytest.raises(Crash):  # noqa: PT012 - the crash comes in the middle of it
+            async with following(configured, relay) as indexer:
+                await indexer.reach(1)
+                monkeypatch.setattr(service.repo, "fetch", slow)
+                await relay.send(unreadable(repo, 2, "Before"))
+                await fetched.wait()
+                await relay.send(unreadable(repo, 3, "Meanwhile"))
+                await until(lambda: (indexer.indexer.pipeline.finished or 0) >= 3)
+                indexer.indexer._intake.written = _crash_after_a_mend
+                go_on.set()
+                await asyncio.sleep(5)
+        monkeypatch.setattr(service.repo, "fetch", fetch)
+        async with following(configured, relay) as indexer:
+            await indexer.reach(3)
+
+            assert titles(indexer) == ["Before", "Meanwhile", "Song 1"]
+
+
+class Crash(Exception):
+    pass
+
+
+def _crash_after_a_mend(batch: Batch, _: Written) -> None:
+    if batch.mends:
+        raise Crash
+
+
+async def test_a_flood_of_identity_events_does_not_become_a_flood_of_questions(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        for seq in range(2, 52):
+            await relay.send(repo.identity_frame(seq))
+            await asyncio.sleep(0.01)
+        await until(lambda: (indexer.indexer.pipeline.finished or 0) >= 51)
+
+        assert world.asked["document"] < 10
+
+
+async def test_records_of_others_in_the_same_repo_do_not_matter(
+    configured: Settings, repo: ForgedRepo
+) -> None:
+    """Their commits move the chain, and nothing else."""
+    frames = frames_of(repo, 1)
+    for seq in (2, 3):
+        repo.create("app.bsky.feed.post", {"text": "hello"})
+        frames.append(repo.commit_frame(seq))
+    repo.create("fm.svc.like", documents.least("like"))
+    frames.append(repo.commit_frame(4))
+    async with Relay(frames) as relay, following(configured, relay) as indexer:
+        await indexer.reach(4)
+
+        assert indexer.rows("select verified from likes") == [("commit",)]
+        assert indexer.rows("select state, rev from repos") == [("active", repo.rev)]
