@@ -25,7 +25,8 @@ LIKE = """
     insert into likes by name
     select
         $key as key, 'like' || $key as uri, $did as did, $key as rkey, '' as rev, 'live' as state,
-        'commit' as verified, now() as verified_at, hash($did || $track) % 1000000 as pair, $track as subject_key,
+        'commit' as verified, now() as verified_at,
+        hash($did || $track) % 1000000 as pair, $track as subject_key,
         $created::timestamp as created_at, $indexed::timestamp as indexed_at
 """
 
