@@ -16,13 +16,15 @@ from indexer.catalogue import keys
 class Refs:
     """Which documents to render: records by key, likes by pair, people by DID, tags by name.
 
-    `counts`: tracks of which no more is stale than the counts on their cards.
+    `counts`: tracks of which no more is stale than the counts on their cards. `persons`: people who ought to
+    have a document, which is not stale if they have one.
     """
 
     tracks: set[int] = field(default_factory=set)
     counts: set[int] = field(default_factory=set)
     lists: set[int] = field(default_factory=set)
     artists: set[str] = field(default_factory=set)
+    persons: set[str] = field(default_factory=set)
     tags: set[str] = field(default_factory=set)
     likes: set[int] = field(default_factory=set)
     comments: set[int] = field(default_factory=set)
@@ -32,7 +34,7 @@ class Refs:
         """Sort the outbox's (kind, key, name), each once. Raises TypeError for a kind without documents."""
         by_kind: dict[str, set[object]] = defaultdict(set)
         for kind, key, name in outbox:
-            by_kind[kind].add(name if kind in ("artist", "tag") else key)
+            by_kind[kind].add(key if name is None else name)
         by_kind["count"] -= by_kind["track"]
         return cls(**{f"{kind}s": found for kind, found in by_kind.items()})  # type: ignore[arg-type]
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.counters import Moved
+from indexer.projections import Row
 from indexer.rows import Applied
 from schemas.ids import Did
 from schemas.search_index import rounded
@@ -33,7 +34,6 @@ class Stale:
 
     def changed(self, applied: Applied) -> None:
         """What the changed rows of one table touch."""
-        self._named("artist", {row["did"] for row in applied.versions()})
         self._by_type[applied.projection.name](applied)
 
     def renamed(self, dids: Collection[Did]) -> None:
@@ -86,7 +86,7 @@ class Stale:
         self.keyed(kind, (number for (number,) in found))
 
     def _tracks(self, applied: Applied) -> None:
-        rows = list(applied.versions())
+        rows = self._written(applied)
         self.keyed("track", (row["key"] for row in rows))
         self.keyed("track", applied.moved)
         self._named("tag", (row["tag"] for row in applied.children("track_tags")))
@@ -96,15 +96,32 @@ class Stale:
         # A track belongs to an album by naming it, too.
         self._albums_of({row["did"] for row in rows if row["album"] is not None})
 
+    def _written(self, applied: Applied) -> list[Row]:
+        """Every version, of which the artist's document may tell."""
+        rows = list(applied.versions())
+        self._named("artist", {row["did"] for row in rows})
+        return rows
+
+    def _reacted(self, applied: Applied) -> None:
+        """Of likes and comments the person's document tells nothing; but it comes and goes with them."""
+        before, after = (
+            {key for key, row in rows.items() if row["state"] == "live"}
+            for rows in (applied.before, applied.after)
+        )
+        self._named("person", {applied.after[key]["did"] for key in after - before})
+        self._named("artist", {applied.before[key]["did"] for key in before - after})
+
     def _likes(self, applied: Applied) -> None:
+        self._reacted(applied)
         self.keyed("like", (row["pair"] for row in applied.versions()))
 
     def _comments(self, applied: Applied) -> None:
+        self._reacted(applied)
         self.keyed("comment", (row["key"] for row in applied.versions()))
         self.keyed("comment", applied.moved)
 
     def _lists(self, applied: Applied) -> None:
-        rows = list(applied.versions())
+        rows = self._written(applied)
         self.keyed("list", (row["key"] for row in rows))
         album_rows = [row for row in rows if row["list_type"] == "album"]
         changed, held = {row["key"] for row in album_rows}, applied.children("list_items")
@@ -120,7 +137,7 @@ class Stale:
             self._found("track", items, artists)
 
     def _profiles(self, applied: Applied) -> None:
-        self.renamed({row["did"] for row in applied.versions()})
+        self.renamed({row["did"] for row in self._written(applied)})
 
     def _albums_of(self, artists: Collection[Did]) -> None:
         if artists:

@@ -6,7 +6,7 @@ After a crash the same entries are read again; rendering them again gives the sa
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -121,7 +121,7 @@ class SearchIndex:
     ) -> None:
         # An index that has some of this behind it gets the same once more.
         refs = Refs.of(entry[1:] for entry in entries)
-        refs.artists |= self._moved(documents.popularity(con, refs))
+        refs.artists |= self._moved(documents.popularity(con, refs)) | self._unknown(refs.persons)
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
         self._social.drop(refs.social_names())
@@ -134,6 +134,12 @@ class SearchIndex:
         return {
             did for did, count in popular.items() if known.get(ids[did], 0) >> COUNT_SHIFT != rounded(count)
         }
+
+    def _unknown(self, people: Collection[str]) -> set[str]:
+        """Those of them who have no document."""
+        ids = {did: kind_id("artist", record_id(did)) for did in people}
+        known = self._catalog.numbers("id", ids.values())
+        return {did for did, number in ids.items() if number not in known}
 
     def _add(self, con: duckdb.DuckDBPyConnection, refs: Refs) -> int:
         """Add documents that are not there. Returns of how many things."""

@@ -135,7 +135,7 @@ create table if not exists images (
 -- Search documents that a transaction made stale; Tantivy follows with its own watermark.
 create table if not exists outbox (
     op bigint not null,
-    kind varchar not null,     -- track, count (of a track), like, comment, list: key · artist, tag: name
+    kind varchar not null,     -- track, count (of a track), like, comment, list: key · artist, person, tag: name
     key bigint,
     name varchar
 );
