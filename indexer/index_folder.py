@@ -123,7 +123,7 @@ def _watermark(index: tantivy.Index, path: Path) -> int:
     if not found:
         return 0
     (packed,) = searcher.doc(found[0][1])[search_index.STORED]
-    cursor = orjson.loads(stored.unpack(packed).card)
+    cursor = orjson.loads(stored.Stored(memoryview(packed)).card)
     if cursor["version"] != search_index.VERSION:
         raise StoreError(f"The search index in {path.parent} was made by another version; {REBUILD}")
     return int(cursor["op"])

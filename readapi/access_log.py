@@ -30,8 +30,7 @@ class Line(NamedTuple):
         return {
             "request_id": self.request_id,
             "method": self.method,
-            # Lone surrogates stand for bytes that are no text; no log takes them.
-            "path": self.path[: logs.LONGEST_VALUE].encode(errors="replace").decode(),
+            "path": _printable(self.path[: logs.LONGEST_VALUE]),
             "status": self.status,
             "milliseconds": round(self.seconds * 1000, 2),
         }
@@ -78,3 +77,8 @@ class AccessLog:
             self._second = second
             self._second_text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._second_text}.{int((at - second) * 1_000_000):06d}Z"
+
+
+def _printable(path: str) -> str:
+    """Lone surrogates stand for bytes that are no text; no log takes them."""
+    return path if path.isascii() else path.encode(errors="replace").decode()

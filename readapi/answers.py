@@ -18,13 +18,15 @@ Shape = TypeVar("Shape")
 class Answer(NamedTuple, Generic[Shape]):
     """Bytes ready to send. `Shape` is what they hold, and what the API's description says of them.
 
-    `headers` win over those that every answer carries.
+    `headers` win over those that every answer carries. `tag` is a shorter text that changes whenever the body
+    does, if there is one: ETags are made of it.
     """
 
     body: bytes
     media_type: str = JSON
     status: int = 200
     headers: Mapping[str, str] = MappingProxyType({})
+    tag: bytes = b""
 
 
 def render(value: object) -> bytes:

@@ -31,7 +31,7 @@ class Kept:
         self.route = route
         self.forms: dict[Way, Form] = {}
         # Weak, because the same tag names the plain and the compressed form.
-        self.etag = f'W/"{hashlib.blake2b(answer.body, digest_size=12).hexdigest()}"'
+        self.etag = f'W/"{hashlib.blake2b(answer.tag or answer.body, digest_size=12).hexdigest()}"'
 
     @property
     def is_zippable(self) -> bool:

@@ -41,7 +41,7 @@ class DocumentStore:
     def __init__(self, path: Path) -> None:
         """Map the file. Raises UnknownFormat, or OSError."""
         with path.open("rb") as file:
-            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._bytes = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         self._firsts, self._bounds = _blocks(self._bytes)
         if self.count:
             fields, _, kind = _HEAD.unpack_from(self._bytes, 0)
@@ -53,7 +53,7 @@ class DocumentStore:
         """How many documents there are, those among them that were deleted."""
         return self._firsts[-1]
 
-    def get(self, number: int) -> bytes:
+    def get(self, number: int) -> memoryview:
         """What a document stores."""
         block = bisect_right(self._firsts, number) - 1
         start, end = self._bounds[block], self._bounds[block + 1]
@@ -69,7 +69,7 @@ class DocumentStore:
         return self._bytes[at + 1 : stop]
 
 
-def _blocks(written: mmap.mmap) -> tuple["array[int]", "array[int]"]:
+def _blocks(written: memoryview) -> tuple["array[int]", "array[int]"]:
     """The first document of each block, and where each begins; both end with where the last one ends."""
     footer_bytes, magic = _END.unpack_from(written, len(written) - _END.size)
     footer_at = len(written) - _END.size - footer_bytes
@@ -80,7 +80,7 @@ def _blocks(written: mmap.mmap) -> tuple["array[int]", "array[int]"]:
     found = footer["version"]["index_format_version"], version, compression
     if found != (_INDEX_FORMAT, _STORE_VERSION, _UNCOMPRESSED):
         raise UnknownFormat(f"format, store and compression are {found}")
-    documents, sizes = _read_list(written[list_at : footer_at - _STORE.size])
+    documents, sizes = _read_list(written[list_at : footer_at - _STORE.size].tobytes())
     return array("I", accumulate(documents, initial=0)), array("Q", accumulate(sizes, initial=0))
 
 

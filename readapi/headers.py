@@ -7,7 +7,6 @@ from typing import Any
 from aiohttp import web
 
 from readapi.answers import Answer
-from readapi.cache import Form
 from readapi.cors import Cors
 from schemas.settings import Settings
 
@@ -20,32 +19,32 @@ _SAFE: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
 }
 _HSTS = "max-age=31536000"
-_WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
 class Headers:
-    """Writes the head of each answer, on those headers that are always the same."""
+    """Writes the heads of answers, on those headers that are always the same."""
 
     def __init__(self, settings: Settings, cross_origin: Cors) -> None:
         vary = "Accept-Encoding, Origin" if cross_origin.varies else "Accept-Encoding"
         self._every = {**_SAFE, "Vary": vary}
         if settings.base_url.startswith("https://"):
             self._every["Strict-Transport-Security"] = _HSTS
+        self._usual: dict[tuple[int, str, str], bytes] = {}
 
-    def form(self, status: int, own: Mapping[str, str], body: bytes) -> Form:
-        """The answer as it is sent, but for what differs between requests. Its own headers win."""
-        headers = {**self._every, **own}
-        if status in _WITHOUT_BODY:
-            headers.pop("Content-Type", None)
-        else:
-            headers["Content-Length"] = str(len(body))
-        status_line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
-        return Form(status, status_line.encode() + lines(headers), body)
+    def head(self, answer: Answer[Any], status: int, cache_control: str) -> bytes:
+        """What begins an answer: the status line, and headers, of which the answer's own win."""
+        if answer.headers:
+            return self._head(answer, status, cache_control)
+        usual = status, answer.media_type, cache_control
+        if usual not in self._usual:
+            self._usual[usual] = self._head(answer, status, cache_control)
+        return self._usual[usual]
 
-
-def of(answer: Answer[Any], cache_control: str) -> dict[str, str]:
-    """The headers that are one answer's own."""
-    return {"Content-Type": answer.media_type, "Cache-Control": cache_control, **answer.headers}
+    def _head(self, answer: Answer[Any], status: int, cache_control: str) -> bytes:
+        content = {} if status in WITHOUT_BODY else {"Content-Type": answer.media_type}
+        headers = {**self._every, **content, "Cache-Control": cache_control, **answer.headers}
+        return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + lines(headers)
 
 
 def lines(headers: Mapping[str, str]) -> bytes:

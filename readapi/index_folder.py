@@ -11,7 +11,8 @@ import tantivy
 from tantivy import DocAddress, Occur, Query
 
 from readapi.document_store import DocumentStore, UnknownFormat
-from schemas import search_index, stored
+from schemas import search_index
+from schemas.stored import Stored
 
 log = structlog.get_logger()
 
@@ -80,14 +81,14 @@ class IndexFolder:
         self.op, self.folder_id = state.op, state.folder_id
         return changed
 
-    def stored(self, addresses: Iterable[DocAddress]) -> list[bytes]:
+    def stored(self, addresses: Iterable[DocAddress]) -> list[memoryview]:
         """What is stored of these documents, in order."""
         stores, searcher = self._stores, self.searcher
         if stores is not None:
             return [stores[address.segment_ord].get(address.doc) for address in addresses]
         if searcher is None:
             return []
-        return [searcher.doc(address)[search_index.STORED][0] for address in addresses]
+        return [memoryview(searcher.doc(address)[search_index.STORED][0]) for address in addresses]
 
     def term(self, field: str, value: str | int) -> Query:
         """Documents that carry a value."""
@@ -186,7 +187,7 @@ def _watermark(searcher: tantivy.Searcher, schema: tantivy.Schema) -> int:
     if not found:
         return 0
     packed = searcher.doc(found[0][1]).get_first(search_index.STORED)
-    cursor = orjson.loads(stored.unpack(packed).card) if packed else {}
+    cursor = orjson.loads(Stored(memoryview(packed)).card) if packed else {}
     if cursor.get("version") != search_index.VERSION:
         raise ValueError("another version of this program made the index; run fmsvc-server rebuild")
     return int(cursor["op"])

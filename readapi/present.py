@@ -5,24 +5,33 @@ Bytes are put together; nothing that is ready-made is parsed.
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import orjson
 
+from readapi.answers import Answer
 from readapi.cards import Card, access
 from schemas.access import Access, Viewer, may_download, may_listen
 from schemas.ids import Did
 
+Parts = list[bytes | Card]
 
-def track(card: Card, viewer: Viewer | None, is_liked: bool = False) -> bytes:
+
+def track(card: Card, viewer: Viewer | None, is_liked: bool = False) -> Parts:
     """A Track: the card, and what this viewer may do with it."""
-    if viewer is None:
-        return card.card + _strangers(card.policy)
-    return card.card + _members(card.access, viewer, is_liked)
+    return [card, _strangers(card.policy) if viewer is None else _members(card.access, viewer, is_liked)]
 
 
-def tracks(cards: Iterable[Card], viewer: Viewer | None) -> bytes:
+def tracks(cards: Iterable[Card], viewer: Viewer | None) -> Parts:
     """A list of Track."""
-    return array(track(card, viewer) for card in cards)
+    parts: Parts = [b"["]
+    for card in cards:
+        parts += track(card, viewer)
+        parts.append(b",")
+    if len(parts) > 1:
+        parts.pop()
+    parts.append(b"]")
+    return parts
 
 
 def array(items: Iterable[bytes]) -> bytes:
@@ -30,14 +39,32 @@ def array(items: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(items) + b"]"
 
 
-def record(**members: bytes) -> bytes:
+def record(**members: bytes | Parts) -> Parts:
     """A JSON object of ready-made members."""
-    return b"{" + b",".join(b'"%b":%b' % (name.encode(), value) for name, value in members.items()) + b"}"
+    parts: Parts = []
+    for name, value in members.items():
+        parts.append(b'%b"%b":' % (b"," if parts else b"{", name.encode()))
+        parts += [value] if isinstance(value, bytes) else value
+    parts.append(b"}")
+    return parts
 
 
-def extended(card: bytes, **members: bytes) -> bytes:
+def extended(card: Card, **members: bytes | Parts) -> Parts:
     """A ready-made object with more members."""
-    return card[:-1] + b"," + record(**members)[1:]
+    first, *more = record(**members)
+    assert isinstance(first, bytes)
+    return [card.card[:-1], b"," + first[1:], *more]
+
+
+def answer(parts: Parts, **more: Any) -> Answer[Any]:
+    """What is sent. Its ETag is made of the digests of cards: to hash them whole would cost most of it."""
+    tag = b"".join([part.digest if isinstance(part, Card) else part for part in parts])
+    return Answer(together(parts), tag=tag, **more)
+
+
+def together(parts: Parts) -> bytes:
+    """The parts as one, copied once."""
+    return b"".join([part.card_in_place if isinstance(part, Card) else part for part in parts])
 
 
 def rest(next_cursor: str | None) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from readapi import cors, headers
 from readapi.answers import Answer
 from readapi.cache import Form, Kept, Way
 from readapi.cors import Cors
-from readapi.headers import NEVER, PUBLIC, Headers
+from readapi.headers import NEVER, PUBLIC, WITHOUT_BODY, Headers
 from readapi.limits import Allowance
 from schemas.settings import Settings
 
@@ -85,17 +85,21 @@ class Responses:
         return form
 
     def _form(self, kept: Kept, way: Way) -> Form:
-        own = {**headers.of(kept.answer, PUBLIC), "ETag": kept.etag}
-        match way:
-            case "plain":
-                return self._headers.form(HTTPStatus.OK, own, kept.answer.body)
-            case "gzip":
-                return self._headers.form(HTTPStatus.OK, {**own, "Content-Encoding": "gzip"}, kept.zipped())
-            case "unchanged":
-                return self._headers.form(HTTPStatus.NOT_MODIFIED, own, b"")
+        answer, told = kept.answer, f"ETag: {kept.etag}\r\n"
+        if way == "unchanged":
+            head = self._headers.head(answer, HTTPStatus.NOT_MODIFIED, PUBLIC)
+            return Form(HTTPStatus.NOT_MODIFIED, head + told.encode(), b"")
+        body = answer.body
+        if way == "gzip":
+            body, told = kept.zipped(), f"{told}Content-Encoding: gzip\r\n"
+        head = self._headers.head(answer, HTTPStatus.OK, PUBLIC)
+        return Form(HTTPStatus.OK, head + f"{told}Content-Length: {len(body)}\r\n".encode(), body)
 
     def _plain(self, answer: Answer[Any]) -> Form:
-        return self._headers.form(answer.status, headers.of(answer, NEVER), answer.body)
+        head = self._headers.head(answer, answer.status, NEVER)
+        if answer.status not in WITHOUT_BODY:
+            head += b"Content-Length: %d\r\n" % len(answer.body)
+        return Form(answer.status, head, answer.body)
 
     def _stamp(self, request_id: str, allowance: Allowance | None, is_trusted: bool) -> bytes:
         """The headers that differ from one request to the next."""

@@ -15,10 +15,11 @@ from readapi.cards import Card
 from readapi.errors import IndexNotReady
 from readapi.index_folder import IndexFolder, State, either, every
 from readapi.paging import MANY, Listing, Page, Position, Row, Spans
-from schemas import search_index, stored
+from schemas import search_index
 from schemas.access import Place, Viewer
 from schemas.ids import normalise_tag
 from schemas.search_index import Kind, kind_id
+from schemas.stored import Stored
 
 Sort = Literal["recent", "popular"]
 MOST_LIKED = 50_000  # likes of one person that are counted
@@ -204,7 +205,7 @@ class Index:
 
     def hits(self, addresses: list[DocAddress]) -> list[bytes]:
         """Documents of the words index as search results."""
-        return [stored.unpack(packed).card for packed in self.words.stored(addresses)]
+        return [Stored(packed).card for packed in self.words.stored(addresses)]
 
     def unpack(self, rows: Sequence[Row]) -> list[Card]:
         """What rows of the catalog index stand for."""
@@ -304,4 +305,4 @@ class Index:
         return [Card(packed) for packed in self.catalog.stored(addresses)]
 
     def _social_cards(self, rows: Iterable[Row]) -> list[bytes]:
-        return [stored.unpack(packed).card for packed in self.social.stored([row.address for row in rows])]
+        return [Stored(packed).card for packed in self.social.stored([row.address for row in rows])]

@@ -1,43 +1,83 @@
-"""What the index stores of one document, as one run of bytes: packed by the indexer, unpacked by readers."""
+"""What the index stores of one document, as one run of bytes: packed by the indexer, read where it lies."""
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from itertools import accumulate
+from struct import Struct
+from typing import Any, Final
 
-_LINES = 8
+import orjson
+
+from schemas.ids import Did
+
+NAMES: Final = ("access", "thumb", "items", "proof", "card")  # what is stored, and not to be searched
+_HEAD: Final = Struct("<8s6I")  # the digest, and where each part ends but the last; counted from the first
 
 
-class Stored(NamedTuple):
-    """All of it, as bytes; what a document has not is empty.
+class Stored:
+    """What is stored of a document. What it has not is empty; `digest` changes with any of it."""
 
-    `card` is ready-made JSON: complete, but for the closing brace of a track and of a search result. `proof`
-    tells how a track's record was verified: JSON as it is sent. `access` is a track's listening, downloads
-    and visibility, `thumb` its picture's size, `items` the keys of a list's tracks. `digest` changes with
-    any of it.
-    """
+    __slots__ = ("_ends", "_packed", "digest")
 
     digest: bytes
-    doc: bytes
-    did: bytes
-    access: bytes
-    thumb: bytes
-    items: bytes
-    proof: bytes
-    card: bytes
 
+    def __init__(self, packed: memoryview) -> None:
+        self.digest, *self._ends = _HEAD.unpack_from(packed)
+        self._packed = packed[_HEAD.size :]
 
-NAMES = Stored._fields[3:]  # what is stored, and not to be searched
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stored) and self.digest == other.digest and self._packed == other._packed
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def doc(self) -> str:
+        """The document's name."""
+        return self._packed[: self._ends[0]].tobytes().decode()
+
+    @property
+    def did(self) -> Did:
+        """Whose it is."""
+        return Did(self._packed[self._ends[0] : self._ends[1]].tobytes().decode())
+
+    @property
+    def policy(self) -> bytes:
+        """A track's listening, downloads and visibility."""
+        return self._packed[self._ends[1] : self._ends[2]].tobytes()
+
+    @property
+    def thumb(self) -> tuple[int, int] | None:
+        """The picture's width and height."""
+        width, _, height = self._packed[self._ends[2] : self._ends[3]].tobytes().partition(b"x")
+        return (int(width), int(height)) if width else None
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        """The keys of a list's tracks."""
+        return tuple(orjson.loads(self._packed[self._ends[3] : self._ends[4]] or b"[]"))
+
+    @property
+    def proof(self) -> bytes:
+        """How a track's record was verified: JSON as it is sent."""
+        return self._packed[self._ends[4] : self._ends[5]].tobytes()
+
+    @property
+    def card(self) -> bytes:
+        """Ready-made JSON: complete, but for the closing brace of a track and of a search result."""
+        return self._packed[self._ends[5] :].tobytes()
+
+    @property
+    def card_in_place(self) -> memoryview:
+        """The same, for whoever copies it anyway."""
+        return self._packed[self._ends[5] :]
 
 
 def pack(fields: Mapping[str, Any]) -> bytes:
-    """The bytes for a document's fields. Raises ValueError for a line break, which JSON never holds."""
+    """The bytes for a document's fields."""
     texts = (fields["doc"].encode(), fields.get("did", "").encode())
-    lines = b"\n".join([*texts, *(fields.get(name, b"") for name in NAMES)])
-    if lines.count(b"\n") != _LINES - 2:
-        raise ValueError(f"a line break in what is stored of {fields['doc']!r}")
-    return hashlib.blake2b(lines, digest_size=8).hexdigest().encode() + b"\n" + lines
-
-
-def unpack(packed: bytes) -> Stored:
-    """What was packed."""
-    return Stored._make(packed.split(b"\n", _LINES - 1))
+    parts = [*texts, *(fields.get(name, b"") for name in NAMES)]
+    ends = list(accumulate(map(len, parts[:-1])))
+    content = b"".join(parts)
+    digest = hashlib.blake2b(repr(ends).encode() + content, digest_size=8).digest()
+    return _HEAD.pack(digest, *ends) + content

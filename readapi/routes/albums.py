@@ -44,9 +44,9 @@ async def get_album(handle: ArtistName, slug: str, index: Index, viewer: Viewer 
 
 def _page(page: Page[Card]) -> Answer[AlbumPage]:
     following = present.rest(cursors.write(page.after, "albums"))
-    return Answer(present.record(albums=present.array(map(lists.summary, page.items)), **following))
+    return present.answer(present.record(albums=present.array(map(lists.summary, page.items)), **following))
 
 
 def _whole(index: Index, album: Card, viewer: Viewer | None) -> Answer[Album]:
     tracks = lists.album_tracks(index, album, viewer)
-    return Answer(present.record(metadata=album.card, tracks=present.tracks(tracks, viewer)))
+    return present.answer(present.record(metadata=album.card, tracks=present.tracks(tracks, viewer)))

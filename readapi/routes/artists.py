@@ -29,7 +29,7 @@ async def liked_tracks(
     """List the tracks that somebody likes, newest like first; of others' only the public ones."""
     user = artists.find(index, handle)
     page = index.liked_page(user.did, cursors.read(cursor, "liked"), limit)
-    return Answer(
+    return present.answer(
         present.record(
             user=orjson.dumps(people.person(user.did, user)),
             tracks=present.tracks(page.items, viewer),

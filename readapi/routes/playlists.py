@@ -36,4 +36,4 @@ async def get_playlist(
 
 def _whole(index: Index, playlist: Card, viewer: Viewer | None) -> Answer[PlaylistWithTracks]:
     tracks = lists.playlist_tracks(index, playlist, viewer)
-    return Answer(present.extended(playlist.card, tracks=present.tracks(tracks, viewer)))
+    return present.answer(present.extended(playlist, tracks=present.tracks(tracks, viewer)))

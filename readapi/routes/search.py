@@ -60,7 +60,7 @@ async def search(
     wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did)
     found = searching.search(index, wanted, cursors.text(cursor, ORDER), limit)
     following = None if found.after is None else cursors.encode(ORDER, found.after)
-    return Answer(
+    return present.answer(
         present.record(
             results=present.array(found.results),
             counts=present.record(**{name: b"%d" % found.counts[kind] for name, kind in _KINDS.items()}),

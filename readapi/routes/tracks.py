@@ -44,7 +44,7 @@ async def list_tracks(
     order = f"tracks.{sort}"
     page = tracks.page(index, sort, cursors.read(cursor, order), limit, artist_did, tags, viewer)
     following = present.rest(cursors.write(page.after, order))
-    return Answer(present.record(tracks=present.tracks(page.items, viewer), **following))
+    return present.answer(present.record(tracks=present.tracks(page.items, viewer), **following))
 
 
 @routes.get("/tracks/top")
@@ -63,7 +63,7 @@ async def top_tracks(
     snapshot = catalog.current
     found = index.tracks_by_id(await top_queries.tracks(snapshot, period, times.this_minute()))
     cards = tracks.seen(found, viewer, "discovery")[:limit]
-    return Answer(present.tracks(cards, viewer), headers={"X-As-Of": times.render(snapshot.as_of)})
+    return present.answer(present.tracks(cards, viewer), headers={"X-As-Of": times.render(snapshot.as_of)})
 
 
 @routes.get("/tracks/tags")
@@ -86,19 +86,20 @@ async def tracks_by_tag(
     head = tag_queries.find(index, name)
     page = tracks.page(index, "recent", cursors.read(cursor, "tag"), limit, None, [name], viewer)
     following = present.rest(cursors.write(page.after, "tag"))
-    return Answer(present.record(tag=render(head), tracks=present.tracks(page.items, viewer), **following))
+    page_of_tracks = present.tracks(page.items, viewer)
+    return present.answer(present.record(tag=render(head), tracks=page_of_tracks, **following))
 
 
 @routes.get("/tracks/by-uri", raises=(NotFound,))
 async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return the track that a record is."""
-    return Answer(present.track(tracks.find(index, uri, viewer), viewer))
+    return present.answer(present.track(tracks.find(index, uri, viewer), viewer))
 
 
 @routes.get("/tracks/{track_id}")
 async def get_track(track_id: TrackName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return one track, with what this viewer may do with it."""
-    return Answer(present.track(tracks.find(index, track_id, viewer), viewer))
+    return present.answer(present.track(tracks.find(index, track_id, viewer), viewer))
 
 
 @routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsUnavailable), media_types=(JSON, CAR))
@@ -125,7 +126,7 @@ async def track_likes(
     page = social.likers(index, track.key, cursors.read(cursor, "likers"), limit)
     count = b"%d" % index.like_count(track.key)
     following = present.rest(cursors.write(page.after, "likers"))
-    return Answer(present.record(users=present.array(page.items), count=count, **following))
+    return present.answer(present.record(users=present.array(page.items), count=count, **following))
 
 
 @routes.get("/tracks/{track_id}/comments")
@@ -137,4 +138,4 @@ async def track_comments(
     page = social.comments(index, track.key, cursors.read(cursor, "comments"), limit)
     count = b"%d" % index.comment_count(track.key)
     following = present.rest(cursors.write(page.after, "comments"))
-    return Answer(present.record(comments=present.array(page.items), count=count, **following))
+    return present.answer(present.record(comments=present.array(page.items), count=count, **following))

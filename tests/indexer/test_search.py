@@ -19,9 +19,10 @@ from indexer.batch import Batch, Mark
 from indexer.catalogue import StoreError
 from indexer.search import SearchIndex, rebuild
 from indexer.writer import Writer
-from schemas import search_index, stored
+from schemas import search_index
 from schemas.ids import record_key
 from schemas.search_index import COUNT_SHIFT
+from schemas.stored import Stored
 from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
 from tests.indexer.test_crash import SOURCE, event
 
@@ -58,9 +59,9 @@ def contents(folder: Path) -> Contents:
         index = tantivy.Index(schema, str(folder / name))
         searcher = index.searcher()
         addresses = [address for _, address in searcher.search(tantivy.Query.all_query(), 100_000).hits]
-        packed = [searcher.doc(address)[search_index.STORED][0] for address in addresses]
-        documents = {document.doc.decode(): document for document in map(stored.unpack, packed)}
-        assert len(documents) == len(packed), "one document per name"
+        stored = [Stored(memoryview(searcher.doc(address)[search_index.STORED][0])) for address in addresses]
+        documents: Contents = {document.doc: document for document in stored}
+        assert len(documents) == len(stored), "one document per name"
         if name == search_index.WORDS_FOLDER:
             popular = searcher.fast_field_values("popular", addresses)
             documents = {f"words {doc}": document for doc, document in documents.items()}

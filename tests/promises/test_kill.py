@@ -17,9 +17,10 @@ import pytest
 import tantivy
 
 from indexer import search
-from schemas import search_index, stored
+from schemas import search_index
 from schemas.ids import record_key
 from schemas.settings import Settings
+from schemas.stored import Stored
 from tests import documents
 from tests.indexer.running import until
 from tests.network.forge import ForgedRepo
@@ -229,17 +230,17 @@ def _compare_search(data_dir: Path, network: Network) -> None:
     assert [name for name in again if followed[name] != again[name]] == []
 
 
-def _documents(folder: Path) -> dict[str, stored.Stored]:
+def _documents(folder: Path) -> dict[str, Stored]:
     """Every document of every index, by name."""
-    found: dict[str, stored.Stored] = {}
+    found: dict[str, Stored] = {}
     for part in search_index.schemas():
         index = tantivy.Index.open(str(folder / part))
         search_index.register_tokenizers(index)
         searcher = index.searcher()
         hits = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs)).hits
         for _, address in hits:
-            document = stored.unpack(searcher.doc(address)[search_index.STORED][0])
-            name = document.doc.decode()
+            document = Stored(memoryview(searcher.doc(address)[search_index.STORED][0]))
+            name = document.doc
             if part == search_index.WORDS_FOLDER:
                 name = f"words of {name}"
             assert name.endswith(search_index.CURSOR) or name not in found
