@@ -59,6 +59,7 @@ class Resolver:
         self._allow_loopback = allow_loopback
         self._keep_incomplete_seconds = min(KEEP_INCOMPLETE_SECONDS, retry_seconds or inf)
         self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
+        self._looks_seconds = min(LOOKS_SECONDS, retry_seconds or inf)
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
@@ -141,7 +142,7 @@ class Resolver:
         self._looked.move_to_end(did)
         while len(self._looked) > KEPT:
             self._looked.popitem(last=False)
-        seconds = looked[0] + LOOKS_SECONDS - self._clock() if len(looked) == LOOKS else 0.0
+        seconds = looked[0] + self._looks_seconds - self._clock() if len(looked) == LOOKS else 0.0
         if seconds > 0:
             self._resting.add(did)
             try:
