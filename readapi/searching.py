@@ -51,7 +51,7 @@ class _Cursor(NamedTuple):
 
 
 def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found:
-    """A page of up to `limit` results of each kind, the best of all first. Raises InvalidCursor and IndexNotReady."""
+    """A page of up to `limit` results of each kind, the best first. Raises InvalidCursor or IndexNotReady."""
     index.require()
     cursor = None if after is None else _read(after)
     kinds = [kind for kind in wanted.kinds if cursor is None or kind in cursor.places]
