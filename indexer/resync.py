@@ -135,6 +135,8 @@ class Resyncs:
         repo, batch = self._repos[mend.did], self._intake.batch
         repo.mending, repo.waits = batch, False
         batch.mends.append(mend)
+        if mend.fetched:
+            batch.refusals.pop(mend.did, None)
         records = mend.fetched.records if mend.fetched else {}
         self._intake.added(1 + len(records), sum(len(block) for _, block in records.values()))
         await (self._intake.stored() if records else self._intake.committed())

@@ -110,6 +110,22 @@ async def test_what_a_server_refuses_is_hidden_until_it_gives_it_again(
         await until(lambda: titles(indexer) == ["Song 1", "Unread"])
 
 
+async def test_a_server_may_change_its_mind_within_one_batch(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """What it said last counts."""
+    slow = configured.model_copy(update={"batch_seconds": 0.5})
+    async with Relay(frames_of(repo, 1)) as relay, following(slow, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        await relay.send(unreadable(repo, 2, "Unread"))
+        await until(lambda: "deactivated" in (indexer.indexer.repos[repo.did].reason or ""))
+        world.status.clear()
+        await indexer.reach(2)
+
+        assert titles(indexer) == ["Song 1", "Unread"]
+
+
 async def test_a_server_cannot_undo_what_the_relay_says(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:

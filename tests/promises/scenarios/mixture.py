@@ -221,8 +221,11 @@ class Mixture:
         ]
         meddler = self._dice.choice(choices)
         self._say(f"{type(meddler).__name__} {kinds} of {person.account.handle if whose else 'all'}")
-        if isinstance(meddler, Drop | Spoil | Shuffle):
+        if isinstance(meddler, Drop | Spoil):
             self._lost |= set(kinds)
+        elif isinstance(meddler, Shuffle):
+            # The first commit of somebody who has left may come after the news that they left.
+            self._lost |= {"#account"}
         await self._faults.enter_async_context(self._world.relay.meddling(meddler))
 
     async def _break_off(self) -> None:
