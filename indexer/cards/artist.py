@@ -20,11 +20,19 @@ from schemas.ids import record_id
 
 # Tracks that strangers may find make an artist of an account, and make them popular; so does a list.
 WORKS = """
+    with works as materialized (
+        select key, did
+        from visible_tracks
+        where visibility <> 'private' and did in (select unnest(string_split($dids, ' ')))
+    ),
+    counts as materialized (
+        select subject_key, likes + plays as counted
+        from track_counts
+        where subject_key in (select key from works)
+    )
     select did, sum(counted)::bigint
     from (
-        select t.did, coalesce(c.likes, 0) + coalesce(c.plays, 0) as counted
-        from visible_tracks t left join track_counts c on c.subject_key = t.key
-        where t.visibility <> 'private' and t.did in (select unnest(string_split($dids, ' ')))
+        select did, coalesce(counted, 0) as counted from works left join counts on subject_key = key
         union all
         select did, 0 from visible_lists where did in (select unnest(string_split($dids, ' ')))
     )

@@ -26,12 +26,20 @@ LISTS = """
 """
 
 ITEMS = """
-    select i.list_key, t.key, t.did, t.visibility, coalesce(c.plays, 0)
-    from list_items i
-    join visible_tracks t on t.key = i.subject_key
-    left join track_counts c on c.subject_key = t.key
-    where i.list_key in ({keys})
-    order by i.list_key, i.position
+    with items as materialized (
+        select list_key, position, subject_key from list_items where list_key in ({keys})
+    ),
+    tracks as materialized (
+        select key, did, visibility from visible_tracks where key in (select subject_key from items)
+    ),
+    counts as materialized (
+        select subject_key, plays from track_counts where subject_key in (select subject_key from items)
+    )
+    select items.list_key, tracks.key, tracks.did, tracks.visibility, coalesce(counts.plays, 0)
+    from items
+    join tracks on tracks.key = items.subject_key
+    left join counts on counts.subject_key = tracks.key
+    order by items.list_key, items.position
 """
 
 # Tracks that may belong to an album by naming it, in the order that they stand there.

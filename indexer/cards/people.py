@@ -13,12 +13,18 @@ from schemas import search_text
 from schemas.ids import INVALID_HANDLE
 
 PEOPLE = """
-    select a.did, a.handle, a.pds, p.display_name, p.avatar_cid, p.bio, p.support_url,
-           p.created_at, p.updated_at, p.indexed_at
-    from accounts a
-    left join profiles p on p.did = a.did and p.state = 'live'
-    where a.did in (select unnest(string_split($dids, ' ')))
-      and a.did not in (select did from hidden_accounts)
+    with known as materialized (
+        select did, handle, pds
+        from accounts
+        where did in (select unnest(string_split($dids, ' ')))
+          and did not in (select did from hidden_accounts)
+    ),
+    presented as materialized (
+        select did, display_name, avatar_cid, bio, support_url, created_at, updated_at, indexed_at
+        from profiles
+        where did in (select unnest(string_split($dids, ' '))) and state = 'live'
+    )
+    select known.*, presented.* exclude (did) from known left join presented using (did)
 """
 
 

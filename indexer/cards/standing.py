@@ -12,16 +12,18 @@ from schemas.search_index import recent_key
 # One person's liking of one track, however many records say so, since the earliest of them.
 LIKES = """
     select pair, any_value(did), any_value(subject_key), min(least(created_at, indexed_at))
-    from visible_likes
-    where pair in ({keys})
+    from likes
+    where rowid in (select rowid from likes where pair in ({keys}))
+      and state = 'live' and did not in (select did from hidden_accounts)
     group by pair
 """
 
 COMMENTS = """
     select key, uri, did, id, subject_key, body, timestamp_ms, created_at, updated_at,
            least(created_at, indexed_at)
-    from visible_comments
-    where key in ({keys})
+    from comments
+    where rowid in (select rowid from comments where key in ({keys}))
+      and state = 'live' and did not in (select did from hidden_accounts)
 """
 
 

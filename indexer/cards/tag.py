@@ -10,12 +10,22 @@ from schemas.ids import record_id
 SEPARATOR = "\x1f"  # white space to Python, so no normalised tag holds it
 
 TAGS = """
-    select g.tag, count(*), coalesce(sum(c.plays), 0)::bigint
-    from track_tags g
-    join visible_tracks t on t.key = g.track_key
-    left join track_counts c on c.subject_key = t.key
-    where g.tag in (select unnest(string_split($names, chr(31)))) and t.visibility = 'public'
-    group by g.tag
+    with tagged as materialized (
+        select tag, track_key from track_tags where tag in (select unnest(string_split($names, chr(31))))
+    ),
+    tracks as materialized (
+        select key
+        from visible_tracks
+        where visibility = 'public' and key in (select track_key from tagged)
+    ),
+    counts as materialized (
+        select subject_key, plays from track_counts where subject_key in (select key from tracks)
+    )
+    select tag, count(*), coalesce(sum(plays), 0)::bigint
+    from tagged
+    join tracks on key = track_key
+    left join counts on subject_key = key
+    group by tag
 """
 
 
