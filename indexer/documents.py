@@ -16,7 +16,7 @@ from indexer.catalogue import keys
 class Refs:
     """Which documents to render: records by key, likes by pair, people by DID, tags by name.
 
-    `counts`: tracks of which no more is stale than the counts on their cards. `persons`: people who ought to
+    `counts`: tracks of which nothing is stale but the counts on their cards. `persons`: people who ought to
     have a document, which is not stale if they have one.
     """
 
@@ -41,7 +41,7 @@ class Refs:
     def shown_names(self) -> Iterator[str]:
         """The `doc` of each document in the catalog index, whether it is there or not."""
         yield from self.words_names()
-        yield from (f"track:{key}" for key in self.counts)
+        yield from (f"track:{key}" for key in self.counts - self.tracks)
 
     def words_names(self) -> Iterator[str]:
         """The `doc` of each document in the words index."""
@@ -67,21 +67,27 @@ def popularity(con: duckdb.DuckDBPyConnection, refs: Refs) -> dict[str, int]:
 
 def catalog(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Documents]:
     """Documents of those tracks, lists, artists and tags that are visible."""
-    tracks = track.load(con, refs.tracks | refs.counts) if refs.tracks or refs.counts else []
+    tracks = track.load(con, refs.tracks) if refs.tracks else []
     rows = lists.load(con, refs.lists) if refs.lists else []
     owners = {row.did for row in tracks} | {row.did for row in rows}
     featured = {did for row in tracks for did in row.features or ()}
     known = people.load(con, owners | featured | refs.artists)
     shelves = albums.load(con, owners) if owners else albums.Shelves()
     for row in tracks:
-        rendered = track.shown if row.key in refs.counts else track.documents
-        yield rendered(row, known, shelves, base_url)
+        yield track.documents(row, known, shelves, base_url)
     if rows:
         contents = lists.tracklists(con, rows, shelves)
         yield from (lists.documents(row, known, shelves, contents) for row in rows)
     yield from _artists(con, {did: known[did] for did in refs.artists & known.keys()})
     for name, track_count, total_plays in tag.load(con, refs.tags) if refs.tags else ():
         yield tag.documents(name, track_count, total_plays)
+
+
+def recounted(con: duckdb.DuckDBPyConnection, packed: Mapping[int, bytes]) -> Iterator[Fields]:
+    """What is shown of tracks by key, from what was packed, with what is counted of them now."""
+    counted = track.counts(con, packed) if packed else {}
+    for key, known in packed.items():
+        yield track.recounted(known, counted.get(key, track.Counts()))
 
 
 def social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:

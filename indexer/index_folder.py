@@ -56,17 +56,27 @@ class IndexFolder:
 
     def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
         """A number of each of the documents with these ids that were committed."""
-        if not ids:
-            return {}
         with sentences(self._path):
-            self._index.reload()
-            searcher = self._index.searcher()
-            query = tantivy.Query.term_set_query(self._schema, "id", list(ids))
-            addresses = [where for _, where in searcher.search(query, len(ids), count=False).hits]
-            if not addresses:
-                return {}
-            found = (searcher.fast_field_values(name, addresses) for name in ("id", field))
-            return dict(zip(*found, strict=True))
+            searcher, found = self._find("id", ids)
+            return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
+
+    def stored(self, keys: Collection[int]) -> dict[int, bytes]:
+        """What is stored of the documents with these keys that were committed."""
+        with sentences(self._path):
+            searcher, found = self._find("key", keys)
+            return {key: searcher.doc(address)[search_index.STORED][0] for key, address in found.items()}
+
+    def _find(
+        self, field: str, values: Collection[int]
+    ) -> tuple[tantivy.Searcher, dict[int, tantivy.DocAddress]]:
+        """Where the documents are that have one of these numbers, each of its own."""
+        self._index.reload()
+        searcher = self._index.searcher()
+        if not values:
+            return searcher, {}
+        query = tantivy.Query.term_set_query(self._schema, field, list(values))
+        addresses = [address for _, address in searcher.search(query, len(values), count=False).hits]
+        return searcher, dict(zip(_numbers(searcher, field, addresses), addresses, strict=True))
 
     def commit(self, op: int) -> None:
         """Commit what was replaced, and with it how far that goes."""
@@ -104,6 +114,10 @@ def _opened(path: Path, schema: tantivy.Schema) -> tantivy.Index:
         changed.write_bytes(orjson.dumps({**known, "index_settings": search_index.STORE_SETTINGS}))
         changed.replace(meta)
     return tantivy.Index(schema, str(path))
+
+
+def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.DocAddress]) -> list[int]:
+    return searcher.fast_field_values(field, addresses) if addresses else []  # type: ignore[return-value]
 
 
 def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:

@@ -121,11 +121,14 @@ class SearchIndex:
     ) -> None:
         # An index that has some of this behind it gets the same once more.
         refs = Refs.of(entry[1:] for entry in entries)
+        known = self._catalog.stored(refs.counts)
+        refs.tracks |= refs.counts - known.keys()
         refs.artists |= self._moved(documents.popularity(con, refs)) | self._unknown(refs.persons)
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
         self._social.drop(refs.social_names())
         self._add(con, refs)
+        self._catalog.add(documents.recounted(con, known))
 
     def _moved(self, popular: Mapping[str, int]) -> set[str]:
         """The artists who are more popular, or less, than a search knows."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import orjson
@@ -24,16 +24,24 @@ from indexer.cards.fields import (
 )
 from indexer.cards.people import Person
 from indexer.catalogue import keys
+from schemas import stored
 from schemas.access import Access, may_see
 from schemas.ids import Did
 from schemas.search_index import popular_key
 
+# Few tracks out of many: each table is narrowed before any is joined.
 TRACKS = """
-    select t.*, c.likes, c.comments, c.plays, i.width, i.height,
-           g.tags, f.features, least(t.created_at, t.indexed_at) as since
-    from visible_tracks t
-    left join track_counts c on c.subject_key = t.key
-    left join images i on i.cid = t.image_cid and i.width > 0
+    with wanted as materialized (
+        select *, least(created_at, indexed_at) as since from visible_tracks where key in ({keys})
+    )
+    select t.*, c.likes, c.comments, c.plays, i.width, i.height, g.tags, f.features
+    from wanted t
+    left join (
+        select * from track_counts where subject_key in ({keys})
+    ) c on c.subject_key = t.key
+    left join (
+        select * from images where width > 0 and cid in (select image_cid from wanted)
+    ) i on i.cid = t.image_cid
     left join (
         select track_key, list(tag order by position) as tags
         from track_tags where track_key in ({keys}) group by track_key
@@ -42,8 +50,21 @@ TRACKS = """
         select track_key, list(did order by position) as features
         from track_features where track_key in ({keys}) group by track_key
     ) f on f.track_key = t.key
-    where t.key in ({keys})
 """
+
+COUNTS = """
+    select subject_key, likes, comments, plays
+    from track_counts
+    where subject_key in ({keys})
+"""
+
+
+class Counts(NamedTuple):
+    """What is counted of a track, named as on its card."""
+
+    like_count: int = 0
+    comment_count: int = 0
+    play_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +122,36 @@ def documents(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url:
     return Documents(track.shown(), track.words())
 
 
-def shown(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url: str) -> Documents:
-    """The document that shows the track's counts, by which nobody finds it."""
-    return Documents(_Rendering(row, known, shelves, base_url).shown(), None)
+def counts(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Counts]:
+    """What there is to count of these tracks, by key."""
+    found = con.execute(COUNTS.format(keys=keys(track_keys))).fetchall()
+    return {key: Counts(*numbers) for key, *numbers in found}
+
+
+def recounted(packed: bytes, counted: Counts) -> Fields:
+    """What is shown of a track of which nothing else has changed since it was packed."""
+    known = stored.unpack(packed)
+    card = orjson.loads(known.card + b"}") | counted._asdict()
+    access = Access(Did(known.did.decode()), *known.access.decode().split())  # type: ignore[arg-type]
+    since = min(datetime.fromisoformat(card[name]) for name in ("created_at", "indexed_at"))
+    key = int(known.doc.partition(b":")[2])
+    return {**_shown(key, card, access, since), "proof": known.proof, "thumb": known.thumb}
+
+
+def _shown(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
+    """What follows from a card, and from who may see it."""
+    places = [place for place in EVERYWHERE if may_see(access, None, place)]
+    return {
+        **named("track", f"track:{key}", card["id"], since),
+        **of_kind("track", places),
+        "key": key,
+        "uri": card["uri"],
+        "did": access.artist,
+        "tag": card["tags"],
+        "popular": popular_key(card["like_count"] + card["play_count"], card["id"]),
+        "card": opened(card),
+        "access": f"{access.listening} {access.downloads} {access.visibility}".encode(),
+    }
 
 
 class _Rendering:
@@ -118,28 +166,22 @@ class _Rendering:
         self.access = Access(Did(row.did), row.listening, row.downloads, row.visibility)  # type: ignore[arg-type]
         self.artist = self.owner.display_name or self.owner.known_handle or row.artist
         self.image_url = self.owner.blob_url(row.image_cid) or row.image_url
-        self.places = [place for place in EVERYWHERE if may_see(self.access, None, place)]
-        self.count = (row.likes or 0) + (row.plays or 0)
 
     def shown(self) -> Fields:
         row = self.row
         return {
-            **self._named(),
-            **of_kind("track", self.places),
-            "key": row.key,
-            "uri": row.uri,
-            "popular": popular_key(self.count, row.id),
-            "card": opened(self.card()),
-            "access": f"{row.listening} {row.downloads} {row.visibility}".encode(),
+            **_shown(row.key, self.card(), self.access, row.since),
             "proof": json(self.proof()),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
 
     def words(self) -> Fields | None:
-        if "search" not in self.places:
+        row = self.row
+        if not may_see(self.access, None, "search"):
             return None
-        found = searched("track", self._named(), self.count, self.row.id, self.hit())
-        return found | self._found_by()
+        name = named("track", f"track:{row.key}", row.id, row.since)
+        found = searched("track", name, (row.likes or 0) + (row.plays or 0), row.id, self.hit())
+        return {**found, "did": row.did, "tag": row.tags or [], **self._found_by()}
 
     def card(self) -> dict[str, Any]:
         row, owner = self.row, self.owner
@@ -196,11 +238,6 @@ class _Rendering:
             "verified_at": row.verified_at,
             "proof_url": self.owner.proof_url(collection, rkey),
         }
-
-    def _named(self) -> Fields:
-        row = self.row
-        name = named("track", f"track:{row.key}", row.id, row.since)
-        return {**name, "did": row.did, "tag": row.tags or []}
 
     def _policy(self) -> dict[str, Any]:
         row = self.row

@@ -10,6 +10,7 @@ from indexer.batch import Batch, IdentityFact, ImageFact
 from indexer.cards.fields import Fields
 from indexer.documents import Refs
 from indexer.writer import Writer
+from schemas import stored
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
@@ -301,3 +302,20 @@ def test_hidden_people_have_no_documents(known):
 
     assert bens == {}
     assert card["features"][0]["handle"] == "handle.invalid"
+
+
+def test_counts_on_a_card_change_without_the_rest_being_read_again(known):
+    """What comes of it is what rendering the track anew gives."""
+    full = records.full("track") | {"features": [{"did": did("ben")}]}
+    gated = access(visibility="unlisted", listening="signed_in")
+    write(known, put("ana", "track", 1, at=60, document=full), put("ana", "track", 2, at=60, access=gated))
+    keys = {key("ana", 1), key("ana", 2)}
+    before = rendered(known, tracks=keys)
+
+    write(known, like("ben", uri("ana", "track", 1), at=61), comment("ben", uri("ana", "track", 1), at=62))
+    write(known, like("cid", uri("ana", "track", 1), at=63))
+
+    with known.reader() as con:
+        packed = {fields["key"]: stored.pack(fields) for fields in before.values()}
+        recounted = {fields["doc"]: fields for fields in documents.recounted(con, packed)}
+    assert recounted == rendered(known, tracks=keys) != before
