@@ -59,7 +59,8 @@ class Resolver:
         self._allow_loopback = allow_loopback
         self._keep_incomplete_seconds = min(KEEP_INCOMPLETE_SECONDS, retry_seconds or inf)
         self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
-        self._looks_seconds = min(LOOKS_SECONDS, retry_seconds or inf)
+        # A flood is still one where retries are quick.
+        self._looks_seconds = min(LOOKS_SECONDS, LOOKS_SECONDS * (retry_seconds or inf))
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
