@@ -130,12 +130,13 @@ def counts(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[in
 
 def recounted(packed: bytes, counted: Counts) -> Fields:
     """What is shown of a track of which nothing else has changed since it was packed."""
-    known = stored.unpack(packed)
+    known = stored.Stored(memoryview(packed))
     card = orjson.loads(known.card + b"}") | counted._asdict()
-    access = Access(Did(known.did.decode()), *known.access.decode().split())  # type: ignore[arg-type]
+    access = Access(known.did, *known.policy.decode().split())  # type: ignore[arg-type]
     since = min(datetime.fromisoformat(card[name]) for name in ("created_at", "indexed_at"))
-    key = int(known.doc.partition(b":")[2])
-    return {**_shown(key, card, access, since), "proof": known.proof, "thumb": known.thumb}
+    thumb = b"%dx%d" % known.thumb if known.thumb else b""
+    key = int(known.doc.partition(":")[2])
+    return {**_shown(key, card, access, since), "proof": known.proof, "thumb": thumb}
 
 
 def _shown(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
