@@ -211,8 +211,8 @@ def _envelope(key: int, change: RecordChange, now: datetime) -> dict[str, Any]:
 
 def _indexed_at(change: RecordChange) -> datetime:
     """The same whoever brings a version: a whole repo, a nudge and the stream know it by different revs."""
-    latest = tid_time(change.rev)
-    return min(tid_time(change.rkey), latest) if is_tid(change.rkey) else latest
+    # TIDs sort as their times do.
+    return tid_time(min(change.rkey, change.rev) if is_tid(change.rkey) else change.rev)
 
 
 def _clash(change: RecordChange, stored: Row | None) -> bool:

@@ -1,7 +1,7 @@
 """The parts of a search document that all kinds share: terms to be found by, JSON to be shown."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recen
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
+MILLISECOND = timedelta(milliseconds=1)
 EVERYWHERE: tuple[Place, ...] = ("discovery", "profile", "search", "direct")
 
 
@@ -25,7 +26,7 @@ class Documents(NamedTuple):
 
 def milliseconds(instant: datetime | None) -> int:
     """A catalogue time as a number; 0 for none and for times before 1970."""
-    return 0 if instant is None else max(int(instant.replace(tzinfo=UTC).timestamp() * 1000), 0)
+    return 0 if instant is None else max((instant - EPOCH) // MILLISECOND, 0)
 
 
 def json(card: dict[str, Any]) -> bytes:

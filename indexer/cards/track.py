@@ -133,7 +133,7 @@ def recounted(packed: bytes, counted: Counts) -> Fields:
     known = stored.Stored(memoryview(packed))
     card = orjson.loads(known.card + b"}") | counted._asdict()
     access = Access(known.did, *known.policy.decode().split())  # type: ignore[arg-type]
-    since = min(datetime.fromisoformat(card[name]) for name in ("created_at", "indexed_at"))
+    since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
     thumb = b"%dx%d" % known.thumb if known.thumb else b""
     key = int(known.doc.partition(":")[2])
     return {**_shown(key, card, access, since), "proof": known.proof, "thumb": thumb}
