@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from aiohttp import web
 from tests.bench.machine import Memory, children
 from tests.bench.memory import INDEXER_LIMIT, WORKER_LIMIT
 from tests.network.forge import ForgedRepo, Written
+from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import PATH
 from tests.network.server import Server, free_port, running_server
 
@@ -33,10 +35,14 @@ SAMPLE_SECONDS: Final = 5.0
 DRAIN_SECONDS: Final = 120.0
 
 
-def stream(seed: int = 7) -> Iterator[bytes]:
-    """An endless network: people write, change and delete; most commits are about something else."""
+def people() -> list[ForgedRepo]:
+    """Those who write, with nothing written yet."""
+    return [ForgedRepo(seed=f"soak {number}") for number in range(PEOPLE)]
+
+
+def stream(repos: list[ForgedRepo], seed: int = 7) -> Iterator[bytes]:
+    """An endless network: people write and delete, signed; most commits are about something else."""
     rng = random.Random(seed)
-    repos = [ForgedRepo(seed=f"soak {number}", minimal=True) for number in range(PEOPLE)]
     stranger = ForgedRepo(seed="somebody else", minimal=True)
     stranger.create("app.example.post", {"text": "x" * OTHERS_BYTES})
     other = stranger.commit_frame(1)
@@ -75,10 +81,10 @@ def _write(
 class Relay:
     """Serves the stream to one reader, as fast as it reads, until told to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, repos: list[ForgedRepo]) -> None:
         self.sent = 0
         self.stopped = False
-        self._stream = stream()
+        self._stream = stream(repos)
         self._kept: deque[bytes] = deque(maxlen=WINDOW)
 
     async def subscribe(self, request: web.Request) -> web.WebSocketResponse:
@@ -98,19 +104,21 @@ class Relay:
 
 async def soak(minutes: float) -> dict[str, Any]:
     """One run on a fresh folder."""
-    relay = Relay()
+    repos = people()
+    relay = Relay(repos)
     app = web.Application()
     app.router.add_get(PATH, relay.subscribe)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     port = free_port()
     await web.TCPSite(runner, "127.0.0.1", port).start()
-    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+    async with ForgedNetwork(repos) as network, _folder() as folder:
         variables = {
             "FMSVC_DATA_DIR": folder,
             "FMSVC_RELAY": f"ws://127.0.0.1:{port}",
-            "FMSVC_PLC_URL": "http://127.0.0.1:9",
-            "FMSVC_HANDLE_RESOLVER": "http://127.0.0.1:9",
+            "FMSVC_PLC_URL": network.url,
+            "FMSVC_HANDLE_RESOLVER": network.url,
+            "FMSVC_ALLOW_LOOPBACK": "true",
             "FMSVC_PORT": str(free_port()),
             "FMSVC_RATE_LIMIT": "1000000/minute",
             "FMSVC_LOG_LEVEL": "error",
@@ -123,6 +131,12 @@ async def soak(minutes: float) -> dict[str, Any]:
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
     await runner.cleanup()
     return _summary(minutes, relay.sent, samples, drained, stats, size)
+
+
+@asynccontextmanager
+async def _folder() -> AsyncIterator[str]:
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        yield folder
 
 
 async def _watched(server: Server, seconds: float) -> list[dict[str, float]]:

