@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,11 +15,18 @@ from aiohttp import WSMsgType
 from indexer import car
 from tests.network.meddling import Drop, Repeat, Shuffle, Spoil, flipped, of
 from tests.network.merging_relay import FIRST_SEQ, MergingRelay
-from tests.network.testnet import Network, Testnet
+from tests.network.testnet import Network, Testnet, running_network
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 THING = "fm.svc.thing"
+
+
+@pytest.fixture(scope="module")
+def two_servers() -> Iterator[Network]:
+    """A network of its own, where nobody else has said anything."""
+    with running_network(pdses=2, idle_ms=8) as started:
+        yield started
 
 
 @asynccontextmanager
@@ -42,9 +49,9 @@ async def heard(relay: MergingRelay, cursor: int = 0) -> list[tuple[str, dict[st
     return said
 
 
-async def test_streams_are_merged_and_accounts_listed(wide_network: Network) -> None:
+async def test_streams_are_merged_and_accounts_listed(two_servers: Network) -> None:
     """Numbers rise one by one; each account's events are in order; both are listed by what they hold."""
-    async with relay_of(wide_network) as relay:
+    async with relay_of(two_servers) as relay:
         ada, bob = await asyncio.gather(*(pds.create_account("merged.test") for pds in relay.net.pds))
         await asyncio.gather(ada.create_record(THING, {}), bob.create_record(THING, {}))
         await relay.has_seen_all()
@@ -64,9 +71,9 @@ async def test_streams_are_merged_and_accounts_listed(wide_network: Network) -> 
         assert {ada.did, bob.did} <= listed
 
 
-async def test_events_are_lost_repeated_shuffled_and_spoiled(wide_network: Network) -> None:
+async def test_events_are_lost_repeated_shuffled_and_spoiled(two_servers: Network) -> None:
     """Only those that are meant, and only in the block."""
-    async with relay_of(wide_network) as relay:
+    async with relay_of(two_servers) as relay:
         ada = await relay.net.pds[0].create_account("meddled.test")
 
         async def meddled(*meddlers: Any) -> list[dict[str, Any]]:
@@ -89,9 +96,9 @@ async def test_events_are_lost_repeated_shuffled_and_spoiled(wide_network: Netwo
                 car.read(body["blocks"])
 
 
-async def test_old_and_future_cursors_are_told_so(wide_network: Network) -> None:
+async def test_old_and_future_cursors_are_told_so(two_servers: Network) -> None:
     """A note before the rest for one, an error in place of it for the other."""
-    async with relay_of(wide_network) as relay:
+    async with relay_of(two_servers) as relay:
         await relay.has_seen_all()
         relay.forget()
         said = await heard(relay, FIRST_SEQ + 1)
@@ -105,9 +112,9 @@ async def test_old_and_future_cursors_are_told_so(wide_network: Network) -> None
         assert [body["error"] for _, body in await heard(relay, old)] == ["FutureCursor"]
 
 
-async def test_a_stalled_relay_says_nothing_until_it_goes_on(wide_network: Network) -> None:
+async def test_a_stalled_relay_says_nothing_until_it_goes_on(two_servers: Network) -> None:
     """And a cut one ends in the middle of a message."""
-    async with relay_of(wide_network) as relay, aiohttp.ClientSession() as session:
+    async with relay_of(two_servers) as relay, aiohttp.ClientSession() as session:
         address = f"{relay.url}/xrpc/com.atproto.sync.subscribeRepos"
         async with session.ws_connect(address) as stream:
             await _quiet(stream)
@@ -130,9 +137,9 @@ async def _quiet(stream: aiohttp.ClientWebSocketResponse) -> None:
             await stream.receive(0.5)
 
 
-async def test_an_old_server_is_not_believed_after_a_move(wide_network: Network) -> None:
+async def test_an_old_server_is_not_believed_after_a_move(two_servers: Network) -> None:
     """Its last word, that the account is deactivated there, is not passed on."""
-    async with relay_of(wide_network) as relay:
+    async with relay_of(two_servers) as relay:
         ada = await relay.net.pds[0].create_account("moved.test")
         await ada.migrate(relay.net.pds[1])
         await relay.has_seen_all()
