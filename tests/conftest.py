@@ -1,4 +1,4 @@
-"""What tests share: the real network on loopback, started once for the whole session."""
+"""What tests share: real networks on loopback, one for the whole session and one for a module."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -14,9 +14,9 @@ def network() -> Iterator[Network]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def wide_network() -> Iterator[Network]:
-    """The session's other network: two PDSes that pass on at once what is written to them."""
+    """The module's own network: two PDSes that pass on at once what is written to them."""
     with running_network(pdses=2, idle_ms=8) as started:
         yield started
 
