@@ -42,7 +42,7 @@ class Patience:
 
 
 class Errands(Generic[Key]):
-    """Runs `errand` for each key that is asked for; a key that waits already is not queued twice.
+    """Runs `errand` for each key that is asked for: a key's never beside itself, but once more after an end.
 
     An errand that raises a transient OutboundError is run again later, and NotNow says itself how much later;
     any other end is an end.
@@ -57,12 +57,14 @@ class Errands(Generic[Key]):
         self._patience = patience
         self._queue: asyncio.Queue[Key] = asyncio.Queue()
         self._queued: set[Key] = set()
+        self._running: set[Key] = set()
+        self._asked_again: set[Key] = set()  # asked for while they were running
         self._failures: dict[Key, int] = {}
         self._timers: dict[Key, asyncio.TimerHandle] = {}
 
     def __len__(self) -> int:
         """Keys that wait, for a worker or for another attempt."""
-        return len(self._queued) + len(self._timers)
+        return len(self._queued) + len(self._asked_again) + len(self._timers)
 
     async def idle(self) -> None:
         """Wait until nothing is to be done but what waits for another attempt."""
@@ -73,7 +75,9 @@ class Errands(Generic[Key]):
         for key in keys:
             if timer := self._timers.pop(key, None):
                 timer.cancel()
-            if key not in self._queued:
+            if key in self._running:
+                self._asked_again.add(key)
+            elif key not in self._queued:
                 self._queued.add(key)
                 self._queue.put_nowait(key)
 
@@ -91,6 +95,7 @@ class Errands(Generic[Key]):
         while True:
             key = await self._queue.get()
             self._queued.discard(key)
+            self._running.add(key)
             try:
                 await self._errand(key)
             except NotNow as told:
@@ -103,6 +108,10 @@ class Errands(Generic[Key]):
             else:
                 self._failures.pop(key, None)
             finally:
+                self._running.discard(key)
+                if key in self._asked_again:
+                    self._asked_again.discard(key)
+                    self.ask((key,))
                 self._queue.task_done()
 
     def _failed(self, key: Key, error: OutboundError) -> None:
@@ -115,7 +124,7 @@ class Errands(Generic[Key]):
             self._wait(key, pause)
 
     def _wait(self, key: Key, seconds: float) -> None:
-        if key not in self._queued and key not in self._timers:
+        if key not in self._timers:
             self._timers[key] = asyncio.get_running_loop().call_later(seconds, self._again, key)
 
     def _again(self, key: Key) -> None:

@@ -154,6 +154,7 @@ class Pipeline:
             self._repos.mended(did, known)
         for did in written.doubtful:
             self._judge.happened("doubt", did, self._intake.batch, "the account came back or moved")
+            self._intake.added(1)
         if mark := batch.cursors.get(self._source.name):
             self.finished, self.moved_at = mark.seq, time.monotonic()
             if mark.event_time is not None:

@@ -91,6 +91,7 @@ class Resyncs:
             if repo.state == "active":
                 repo.loose = False
                 RESYNCS.labels("fetched" if fetched else "chained").inc()
+            if repo.state != "resyncing":  # in step; or out of it anew, and asked for anew
                 return
         raise NotNow("commits come faster than they can be replayed", BUSY_SECONDS)
 
@@ -137,6 +138,8 @@ class Resyncs:
         batch.mends.append(mend)
         if mend.fetched:
             batch.refusals.pop(mend.did, None)
+        if mend.fetched and not mend.again:
+            batch.again.discard(mend.did)  # That was said before the fetch began.
         records = mend.fetched.records if mend.fetched else {}
         self._intake.added(1 + len(records), sum(len(block) for _, block in records.values()))
         await (self._intake.stored() if records else self._intake.committed())

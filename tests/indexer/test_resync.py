@@ -271,6 +271,28 @@ async def test_what_came_during_a_fetch_is_not_forgotten_by_a_crash_right_after_
             assert titles(indexer) == ["Before", "Meanwhile", "Song 1"]
 
 
+async def test_a_doubt_is_settled_by_the_fetch_that_began_after_it(
+    configured: Settings, repo: ForgedRepo
+) -> None:
+    """Also when both are written together."""
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        intake, judge = indexer.indexer._intake, indexer.indexer.pipeline._judge
+        written = intake.written
+
+        def doubt_once(batch: Batch, told: Written) -> None:
+            if batch.mends:
+                intake.written = written
+                judge.happened("doubt", repo.did, intake.batch, "something was said while this was written")
+            written(batch, told)
+
+        intake.written = doubt_once
+        await relay.send(unreadable(repo, 2, "Unread"))
+        await indexer.reach(2)
+
+        assert indexer.rows("select state, must_fetch from repos") == [("active", False)]
+
+
 class Crash(Exception):
     pass
 

@@ -4,7 +4,10 @@ import asyncio
 import os
 
 from indexer import service
+from readapi import logs
 from schemas.settings import Settings
 
 if __name__ == "__main__":
-    asyncio.run(service.run(Settings.from_environment(os.environ)))
+    settings = Settings.from_environment(os.environ)
+    logs.configure(settings, "index")
+    asyncio.run(service.run(settings))
