@@ -133,6 +133,10 @@ class Repos:
         for wanted in ("desynchronized", "pending", "error"):
             yield from (did for did, repo in self._repos.items() if repo.state == wanted)
 
+    def chaining(self) -> list[Did]:
+        """Repos that commits alone are to put in step: nobody would notice that one of those is lost."""
+        return [did for did, repo in self._repos.items() if repo.state != "active" and not repo.fetch]
+
     def in_step(self) -> Iterator[tuple[Did, Repo]]:
         """Active repos."""
         return ((did, repo) for did, repo in self._repos.items() if repo.state == "active")

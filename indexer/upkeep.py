@@ -80,6 +80,8 @@ class Upkeep:
     def gap(self) -> None:
         """Events are lost: compare every repo with its server, ask who everybody is, read the lists again."""
         batch = self._intake.batch
+        for did in self._repos.chaining():
+            self._judge.happened("doubt", did, batch, "events are lost")
         batch.listings += self.discovery.renew()
         self._resolver.forget_all()
         batch.stale |= set(self._repos)

@@ -191,6 +191,22 @@ async def test_a_lost_reactivation_is_found_when_events_were_lost(
         await until(lambda: titles(indexer) == ["Song 1"])
 
 
+async def test_a_repo_that_is_not_in_step_yet_when_events_are_lost_is_fetched(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Its commits would chain, and nobody would miss the last one."""
+    first, _ = frames_of(repo, 2)
+    world.faults["document"] = repeat(Refuse(503))
+    async with Relay([first]) as relay, following(configured, relay) as indexer:
+        await until(lambda: indexer.rows("from repos"))
+        await relay.send(forge.info_frame("OutdatedCursor"))
+        await until(lambda: indexer.rows("from repos where must_fetch"))
+        world.faults.clear()
+        await indexer.reach(1)
+
+        assert titles(indexer) == ["Song 1", "Song 2"]
+
+
 async def test_a_repo_that_cannot_be_fetched_goes_on_showing_what_proves_itself(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
