@@ -121,11 +121,13 @@ class Pipeline:
                 batch.accounts.append(event)
                 if event.status == "deleted":
                     self._judge.happened("deleted", event.did, batch, event.status)
+                elif event.status == "active":
+                    # Servers do not answer for the handle of somebody who is away.
+                    self._doubt_identity(event.did, batch)
                 self._intake.added(1)
             case Identity():
-                self._resolver.forget(event.did)
                 self._repos.doubt_key(event.did)
-                batch.stale.add(event.did)
+                self._doubt_identity(event.did, batch)
                 self._intake.added(1)
             case Malformed():
                 log.warning(
@@ -139,6 +141,10 @@ class Pipeline:
                 log.warning("stream says", source=frame.source, name=event.name, message=event.message)
                 if event.name in GAPS:
                     self._gap()
+
+    def _doubt_identity(self, did: Did, batch: Batch) -> None:
+        self._resolver.forget(did)
+        batch.stale.add(did)
 
     def _move(self, event: Event, source: str) -> None:
         """All events up to this one are in this batch or an earlier one: the cursor goes with them."""

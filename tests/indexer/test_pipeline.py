@@ -186,6 +186,22 @@ async def test_a_handle_is_looked_up_and_an_identity_event_looks_again(
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'new.test' and not stale"))
 
 
+async def test_the_handle_of_an_account_that_comes_back_is_looked_up_again(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Its server does not answer for it while it is away, and says nothing of its name when it returns."""
+    world.handles[repo.did] = "ana.test"
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await until(lambda: indexer.rows("from accounts where handle = 'ana.test'"))
+        world.status[repo.did] = "takendown"
+        await relay.send(repo.account_frame(2, "takendown"), repo.identity_frame(3))
+        await until(lambda: indexer.rows("from accounts where handle = 'handle.invalid' and not stale"))
+        world.status.clear()
+        await relay.send(repo.account_frame(4, "active"))
+
+        await until(lambda: indexer.rows("from accounts where handle = 'ana.test' and not stale"))
+
+
 async def test_a_handle_that_cannot_be_checked_stays_as_it_was(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:

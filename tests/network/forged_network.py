@@ -123,7 +123,7 @@ class ForgedNetwork:
 
     def _resolve_handle(self, request: web.Request) -> tuple[bytes, str]:
         for did in self.repos:
-            if self.handle(did) == request.query["handle"]:
+            if self.handle(did) == request.query["handle"] and did not in self.status:
                 return _json({"did": did})
         raise Xrpc("HandleNotFound")
 
