@@ -12,6 +12,7 @@ import libipld
 
 from tests.bench.corpus import COLLECTIONS
 from tests.bench.records import Document, Records, Subject
+from tests.bench.stores import IN_STEP
 from tests.network.forge import ForgedRepo
 
 PEOPLE: Final = 200
@@ -30,17 +31,14 @@ _SHARES: Final = {
 
 
 class Activity:
-    """Draws commits by people of a catalogue; the same seed draws the same."""
+    """Draws commits by people of a catalogue, signed and with their proofs; the same seed draws the same."""
 
-    def __init__(self, data_dir: Path, *, minimal: bool = False, seed: int = 3) -> None:
+    def __init__(self, data_dir: Path, seed: int = 3) -> None:
         self._records = Records(seed)
         self._rng = self._records.rng
         dids, self._subjects = _of(data_dir)
-        now = datetime.now(UTC)
-        self._people = [
-            _Person(ForgedRepo(did, seed=did, start=now, minimal=minimal))
-            for did in self._rng.sample(dids, min(PEOPLE, len(dids)))
-        ]
+        some = self._rng.sample(dids, min(PEOPLE, len(dids)))
+        self._people = [_Person(_repo(did)) for did in some]
         self._names = list(_SHARES)
         self._weights = list(accumulate(_SHARES.values()))
 
@@ -95,6 +93,13 @@ class _Person:
 
     def change(self, collection: str, rkey: str, document: Document) -> None:
         self.repo.update(collection, rkey, _block(collection, document))
+
+
+def _repo(did: str) -> ForgedRepo:
+    """Somebody's, as far as the catalogue knows it."""
+    repo = ForgedRepo(did, seed=did, start=datetime.now(UTC))
+    repo.rev = IN_STEP.rev
+    return repo
 
 
 def _of(data_dir: Path) -> tuple[Sequence[str], Sequence[Subject]]:

@@ -139,7 +139,7 @@ async def _found(network: Hosted, scratch: Path) -> Way:
         relay = url.replace("http", "ws", 1)
         async with commits.running(folder, relay, scratch / "backfill.log", **variables) as indexer:
             cpu, started = machine.cpu_seconds(indexer.pid), time.monotonic()
-            await indexer.in_step(len(people))
+            await indexer.reached(repos=len(people))
             return Way(time.monotonic() - started, machine.cpu_seconds(indexer.pid) - cpu)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -38,23 +38,20 @@ class Indexer:
         except (aiohttp.ClientError, OSError, json.JSONDecodeError):
             return None
 
-    async def reached(self, seq: int) -> None:
-        """Wait until everything up to a frame can be found."""
+    async def reached(self, seq: int = 0, repos: int = 0) -> None:
+        """Wait until all is in step and found: everything up to a frame, and so many repos at least."""
         async with asyncio.timeout(CAUGHT_UP_SECONDS):
             while True:
                 report = await self.health()
-                if report and (report["cursor"] or 0) >= seq and report["watermark"] >= report["op"]:
+                if report and _is_done(report, seq, repos):
                     return
                 await asyncio.sleep(0.02)
 
-    async def in_step(self, repos: int) -> None:
-        """Wait until so many repos are active, and all of their records can be found."""
-        async with asyncio.timeout(CAUGHT_UP_SECONDS):
-            while True:
-                report = await self.health()
-                if report and report["repos"].get("active") == repos and report["watermark"] >= report["op"]:
-                    return
-                await asyncio.sleep(0.02)
+
+def _is_done(report: dict[str, Any], seq: int, repos: int) -> bool:
+    active = report["repos"].get("active", 0)
+    in_step = active == sum(report["repos"].values()) and active >= repos
+    return in_step and (report["cursor"] or 0) >= seq and report["watermark"] >= report["op"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +71,33 @@ def rows(run: Run, count: int) -> Iterator[Row]:
 
 def measured(data_dir: Path, scratch: Path, count: int) -> Run:
     """So many signed commits with their proofs, mostly likes, on top of a copy of this catalogue."""
-    folder = stores.copied(data_dir, scratch / "commits")
     activity = Activity(data_dir)
     frames = [activity.commit(seq) for seq in range(1, count + 1)]
     try:
-        return asyncio.run(run(folder, scratch / "commits.log", frames))
+        return asyncio.run(_run(data_dir, scratch, frames))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(scratch / "commits", ignore_errors=True)
 
 
-async def run(folder: Path, log: Path, frames: list[bytes]) -> Run:
+async def _run(data_dir: Path, scratch: Path, frames: list[bytes]) -> Run:
     """An indexer on one core takes in frames that a relay on another has ready."""
-    async with Relay() as relay, running(folder, relay.url, log) as indexer:
+    async with contextlib.AsyncExitStack() as stack:
+        relay = await stack.enter_async_context(Relay())
+        folder = stores.copied(data_dir, scratch / "commits", relay.url)
+        log = scratch / "commits.log"
+        indexer = await stack.enter_async_context(running(folder, relay.url, log))
         cpu, started = machine.cpu_seconds(indexer.pid), time.monotonic()
         await relay.send(*frames)
         await indexer.reached(len(frames))
         seconds = time.monotonic() - started
         return Run(seconds, machine.cpu_seconds(indexer.pid) - cpu, Memory.of(indexer.pid))
+
+
+async def at_rest(folder: Path, log: Path) -> Memory:
+    """What an indexer of this folder holds that has nothing to do."""
+    async with Relay() as relay, running(folder, relay.url, log) as indexer:
+        await indexer.reached()
+        return Memory.of(indexer.pid)
 
 
 @contextlib.asynccontextmanager

@@ -69,7 +69,7 @@ class Corpus:
     def identities(self) -> Iterator[IdentityFact]:
         for number, did in enumerate(self._dids):
             word = self._records.words.sentence(1, 1).encode("ascii", "ignore").decode() or "x"
-            yield IdentityFact(did, f"{word}{number}.people.example", PDS)
+            yield IdentityFact(did, f"{word}{number}.people.example", PDS, forge.SigningKey(did).multibase)
 
     def images(self) -> Iterator[ImageFact]:
         for artist in range(self._size.artists):

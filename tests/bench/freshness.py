@@ -25,18 +25,19 @@ P99: Final = "PDS commit to found by search, p99"
 
 def rows(data_dir: Path, scratch: Path, commits: int) -> Iterator[Row]:
     """Half of the commits are found within p50, all but one of a hundred within p99."""
-    folder = stores.copied(data_dir, scratch / "freshness")
+    folder = scratch / "freshness"
     try:
-        seconds = sorted(asyncio.run(_measure(folder, commits)))
+        seconds = sorted(asyncio.run(_measure(data_dir, folder, commits)))
         for name, share in ((P50, 0.5), (P99, 0.99)):
             yield Row(name, rounded(seconds[int((len(seconds) - 1) * share)] * 1000), "ms")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _measure(folder: Path, commits: int) -> list[float]:
+async def _measure(data_dir: Path, folder: Path, commits: int) -> list[float]:
     port = server.free_port()
     async with Testnet.start() as net:
+        stores.copied(data_dir, folder, net.pds[0].relay_url)
         chosen = server.settings(net, folder, port) | {
             "FMSVC_RATE_LIMIT": stores.NOBODY_IS_REFUSED,
             "FMSVC_LOG_LEVEL": "warning",

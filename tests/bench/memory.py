@@ -48,6 +48,6 @@ def of_empty(scratch: Path) -> Idle:
     """An indexer and a worker that have nothing to hold."""
     folder = scratch / "empty"
     shutil.rmtree(folder, ignore_errors=True)
-    indexer = asyncio.run(commits.run(folder, scratch / "empty.log", [])).memory
+    indexer = asyncio.run(commits.at_rest(folder, scratch / "empty.log"))
     with api.worker_of(folder, scratch) as worker:
         return Idle(indexer, Memory.of(worker.pid))

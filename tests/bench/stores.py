@@ -10,10 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from indexer import search
-from indexer.batch import Batch
+from indexer import search, verify
+from indexer.batch import Batch, Listing, RepoMark
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
+from schemas.ids import tid_at
 from schemas.settings import Settings
 from tests.bench.corpus import Corpus, Size
 
@@ -24,6 +25,8 @@ ROWS: Final = 20_000  # in a transaction, when all that counts is to be done soo
 BASE_URL: Final = "http://127.0.0.1:8000"
 NOBODY_IS_REFUSED: Final = "1000000000/second"
 _MADE: Final = "made.json"
+# Where every repo stands: nothing but further commits is to be asked of a network that is made up.
+IN_STEP: Final = RepoMark("active", tid_at(datetime(2026, 1, 1, tzinfo=UTC)), verify.EMPTY_TREE)
 
 Item = TypeVar("Item")
 
@@ -47,10 +50,15 @@ def prepared(size: Size, build: Path = BUILD) -> Path:
     return folder
 
 
-def copied(folder: Path, target: Path) -> Path:
-    """A copy to write in: the catalogue and the search index, without snapshots."""
+def copied(folder: Path, target: Path, relay: str) -> Path:
+    """A copy to write in: the catalogue and the search index, without snapshots. Its relay has no news."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(folder, target, ignore=shutil.ignore_patterns("snapshots", "*.lock"))
+    settings, now = settings_of(target, relay=relay), datetime.now(UTC)
+    with Writer.open(settings) as writer:
+        # Else it would be asked for lists, and the servers of everybody for what they have.
+        read = [Listing(settings.relay_url, name, None, now) for name in settings.collections.all]
+        writer.write(Batch(listings=read))
     return target
 
 
@@ -70,6 +78,7 @@ def _fill(settings: Settings, corpus: Corpus) -> None:
         for batch in _batches(corpus):
             writer.prune(writer.write(batch).op)
             _say(f"{len(batch)} written")
+        writer.write(Batch(repos=dict.fromkeys(writer.tracked, IN_STEP)))
         search.rebuild(writer.reader(), settings.data_dir / search.FOLDER, settings.base_url, _progress)
         Snapshots(settings, writer).publish()
     finally:
