@@ -7,6 +7,12 @@ import pytest
 from tests.network.testnet import Network, Testnet, running_network
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first, so that no process is left alone with it at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session")
 def network() -> Iterator[Network]:
     """The session's PLC directory and PDS."""
