@@ -1,0 +1,1 @@
+"""The state database's schema, step by step."""
