@@ -63,6 +63,28 @@ def api(*, supervised: bool = False) -> None:
 
 
 @app.command
+def migrate() -> None:
+    """Bring the state database's schema up to date, and encrypt anew what older keys encrypted.
+
+    Every worker does the first when it starts. After a new key was put before the others in
+    FMSVC_SECRET_KEYS, this does the second; then the old key may go.
+    """
+    from readapi.state.state import StateError, open_state
+
+    settings = _begin("migrate")
+
+    async def prepare() -> tuple[str, int]:
+        async with open_state(settings) as state:
+            return state.revision, await state.grants.reseal()
+
+    try:
+        revision, resealed = asyncio.run(prepare())
+    except StateError as error:
+        _stop(FAILED, str(error))
+    print(f"The state database has schema {revision}; {resealed:,} grants were encrypted anew.")
+
+
+@app.command
 def replay(file: Path) -> None:
     """Apply a recorded firehose file to the index.
 

@@ -1,5 +1,7 @@
 """Every environment variable, in one frozen model. Read once, in a `__main__`, and handed on."""
 
+import base64
+import binascii
 import difflib
 import ipaddress
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from schemas.ids import is_nsid
 
 PREFIX = "FMSVC_"
 OF_THE_TESTS = ("FMSVC_TEST_", "FMSVC_INTEROP")  # beginnings of names that only tests read
+SECRET_KEY_BYTES = 32
 
 
 class SettingsError(Exception):
@@ -32,6 +35,19 @@ class Settings(BaseModel):
     )
     web_url: str | None = Field(
         None, description="Origin of the web application, the only one sent credentials."
+    )
+
+    # who is signed in
+    state_url: str | None = Field(
+        None,
+        repr=False,
+        description="PostgreSQL to keep sessions and grants in; default: SQLite in the data folder.",
+    )
+    secret_keys: tuple[str, ...] = Field(
+        (),
+        repr=False,
+        description="Keys that grants are encrypted with, 32 bytes each in base64, newest first; "
+        "default: one made in the data folder.",
     )
 
     # the network
@@ -124,7 +140,14 @@ class Settings(BaseModel):
             raise ValueError("must begin with http:// or https://")
         return value.rstrip("/") if value else None
 
-    @field_validator("trusted_proxies", mode="before")
+    @field_validator("state_url")
+    @classmethod
+    def _is_postgresql(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("postgresql://", "postgres://")):
+            raise ValueError("must begin with postgresql://")
+        return value
+
+    @field_validator("secret_keys", "trusted_proxies", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return (
@@ -141,6 +164,18 @@ class Settings(BaseModel):
                 ipaddress.ip_network(network, strict=False)
             except ValueError:
                 raise ValueError(f"{network} is not an address or a network") from None
+        return value
+
+    @field_validator("secret_keys")
+    @classmethod
+    def _are_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for number, key in enumerate(value, 1):
+            try:
+                fits = len(base64.b64decode(key, altchars=b"-_", validate=True)) == SECRET_KEY_BYTES
+            except binascii.Error:
+                fits = False
+            if not fits:
+                raise ValueError(f"key {number} is not {SECRET_KEY_BYTES} bytes in base64")
         return value
 
     @field_validator("rate_limit")

@@ -1,0 +1,107 @@
+"""Refreshes a grant: once at a time among all processes, and committed whatever becomes of who asked.
+
+A refresh token works once. A server takes its second use for theft and revokes the whole grant, so two
+processes must never use the same one: each holds the grant's lock while it asks and until it has committed.
+Locks end with their holder (`state/locks.py`), never by time, so a slow answer is not asked for twice.
+
+Between a server's answer and our commit the new token exists in one process's memory only; if that process
+dies, no retry brings it back. Therefore refreshes are not done in the processes that serve requests, but in
+one beside each (`keeper.py`), which outlives it: kill -9 of a worker at any instant loses nothing. If the
+keeper itself is killed, or the machine loses power, in the milliseconds of that gap, the token that is stored
+is tried once more. That is right whichever happened: if the server was not asked yet, it works; if it was, the
+grant was lost already, ends with a reason, and signing in again restores it. Sessions, linked accounts and
+developer tokens stay in every case.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from readapi.grants import Ended, find_usable, grant_of, is_due
+from readapi.oauth.errors import OAuthError, Refused
+from readapi.oauth.grant import Grant, Tokens
+from readapi.state.database import Clock, utc_now
+from readapi.state.grants import GrantId, GrantStore, Held
+from readapi.state.locks import Locks
+
+log = structlog.get_logger()
+
+PAUSES = (
+    0.05,
+    0.2,
+    1.0,
+    3.0,
+    10.0,
+    30.0,
+)  # seconds between attempts to commit what cannot be asked for again
+
+
+class Servers(Protocol):
+    """What is asked of authorization servers."""
+
+    async def refresh(self, grant: Grant) -> Tokens:
+        """New tokens. Raises Refused: the grant is dead; or Unavailable."""
+
+    async def revoke(self, grant: Grant) -> None:
+        """Give the grant back."""
+
+
+class Renewal:
+    """Refreshes and revokes under the grant's lock."""
+
+    def __init__(self, store: GrantStore, locks: Locks, servers: Servers, clock: Clock = utc_now) -> None:
+        self._store = store
+        self._locks = locks
+        self._servers = servers
+        self._clock = clock
+
+    async def renew(self, grant_id: GrantId, refused: str | None) -> None:
+        """Refresh the grant unless somebody was faster. Raises Ended, or Unavailable: try again later."""
+        async with self._locks.holding(_lock(grant_id)):
+            held = await find_usable(self._store, grant_id)
+            if is_due(held, refused, self._clock()):
+                await self._refresh(held)
+
+    async def revoke(self, grant_id: GrantId) -> None:
+        """Give back a grant that nobody uses any more, and forget it.
+
+        When its server cannot be asked it stays among the forgotten (`GrantStore.forgotten`), to be tried
+        again.
+        """
+        async with self._locks.holding(_lock(grant_id)):
+            try:
+                held = await find_usable(self._store, grant_id)
+                await self._servers.revoke(grant_of(held))
+            except Ended:
+                pass
+            except OAuthError as error:
+                log.warning("grant not revoked yet", grant=grant_id, reason=error.sentence)
+                return
+            await self._store.remove(grant_id)
+
+    async def _refresh(self, held: Held) -> None:
+        try:
+            tokens = await self._servers.refresh(grant_of(held))
+        except Refused as refusal:
+            because = refusal.sentence
+            await _commit(lambda: self._store.end(held, because))
+            raise Ended(because) from refusal
+        await _commit(lambda: self._store.replace_tokens(held, tokens))
+
+
+def _lock(grant_id: GrantId) -> str:
+    return f"grant {grant_id}"
+
+
+async def _commit(write: Callable[[], Awaitable[bool]]) -> None:
+    """Write, again and again while the database cannot be reached: what would be lost cannot be had twice."""
+    for pause in PAUSES:
+        try:
+            await write()
+            return
+        except (SQLAlchemyError, OSError):
+            await asyncio.sleep(pause)
+    await write()

@@ -1,0 +1,99 @@
+"""The state database: where it is, how it is connected to, and transactions in it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from schemas.settings import Settings
+
+FOLDER = "state"
+FILE = "state.db"
+CONNECTIONS = 5
+BUSY_SECONDS = 15.0
+CONNECT_SECONDS = 5.0
+COMMAND_SECONDS = 15.0
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The clock of everything but tests."""
+    return datetime.now(UTC)
+
+
+def address(settings: Settings) -> URL:
+    """PostgreSQL when told so, else a file in the data folder."""
+    if settings.state_url is not None:
+        return make_url(settings.state_url).set(drivername="postgresql+asyncpg")
+    return URL.create("sqlite+aiosqlite", database=str(settings.data_dir / FOLDER / FILE))
+
+
+class Database:
+    """Connections to one database, and the clock by which its rows age."""
+
+    def __init__(self, url: URL, clock: Clock = utc_now) -> None:
+        self.now = clock
+        self.is_sqlite = url.get_backend_name() == "sqlite"
+        self.engine = _sqlite(url) if self.is_sqlite else _postgresql(url)
+        # Locks have connections of their own, or their holders would wait for each other to write.
+        self.locking = self.engine if self.is_sqlite else _postgresql(url)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """One transaction; commits with the block, or leaves everything as it was."""
+        async with self.engine.begin() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """For questions only: waits for no writer."""
+        async with self.engine.connect() as connection:
+            yield await connection.execution_options(reading=True)
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        await self.engine.dispose()
+        await self.locking.dispose()
+
+
+def _postgresql(url: URL) -> AsyncEngine:
+    return create_async_engine(
+        url,
+        pool_size=CONNECTIONS,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"timeout": CONNECT_SECONDS, "command_timeout": COMMAND_SECONDS},
+        hide_parameters=True,
+    )
+
+
+def _sqlite(url: URL) -> AsyncEngine:
+    engine = create_async_engine(
+        url,
+        pool_size=CONNECTIONS,
+        max_overflow=0,
+        connect_args={"timeout": BUSY_SECONDS},
+        hide_parameters=True,
+    )
+    event.listen(engine.sync_engine, "connect", _configure_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _configure_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver's own BEGIN comes too late, and never is IMMEDIATE
+    cursor = connection.cursor()
+    # FULL: a refresh token that a power cut takes back cannot be had again.
+    for pragma in ("journal_mode = wal", "synchronous = full", "foreign_keys = on"):
+        cursor.execute(f"pragma {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A transaction that begins by reading cannot turn into a writer while another writes: it fails at once.
+    reading = connection.get_execution_options().get("reading", False)
+    connection.exec_driver_sql("begin" if reading else "begin immediate")

@@ -1,0 +1,142 @@
+"""Grants: what people let us do at their servers, one row for each sign-in."""
+
+import dataclasses
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import NewType
+
+from pydantic import TypeAdapter
+from sqlalchemy import ColumnElement, delete, exists, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from readapi.oauth.grant import Grant, Tokens
+from readapi.state.database import Database
+from readapi.state.tables import accounts, developer_tokens, grants
+from readapi.state.vault import Unreadable, Vault
+
+GrantId = NewType("GrantId", str)
+SETTLING = timedelta(hours=1)  # a grant that long without anybody to use it has been forgotten
+
+_GRANT = TypeAdapter(Grant)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Held:
+    """A stored grant. `grant` is None once it has ended, and then `ended_because` is a sentence."""
+
+    id: GrantId
+    grant: Grant | None
+    version: int
+    ended_because: str | None
+
+
+class GrantStore:
+    """The grants, each sealed for its own row."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    async def add(self, grant: Grant) -> GrantId:
+        """Keep a new grant."""
+        grant_id, now = GrantId(uuid.uuid4().hex), self._database.now()
+        values = {"id": grant_id, "did": grant.did, "version": 1, "created_at": now, "refreshed_at": now}
+        async with self._database.writing() as connection:
+            await connection.execute(grants.insert().values(**values, **self._sealed(grant_id, grant)))
+        return grant_id
+
+    async def find(self, grant_id: GrantId) -> Held | None:
+        """One grant, ended or not. Raises Unreadable when none of our keys opens it."""
+        columns = (grants.c.sealed, grants.c.version, grants.c.ended_because)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(*columns).where(grants.c.id == grant_id))).one_or_none()
+        if row is None:
+            return None
+        grant = None if row.sealed is None else self._open(grant_id, row.sealed)
+        return Held(grant_id, grant, row.version, row.ended_because)
+
+    async def replace_tokens(self, held: Held, tokens: Tokens) -> bool:
+        """Keep what a refresh brought; False when the grant has changed since it was read, or is gone."""
+        assert held.grant is not None
+        grant = dataclasses.replace(held.grant, tokens=tokens)
+        values = {"version": held.version + 1, "refreshed_at": self._database.now()}
+        change = update(grants).where(_unchanged(held)).values(**values, **self._sealed(held.id, grant))
+        async with self._database.writing() as connection:
+            return (await connection.execute(change)).rowcount == 1
+
+    async def end(self, held: Held, because: str) -> bool:
+        """The server does not honour it any more: forget its secrets, remember why."""
+        values = {"sealed": None, "version": held.version + 1, "ended_because": because}
+        change = update(grants).where(_unchanged(held)).values(**values, ended_at=self._database.now())
+        async with self._database.writing() as connection:
+            return (await connection.execute(change)).rowcount == 1
+
+    async def remove(self, grant_id: GrantId) -> None:
+        """Forget a grant that nobody uses any more."""
+        async with self._database.writing() as connection:
+            await connection.execute(delete(grants).where(grants.c.id == grant_id, ~_in_use()))
+
+    async def forgotten(self) -> list[GrantId]:
+        """Grants that no account and no token uses: to be revoked at their servers, then removed."""
+        settled = grants.c.created_at < self._database.now() - SETTLING
+        async with self._database.reading() as connection:
+            found = await connection.execute(select(grants.c.id).where(settled, ~_in_use()))
+            return [GrantId(grant_id) for grant_id in found.scalars()]
+
+    async def reseal(self) -> int:
+        """Encrypt with the newest key what was encrypted with an older one; the number of grants changed."""
+        stale = select(grants.c.id).where(
+            grants.c.sealed_with != self._vault.newest_key, grants.c.sealed.is_not(None)
+        )
+        async with self._database.reading() as connection:
+            stale_ids = (await connection.execute(stale)).scalars().all()
+        done = [await self._reseal_one(GrantId(grant_id)) for grant_id in stale_ids]
+        return sum(done)
+
+    async def _reseal_one(self, grant_id: GrantId) -> bool:
+        async with self._database.writing() as connection:
+            sealed = await _sealed_now(connection, grant_id)
+            try:
+                grant = None if sealed is None else self._open(grant_id, sealed)
+            except Unreadable:
+                return False  # its key may be configured again
+            if grant is None:
+                return False
+            change = update(grants).where(grants.c.id == grant_id)
+            await connection.execute(change.values(**self._sealed(grant_id, grant)))
+            return True
+
+    def _sealed(self, grant_id: GrantId, grant: Grant) -> Mapping[str, object]:
+        return {
+            "scopes": " ".join(sorted(grant.tokens.scopes)),
+            "sealed": self._vault.seal(_GRANT.dump_json(grant), _row(grant_id)),
+            "sealed_with": self._vault.newest_key,
+        }
+
+    def _open(self, grant_id: GrantId, sealed: bytes) -> Grant:
+        return _GRANT.validate_json(self._vault.open(sealed, _row(grant_id)))
+
+
+def scopes_of(text: str) -> frozenset[str]:
+    """What was granted, from how it is stored."""
+    return frozenset(text.split())
+
+
+def _row(grant_id: GrantId) -> str:
+    return f"grants/{grant_id}"
+
+
+def _unchanged(held: Held) -> ColumnElement[bool]:
+    return (grants.c.id == held.id) & (grants.c.version == held.version)
+
+
+def _in_use() -> ColumnElement[bool]:
+    return exists().where(accounts.c.grant_id == grants.c.id) | exists().where(
+        developer_tokens.c.grant_id == grants.c.id
+    )
+
+
+async def _sealed_now(connection: AsyncConnection, grant_id: GrantId) -> bytes | None:
+    found = await connection.execute(select(grants.c.sealed).where(grants.c.id == grant_id))
+    return found.scalar_one_or_none()

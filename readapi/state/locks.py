@@ -1,0 +1,71 @@
+"""Locks that processes hold against each other, and that end with the process that holds them.
+
+On SQLite a lock is a locked file beside the database, on PostgreSQL an advisory lock of a transaction.
+Neither has a time limit: whoever gets one can be sure that nobody else is still at it.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from readapi.state.database import Database
+
+LOOK_SECONDS = 0.025
+_FILES = 256  # names that share a file merely wait for each other
+
+
+class Locks:
+    """One holder per name at a time, among all processes that share the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def holding(self, name: str) -> AsyncIterator[None]:
+        """Wait for the lock, then hold it for as long as the block runs."""
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+        hold = self._hold_file(number) if self._database.is_sqlite else self._hold_advisory(number)
+        async with hold:
+            yield
+
+    @asynccontextmanager
+    async def _hold_file(self, number: int) -> AsyncIterator[None]:
+        path = self._folder() / f"{number % _FILES:02x}"
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not _try_lock(file):  # noqa: ASYNC110  # other processes set no event of ours
+                await asyncio.sleep(LOOK_SECONDS)
+            yield
+        finally:
+            os.close(file)
+
+    @asynccontextmanager
+    async def _hold_advisory(self, number: int) -> AsyncIterator[None]:
+        attempt = select(func.pg_try_advisory_xact_lock(number))
+        while True:
+            async with self._database.locking.begin() as connection:
+                if (await connection.execute(attempt)).scalar_one():
+                    yield
+                    return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _folder(self) -> Path:
+        database = self._database.engine.url.database
+        assert database is not None
+        folder = Path(database).parent / "locks"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

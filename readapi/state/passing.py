@@ -1,0 +1,41 @@
+"""What is kept for a short time and taken once: sealed, and found by the hash of a secret."""
+
+from datetime import timedelta
+
+from sqlalchemy import Table, delete
+
+from readapi.state.database import Database
+from readapi.state.secret import key_of
+from readapi.state.vault import Vault
+
+
+class Passing:
+    """One table of such things. Of several that would take the same one, one gets it."""
+
+    def __init__(self, database: Database, vault: Vault, table: Table, life: timedelta) -> None:
+        self._database = database
+        self._vault = vault
+        self._table = table
+        self._life = life
+
+    async def put(self, secret: str, text: bytes) -> None:
+        """Keep a text under a secret; what has expired meanwhile goes."""
+        key, now = key_of(secret), self._database.now()
+        row = {"key": key, "sealed": self._vault.seal(text, self._row(key)), "expires_at": now + self._life}
+        async with self._database.writing() as connection:
+            await connection.execute(delete(self._table).where(self._table.c.expires_at <= now))
+            await connection.execute(self._table.insert().values(row))
+
+    async def take(self, secret: str) -> bytes | None:
+        """The text, once and in time; else None."""
+        key = key_of(secret)
+        columns = (self._table.c.sealed, self._table.c.expires_at)
+        taking = delete(self._table).where(self._table.c.key == key).returning(*columns)
+        async with self._database.writing() as connection:
+            row = (await connection.execute(taking)).one_or_none()
+        if row is None or row.expires_at <= self._database.now():
+            return None
+        return self._vault.open(row.sealed, self._row(key))
+
+    def _row(self, key: bytes) -> str:
+        return f"{self._table.name}/{key.hex()}"

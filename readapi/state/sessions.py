@@ -1,0 +1,105 @@
+"""Browser sessions: a secret id, the accounts linked in it, two weeks from the last use."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from readapi.state.accounts import Account, add
+from readapi.state.database import Database
+from readapi.state.grants import GrantId, scopes_of
+from readapi.state.secret import key_of, new_secret
+from readapi.state.tables import accounts, grants, sessions
+from schemas.ids import Did, Handle
+
+LIFE = timedelta(days=14)
+RENEWED_AT_MOST_EVERY = timedelta(hours=1)
+EXPIRED = "You were not here for two weeks, so your session has ended."
+
+_OF_ACTIVE_ACCOUNT = (
+    select(
+        sessions.c.key,
+        sessions.c.expires_at,
+        sessions.c.renewed_at,
+        accounts.c.did,
+        accounts.c.handle,
+        accounts.c.grant_id,
+        grants.c.scopes,
+        grants.c.ended_because,
+    )
+    .join(accounts, (accounts.c.session_key == sessions.c.key) & (accounts.c.did == sessions.c.active_did))
+    .join(grants, grants.c.id == accounts.c.grant_id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as its active account uses it. `ended_because`: a sentence when it is of no use any more."""
+
+    key: bytes = field(repr=False)
+    did: Did
+    handle: Handle
+    grant_id: GrantId
+    scopes: frozenset[str]
+    expires_at: datetime
+    ended_because: str | None
+
+
+class Sessions:
+    """Begun by a sign-in, renewed by use, ended by the person or by time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(self, account: Account) -> str:
+        """A new session of one account; returns its id, which nobody else ever learns."""
+        session_id, now = new_secret(), self._database.now()
+        times = {"created_at": now, "renewed_at": now, "expires_at": now + LIFE}
+        async with self._database.writing() as connection:
+            await connection.execute(
+                sessions.insert().values(key=key_of(session_id), active_did=account.did, **times)
+            )
+            await add(connection, key_of(session_id), account, self._database)
+        return session_id
+
+    async def find(self, session_id: str) -> Session | None:
+        """The session with this id, its life renewed unless that was done within the hour."""
+        async with self._database.reading() as connection:
+            found = _OF_ACTIVE_ACCOUNT.where(sessions.c.key == key_of(session_id))
+            row = (await connection.execute(found)).one_or_none()
+        if row is None:
+            return None
+        now, expires_at, ended = self._database.now(), row.expires_at, row.ended_because
+        if expires_at <= now:
+            ended = EXPIRED
+        elif row.renewed_at <= now - RENEWED_AT_MOST_EVERY:
+            expires_at = await self._renew(row.key, now)
+        return Session(row.key, row.did, row.handle, row.grant_id, scopes_of(row.scopes), expires_at, ended)
+
+    async def end(self, key: bytes) -> list[GrantId]:
+        """Sign out; returns the grants of all its accounts, to be revoked."""
+        async with self._database.writing() as connection:
+            return await _remove(connection, sessions.c.key == key)
+
+    async def remove_expired(self) -> list[GrantId]:
+        """Forget sessions that ended by time a while ago; returns their grants, to be revoked."""
+        over = sessions.c.expires_at <= self._database.now() - LIFE
+        async with self._database.writing() as connection:
+            return await _remove(connection, over)
+
+    async def _renew(self, key: bytes, now: datetime) -> datetime:
+        # The second condition keeps requests that arrive together from writing it many times.
+        due = (sessions.c.key == key) & (sessions.c.renewed_at <= now - RENEWED_AT_MOST_EVERY)
+        change = update(sessions).where(due).values(renewed_at=now, expires_at=now + LIFE)
+        async with self._database.writing() as connection:
+            await connection.execute(change)
+        return now + LIFE
+
+
+async def _remove(connection: AsyncConnection, which: ColumnElement[bool]) -> list[GrantId]:
+    of_them = accounts.c.session_key.in_(select(sessions.c.key).where(which))
+    found = await connection.execute(delete(accounts).where(of_them).returning(accounts.c.grant_id))
+    grant_ids = [GrantId(grant_id) for grant_id in found.scalars()]
+    await connection.execute(delete(sessions).where(which))
+    return grant_ids

@@ -1,0 +1,64 @@
+"""People who sign in, what their servers grant, and a clock that is moved by hand."""
+
+from datetime import UTC, datetime, timedelta
+
+from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
+from readapi.state.accounts import Account
+from readapi.state.secret import new_secret
+from readapi.state.state import State
+from schemas.ids import Did, Handle
+
+MARA, BEN = Did("did:plc:mara"), Did("did:plc:ben")
+START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SERVER = Server(
+    issuer="https://pds.example",
+    authorization_endpoint="https://pds.example/oauth/authorize",
+    token_endpoint="https://pds.example/oauth/token",
+    par_endpoint="https://pds.example/oauth/par",
+    revocation_endpoint="https://pds.example/oauth/revoke",
+)
+SCOPES = frozenset({"atproto", "repo:fm.svc.like"})
+
+
+class HandClock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = START
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def forward(self, **duration: float) -> None:
+        self.time += timedelta(**duration)
+
+
+def tokens(number: int = 1, expires_at: datetime = START + timedelta(hours=1)) -> Tokens:
+    """The tokens that a server hands out the nth time."""
+    return Tokens(f"access-token-{number}", f"refresh-token-{number}", expires_at, SCOPES)
+
+
+def grant(did: Did = MARA, expires_at: datetime = START + timedelta(hours=1)) -> Grant:
+    """What somebody granted an hour's access with."""
+    key = '{"kty":"EC","d":"private-dpop-key"}'
+    return Grant(did, "https://pds.example", SERVER, "key-1", key, tokens(expires_at=expires_at))
+
+
+def flight() -> Flight:
+    """Somebody on the way to their server."""
+    return Flight(
+        state=new_secret(),
+        identity=Identity(MARA, Handle("mara.example"), "https://pds.example"),
+        server=SERVER,
+        scope="atproto",
+        verifier="pkce-verifier",
+        dpop_key='{"kty":"EC","d":"private-dpop-key"}',
+        redirect_uri="https://fmsvc.example/auth/callback",
+        client_key=None,
+        started_at=START,
+    )
+
+
+async def account(state: State, did: Did = MARA) -> Account:
+    """Somebody with a stored grant."""
+    return Account(did, Handle(f"{did.rpartition(':')[2]}.example"), await state.grants.add(grant(did)))

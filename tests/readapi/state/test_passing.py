@@ -1,0 +1,59 @@
+"""Flights and exchange tokens are taken once, in time, by one."""
+
+import asyncio
+
+from readapi.state.errand import Errand
+from readapi.state.exchanges import Arrival
+from readapi.state.flights import Departure
+from readapi.state.grants import GrantId
+from readapi.state.state import State, open_state
+from schemas.ids import Handle
+from schemas.settings import Settings
+from tests.readapi.state.people import MARA, HandClock, flight
+
+ERRAND = Errand("developer_token", session_key="00ff", details={"name": "notebook", "days": 180})
+ARRIVAL = Arrival(MARA, Handle("mara.example"), GrantId("grant"), ERRAND)
+
+
+async def test_a_flight_comes_back_as_it_was_put(state: State) -> None:
+    """Once, and only by its own state."""
+    departure = Departure(flight(), ERRAND)
+
+    await state.flights.put(departure)
+
+    assert await state.flights.take("another") is None
+    assert await state.flights.take(departure.flight.state) == departure
+    assert await state.flights.take(departure.flight.state) is None
+
+
+async def test_a_flight_lasts_ten_minutes(state: State, clock: HandClock) -> None:
+    """To the second."""
+    late, in_time = Departure(flight(), ERRAND), Departure(flight(), ERRAND)
+    await state.flights.put(late)
+    clock.forward(seconds=1)
+    await state.flights.put(in_time)
+
+    clock.forward(seconds=599)
+
+    assert await state.flights.take(late.flight.state) is None
+    assert await state.flights.take(in_time.flight.state) == in_time
+
+
+async def test_an_exchange_token_lasts_a_minute(state: State, clock: HandClock) -> None:
+    """Then it is worth nothing."""
+    token = await state.exchanges.put(ARRIVAL)
+
+    clock.forward(seconds=60)
+
+    assert await state.exchanges.take(token) is None
+
+
+async def test_of_many_who_take_a_token_at_once_one_gets_it(state: State, settings: Settings) -> None:
+    """Whichever process they ask."""
+    async with open_state(settings, state.database.now) as other:
+        token = await state.exchanges.put(ARRIVAL)
+        taking = (one.exchanges.take(token) for one in [state, other] * 10)
+
+        taken = await asyncio.gather(*taking)
+
+    assert [one for one in taken if one is not None] == [ARRIVAL]
