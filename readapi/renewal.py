@@ -8,9 +8,9 @@ Between a server's answer and our commit the new token exists in one process's m
 dies, no retry brings it back. Therefore refreshes are not done in the processes that serve requests, but in
 one beside each (`keeper.py`), which outlives it: kill -9 of a worker at any instant loses nothing. If the
 keeper itself is killed, or the machine loses power, in the milliseconds of that gap, the token that is stored
-is tried once more. That is right whichever happened: if the server was not asked yet, it works; if it was, the
-grant was lost already, ends with a reason, and signing in again restores it. Sessions, linked accounts and
-developer tokens stay in every case.
+is tried once more. That is right whichever happened: if the server was not asked yet, it works; if it was,
+the grant was lost already, ends with a reason, and signing in again restores it. Sessions, linked accounts
+and developer tokens stay in every case.
 """
 
 import asyncio

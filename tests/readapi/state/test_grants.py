@@ -66,16 +66,16 @@ async def test_grants_that_nobody_uses_are_told(state: State, clock: HandClock) 
     assert await state.grants.find(unused) is None
 
 
-async def test_resealing_makes_an_old_key_dispensable(settings: Settings) -> None:
+async def test_resealing_makes_an_old_key_dispensable(state_settings: Settings) -> None:
     """Nobody is signed out by a rotation."""
     old, new = (base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2))
-    async with open_state(settings.model_copy(update={"secret_keys": (old,)})) as state:
+    async with open_state(state_settings.model_copy(update={"secret_keys": (old,)})) as state:
         grant_id = await state.grants.add(grant())
 
-    async with open_state(settings.model_copy(update={"secret_keys": (new, old)})) as state:
+    async with open_state(state_settings.model_copy(update={"secret_keys": (new, old)})) as state:
         resealed = [await state.grants.reseal() for _ in range(2)]
 
-    async with open_state(settings.model_copy(update={"secret_keys": (new,)})) as state:
+    async with open_state(state_settings.model_copy(update={"secret_keys": (new,)})) as state:
         found = await state.grants.find(grant_id)
     assert resealed == [1, 0]
     assert found is not None

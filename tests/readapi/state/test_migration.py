@@ -25,22 +25,22 @@ async def test_the_schema_after_all_steps_is_that_of_the_tables(state: State) ->
         assert await connection.run_sync(differences) == []
 
 
-async def test_migrating_again_changes_nothing(state: State, settings: Settings) -> None:
+async def test_migrating_again_changes_nothing(state: State, state_settings: Settings) -> None:
     """What was kept is still there."""
     kept = await account(state)
 
     revision = await migrate(state.database)
 
     assert revision == state.revision
-    async with open_state(settings) as again:
+    async with open_state(state_settings) as again:
         assert await again.grants.find(kept.grant_id) is not None
 
 
-async def test_processes_that_start_together_migrate_once(settings: Settings) -> None:
+async def test_processes_that_start_together_migrate_once(state_settings: Settings) -> None:
     """All of them end well, with the same schema, and one of them made the key."""
-    variables = {"FMSVC_DATA_DIR": str(settings.data_dir)}
-    if settings.state_url is not None:
-        variables["FMSVC_STATE_URL"] = settings.state_url
+    variables = {"FMSVC_DATA_DIR": str(state_settings.data_dir)}
+    if state_settings.state_url is not None:
+        variables["FMSVC_STATE_URL"] = state_settings.state_url
 
     async def start() -> tuple[int | None, str]:
         process = await asyncio.create_subprocess_exec(

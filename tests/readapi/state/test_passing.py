@@ -48,9 +48,9 @@ async def test_an_exchange_token_lasts_a_minute(state: State, clock: HandClock) 
     assert await state.exchanges.take(token) is None
 
 
-async def test_of_many_who_take_a_token_at_once_one_gets_it(state: State, settings: Settings) -> None:
+async def test_of_many_who_take_a_token_at_once_one_gets_it(state: State, state_settings: Settings) -> None:
     """Whichever process they ask."""
-    async with open_state(settings, state.database.now) as other:
+    async with open_state(state_settings, state.database.now) as other:
         token = await state.exchanges.put(ARRIVAL)
         taking = (one.exchanges.take(token) for one in [state, other] * 10)
 

@@ -1,0 +1,148 @@
+"""A grant is refreshed when it is due, once, and ends only when its server says so."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from readapi.grants import Ended, Grants
+from readapi.oauth.errors import Unavailable
+from readapi.renewal import Renewal
+from readapi.state.grants import GrantId
+from readapi.state.state import State
+from tests.readapi.state.people import HandClock, account, grant
+from tests.readapi.token_server import TokenClient, TokenServer
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[TokenServer]:
+    async with TokenServer() as started:
+        yield started
+
+
+@pytest.fixture
+def renewal(state: State, server: TokenServer, clock: HandClock) -> Renewal:
+    return Renewal(state.grants, state.locks, TokenClient(server.url), clock)
+
+
+@pytest.fixture
+def grants(state: State, renewal: Renewal, clock: HandClock) -> Grants:
+    """Renewed in this very process."""
+    return Grants(state.grants, renewal, clock)
+
+
+@pytest.fixture
+async def grant_id(state: State) -> GrantId:
+    """Of a grant that is fresh for an hour."""
+    return await state.grants.add(grant())
+
+
+async def test_a_fresh_grant_asks_nobody(grants: Grants, grant_id: GrantId, server: TokenServer) -> None:
+    """Its tokens are those that were stored."""
+    assert await grants.fresh(grant_id) == grant()
+    assert server.used == []
+
+
+async def test_a_grant_about_to_expire_is_refreshed(
+    grants: Grants, grant_id: GrantId, server: TokenServer, clock: HandClock
+) -> None:
+    """What the server answers is stored: the next call finds it."""
+    clock.forward(minutes=59)
+
+    refreshed = [await grants.fresh(grant_id) for _ in range(2)]
+
+    assert [one.tokens.access_token for one in refreshed] == ["access-token-2"] * 2
+    assert refreshed[0].dpop_key == grant().dpop_key
+    assert server.used == ["refresh-token-1"]
+
+
+async def test_a_refused_access_token_is_replaced_once(
+    grants: Grants, grant_id: GrantId, server: TokenServer
+) -> None:
+    """However many calls were refused with it, at once or later."""
+    calls = (grants.fresh(grant_id, refused="access-token-1") for _ in range(20))
+
+    refreshed = await asyncio.gather(*calls)
+    late = await grants.fresh(grant_id, refused="access-token-1")
+
+    assert {one.tokens.access_token for one in [*refreshed, late]} == {"access-token-2"}
+    assert server.used == ["refresh-token-1"]
+
+
+async def test_a_refused_grant_has_ended(
+    state: State, grants: Grants, server: TokenServer, clock: HandClock
+) -> None:
+    """It says why, asks no more, and the session that used it can still be found."""
+    mara = await account(state)
+    session_id = await state.sessions.begin(mara)
+    server.revoked = True
+    clock.forward(hours=1)
+
+    for _ in range(2):
+        with pytest.raises(Ended, match="Your server has taken the grant back."):
+            await grants.fresh(mara.grant_id)
+
+    session = await state.sessions.find(session_id)
+    assert session is not None
+    assert session.ended_because == "Your server has taken the grant back."
+
+
+async def test_a_server_that_is_down_ends_nothing(
+    grants: Grants, grant_id: GrantId, server: TokenServer, clock: HandClock
+) -> None:
+    """The old token serves as long as it lasts, and the grant goes on when the server does."""
+    server.down = True
+    clock.forward(minutes=59, seconds=30)
+
+    assert await grants.fresh(grant_id) == grant()
+    clock.forward(seconds=30)
+    with pytest.raises(Unavailable):
+        await grants.fresh(grant_id)
+    server.down = False
+
+    assert (await grants.fresh(grant_id)).tokens.access_token == "access-token-2"
+
+
+async def test_a_request_that_is_given_up_stops_no_refresh(
+    grants: Grants, grant_id: GrantId, server: TokenServer, clock: HandClock
+) -> None:
+    """Once a server was asked, its answer is stored."""
+    server.hold_seconds = 0.2
+    clock.forward(hours=1)
+    request = asyncio.create_task(grants.fresh(grant_id))
+    await server.asked.wait()
+
+    request.cancel()
+    await grants.close()
+
+    assert (await grants.fresh(grant_id, refused="access-token-1")).tokens.access_token == "access-token-2"
+    assert server.used == ["refresh-token-1"]
+
+
+async def test_a_revoked_grant_is_gone(
+    state: State, renewal: Renewal, grants: Grants, grant_id: GrantId, server: TokenServer
+) -> None:
+    """Here and at its server; revoking it again does nothing."""
+    await renewal.revoke(grant_id)
+    await renewal.revoke(grant_id)
+
+    assert server.revoked
+    assert await state.grants.find(grant_id) is None
+    with pytest.raises(Ended, match="signed out"):
+        await grants.fresh(grant_id)
+
+
+async def test_a_grant_whose_server_is_down_is_revoked_later(
+    state: State, renewal: Renewal, grant_id: GrantId, server: TokenServer, clock: HandClock
+) -> None:
+    """Until then it is among the forgotten."""
+    server.down = True
+    await renewal.revoke(grant_id)
+    server.down = False
+    clock.forward(hours=2)
+
+    [forgotten] = await state.grants.forgotten()
+    await renewal.revoke(forgotten)
+
+    assert server.revoked
+    assert await state.grants.forgotten() == []
