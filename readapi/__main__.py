@@ -57,9 +57,13 @@ def api(*, supervised: bool = False) -> None:
     import uvloop
 
     from readapi import worker
+    from readapi.state.state import StateError
 
     settings = _begin("api", supervised)
-    uvloop.run(worker.run(settings))
+    try:
+        uvloop.run(worker.run(settings))
+    except StateError as error:
+        _stop(FAILED, str(error))
 
 
 @app.command

@@ -35,6 +35,11 @@ class Keeper:
         self._line: _Line | None = None
         self._starting = asyncio.Lock()
 
+    @property
+    def pid(self) -> int | None:
+        """The process, once it was needed."""
+        return None if self._line is None else self._line.process.pid
+
     async def renew(self, grant_id: GrantId, refused: str | None) -> None:
         """See `Renewing`."""
         for _ in range(TRIES):

@@ -27,6 +27,7 @@ from readapi.pages.render import Renderer
 from readapi.proofs import Proofs
 from readapi.search import Index
 from readapi.server import Runner
+from readapi.state.state import State, open_state
 from readapi.stores import Stores, repeat
 from schemas.settings import Settings
 
@@ -67,10 +68,16 @@ def listen(settings: Settings) -> socket.socket:
 @asynccontextmanager
 async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stores]:
     """Everything a worker is made of, alive for as long as the block runs."""
+    async with open_state(settings) as state, _serving(settings, sock, state) as stores:
+        yield stores
+
+
+@asynccontextmanager
+async def _serving(settings: Settings, sock: socket.socket, state: State) -> AsyncIterator[Stores]:
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
-    offered = services(settings, stores, metrics, renderer, endpoints)
+    offered = services(settings, stores, state, metrics, renderer, endpoints)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(settings, endpoints, metrics, access_log, stores.version, stores.indexer.lag_text, show)
     stores.watch(metrics)
@@ -91,7 +98,12 @@ async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stor
 
 
 def services(
-    settings: Settings, stores: Stores, metrics: Metrics, renderer: Renderer, endpoints: Iterable[Endpoint]
+    settings: Settings,
+    stores: Stores,
+    state: State,
+    metrics: Metrics,
+    renderer: Renderer,
+    endpoints: Iterable[Endpoint],
 ) -> dict[type, Any]:
     """Everything that handlers may ask for, by its type."""
     return {
@@ -99,6 +111,7 @@ def services(
         Catalog: stores.catalog,
         IndexerStatus: stores.indexer,
         Proofs: Proofs(settings.data_dir),
+        State: state,
         Metrics: metrics,
         Settings: settings,
         Addresses: renderer.addresses,

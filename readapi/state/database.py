@@ -37,6 +37,7 @@ class Database:
 
     def __init__(self, url: URL, clock: Clock = utc_now) -> None:
         self.now = clock
+        self.writes = 0
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.engine = _sqlite(url) if self.is_sqlite else _postgresql(url)
         # Locks have connections of their own, or their holders would wait for each other to write.
@@ -45,8 +46,11 @@ class Database:
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
         """One transaction; commits with the block, or leaves everything as it was."""
-        async with self.engine.begin() as connection:
-            yield connection
+        try:
+            async with self.engine.begin() as connection:
+                yield connection
+        finally:
+            self.writes += 1
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:

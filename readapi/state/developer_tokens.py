@@ -9,6 +9,7 @@ from sqlalchemy import Row, delete, select, update
 from readapi.state.accounts import Account
 from readapi.state.database import Database
 from readapi.state.grants import GrantId, scopes_of
+from readapi.state.memory import Memory
 from readapi.state.secret import DEVELOPER_TOKEN, key_of, new_secret
 from readapi.state.tables import developer_tokens, grants
 from schemas.ids import Did, Handle
@@ -46,6 +47,7 @@ class DeveloperTokens:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._memory = Memory[DeveloperToken](database)
 
     async def create(self, account: Account, name: str, days: int = DEFAULT_DAYS) -> tuple[str, datetime]:
         """A new token and its end. Nobody can be shown it again."""
@@ -67,12 +69,20 @@ class DeveloperTokens:
 
     async def find(self, token: str) -> DeveloperToken | None:
         """The token that somebody sent; that it was used is noted now and then."""
+        key = key_of(token)
+        found = self._memory.recall(key)
+        if found is None:
+            writes, now = self._database.writes, self._database.now()
+            found = await self._look_up(key, now)
+            if found is not None:
+                self._memory.keep(key, found, writes, now)
+        return found
+
+    async def _look_up(self, key: bytes, now: datetime) -> DeveloperToken | None:
         async with self._database.reading() as connection:
-            found = _WITH_GRANT.where(developer_tokens.c.key == key_of(token))
-            row = (await connection.execute(found)).one_or_none()
+            row = (await connection.execute(_WITH_GRANT.where(developer_tokens.c.key == key))).one_or_none()
         if row is None:
             return None
-        now = self._database.now()
         if row.last_used_at is None or row.last_used_at <= now - USE_NOTED_AT_MOST_EVERY:
             await self._note_use(row.id, now)
         return _present(row, now)

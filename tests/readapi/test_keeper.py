@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from readapi.keeper import Keeper
 from readapi.state.grants import GrantId
 from readapi.state.state import State
 from schemas.settings import Settings
@@ -22,14 +23,16 @@ async def server() -> AsyncIterator[TokenServer]:
         yield started
 
 
+def variables(settings: Settings) -> dict[str, str]:
+    database = {} if settings.state_url is None else {"FMSVC_STATE_URL": settings.state_url}
+    return {"FMSVC_DATA_DIR": str(settings.data_dir), **database}
+
+
 async def start_user(settings: Settings, grant_id: GrantId, server: TokenServer, times: int) -> Process:
-    variables = {"FMSVC_DATA_DIR": str(settings.data_dir)}
-    if settings.state_url is not None:
-        variables["FMSVC_STATE_URL"] = settings.state_url
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "tests.readapi.grant_user", "use", grant_id, server.url, str(times)),
-        env={**os.environ, **variables},
+        env={**os.environ, **variables(settings)},
         stdout=PIPE,
         start_new_session=True,
     )
@@ -67,8 +70,27 @@ async def test_a_worker_killed_during_a_refresh_loses_nothing(
     os.killpg(user.pid, signal.SIGKILL)
     await user.communicate()
     async with asyncio.timeout(10):
-        while await stored_token(state, grant_id) == "access-token-1":
+        while await stored_token(state, grant_id) == "access-token-1":  # noqa: ASYNC110  # another process's doing
             await asyncio.sleep(0.02)
 
     assert await stored_token(state, grant_id) == "access-token-2"
+    assert not server.revoked
+
+
+async def test_a_keeper_that_was_killed_is_replaced(
+    state: State, state_settings: Settings, server: TokenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next question that needs one."""
+    grant_id = await state.grants.add(grant())
+    keeper = Keeper([sys.executable, "-m", "tests.readapi.grant_user", "keep", server.url])
+    for name, value in variables(state_settings).items():
+        monkeypatch.setenv(name, value)
+    await keeper.renew(grant_id, None)
+    assert keeper.pid is not None
+
+    os.kill(keeper.pid, signal.SIGKILL)
+    await keeper.renew(grant_id, "access-token-2")
+    await keeper.close()
+
+    assert await stored_token(state, grant_id) == "access-token-3"
     assert not server.revoked

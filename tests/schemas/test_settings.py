@@ -28,12 +28,15 @@ def test_values_come_from_the_environment() -> None:
             "FMSVC_TRUSTED_PROXIES": "10.0.0.0/8, 192.168.1.1",
             "FMSVC_PUBLIC_URL": "https://music.example/",
             "FMSVC_NAMESPACE": "fm.svc.dev",
+            "FMSVC_SECRET_KEYS": f"{'A' * 43}=, {'_' * 43}=",
         }
     )
 
     assert settings.port == 9000
     assert settings.data_dir == Path("/srv/fm")
     assert settings.allow_loopback is True
+    assert settings.secret_keys == ("A" * 43 + "=", "_" * 43 + "=")
+    assert "AAAA" not in repr(settings)
     assert settings.trusted_proxies == ("10.0.0.0/8", "192.168.1.1")
     assert settings.base_url == "https://music.example"
     assert settings.collections.profile == "fm.svc.dev.actor.profile"
@@ -61,6 +64,8 @@ def test_values_come_from_the_environment() -> None:
             "my-proxy",
             "my-proxy is not an address or a network.",
         ),
+        ("FMSVC_STATE_URL", "mysql://db", "FMSVC_STATE_URL: must begin with postgresql://."),
+        ("FMSVC_SECRET_KEYS", f"{'A' * 43}=,secret", "key 2 is not 32 bytes in base64."),
         ("FMSVC_PORT", "0", "port 0 needs FMSVC_PUBLIC_URL, because cards carry absolute addresses."),
     ],
 )

@@ -1,0 +1,36 @@
+"""What was found a moment ago, so that not every request asks the database."""
+
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from readapi.state.database import Database
+
+Found = TypeVar("Found")
+
+LIFE = timedelta(seconds=1)  # how long this process may not know what another has written
+MOST = 20_000
+
+
+class Memory(Generic[Found]):
+    """Good for a second, and until this process writes anything."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._found: dict[bytes, tuple[Found, int, datetime]] = {}
+
+    def recall(self, key: bytes) -> Found | None:
+        """What was found under this key, if that is still sure enough."""
+        remembered = self._found.get(key)
+        if remembered is None:
+            return None
+        found, writes, at = remembered
+        if writes == self._database.writes and timedelta() <= self._database.now() - at < LIFE:
+            return found
+        del self._found[key]
+        return None
+
+    def keep(self, key: bytes, found: Found, writes: int, at: datetime) -> None:
+        """Remember it; `writes` and `at` are from before the database was asked."""
+        if len(self._found) >= MOST:
+            self._found.clear()
+        self._found[key] = found, writes, at
