@@ -75,8 +75,8 @@ class Renewal:
             try:
                 held = await find_usable(self._store, grant_id)
                 await self._servers.revoke(grant_of(held))
-            except Ended:
-                pass
+            except (Ended, Refused):
+                pass  # asking again would change nothing
             except OAuthError as error:
                 log.warning("grant not revoked yet", grant=grant_id, reason=error.sentence)
                 return
