@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Self, TypeVar
 
@@ -66,6 +67,15 @@ class Answered(OutboundError):
         self.body = body
         self.retry_after = retry_after
         self.transient = status in (408, 425, 429) or (status >= 500 and status != 501)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of any status."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 def is_public(address: str, *, allow_loopback: bool = False) -> bool:
@@ -175,6 +185,28 @@ class Outbound:
             url, timeout_seconds, 0, lambda response, patience: _pieces(response, write, max_bytes, patience)
         )
 
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        max_bytes: int,
+        timeout_seconds: float,
+    ) -> Reply:
+        """One request and its whole answer, whatever its status, redirects included. Raises OutboundError."""
+
+        async def exchange(_: asyncio.Timeout) -> Reply:
+            parsed = self._checked(url)
+            asking = self._session_for(parsed).request(
+                method, parsed, headers=headers, data=body, allow_redirects=False
+            )
+            async with asking as response:
+                return Reply(response.status, response.headers, await _body(response, max_bytes, whole=True))
+
+        return await _within(timeout_seconds, exchange)
+
     async def _ask(
         self,
         url: str,
@@ -182,30 +214,17 @@ class Outbound:
         redirects: int,
         read: Callable[[aiohttp.ClientResponse, asyncio.Timeout], Awaitable[Answer]],
     ) -> Answer:
-        try:
-            async with asyncio.timeout(timeout_seconds) as patience:
-                return await self._follow(url, redirects, lambda response: read(response, patience))
-        except TimeoutError:
-            raise Unreachable(f"no answer within {timeout_seconds:g} s") from None
-        except aiohttp.ClientConnectorDNSError as error:
-            missing = getattr(error.os_error, "errno", None) == socket.EAI_NONAME
-            raise (NoSuchHost if missing else Unreachable)("the host's name does not resolve") from error
-        except aiohttp.ClientConnectorError as error:
-            if error.os_error.errno == errno.EACCES:
-                raise Forbidden("not a public address") from error
-            raise Unreachable("no connection") from error
-        except aiohttp.ClientError as error:
-            raise Unreachable(f"the connection broke ({type(error).__name__})") from error
-        except ValueError as error:
-            raise Forbidden("not an address that can be visited") from error
+        return await _within(
+            timeout_seconds,
+            lambda patience: self._follow(url, redirects, lambda response: read(response, patience)),
+        )
 
     async def _follow(
         self, url: str, redirects: int, read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]]
     ) -> Answer:
         for _ in range(redirects + 1):
             parsed = self._checked(url)
-            session = self._open if parsed.origin() in self._trusted else self._guarded
-            async with session.get(parsed, allow_redirects=False) as response:
+            async with self._session_for(parsed).get(parsed, allow_redirects=False) as response:
                 if response.status == 200:
                     return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:
@@ -220,11 +239,34 @@ class Outbound:
             return parsed
         return permitted(url, allow_loopback=self._allow_loopback)
 
+    def _session_for(self, url: URL) -> aiohttp.ClientSession:
+        return self._open if url.origin() in self._trusted else self._guarded
+
     def _guarded_socket(self, target: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = target
         if not is_public(str(address[0]), allow_loopback=self._allow_loopback):
             raise PermissionError(errno.EACCES, "not a public address")
         return socket.socket(family, kind, protocol)
+
+
+async def _within(timeout_seconds: float, exchange: Callable[[asyncio.Timeout], Awaitable[Answer]]) -> Answer:
+    """What the exchange brings; all that goes wrong with it is an OutboundError."""
+    try:
+        async with asyncio.timeout(timeout_seconds) as patience:
+            return await exchange(patience)
+    except TimeoutError:
+        raise Unreachable(f"no answer within {timeout_seconds:g} s") from None
+    except aiohttp.ClientConnectorDNSError as error:
+        missing = getattr(error.os_error, "errno", None) == socket.EAI_NONAME
+        raise (NoSuchHost if missing else Unreachable)("the host's name does not resolve") from error
+    except aiohttp.ClientConnectorError as error:
+        if error.os_error.errno == errno.EACCES:
+            raise Forbidden("not a public address") from error
+        raise Unreachable("no connection") from error
+    except aiohttp.ClientError as error:
+        raise Unreachable(f"the connection broke ({type(error).__name__})") from error
+    except ValueError as error:
+        raise Forbidden("not an address that can be visited") from error
 
 
 def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:

@@ -1,10 +1,14 @@
-"""The record collections, each NSID written once, under a configurable namespace."""
+"""The record collections, each NSID written once, under a configurable namespace; OAuth scopes from them."""
 
 from dataclasses import dataclass
 
 from schemas.ids import Nsid
 
 SCROBBLE = Nsid("fm.scrobbler.feed.play")
+
+ATPROTO = "atproto"  # the scope of signing in at all
+BLOBS = "blob:*/*"
+SCROBBLING = f"repo:{SCROBBLE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +41,15 @@ class Collections:
     def all(self) -> frozenset[Nsid]:
         """Exact names: `fm.svc.dev.track` is somebody else's."""
         return frozenset((self.track, self.like, self.comment, self.list, self.profile))
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """What lets somebody write each of them."""
+        return tuple(
+            f"repo:{nsid}" for nsid in (self.track, self.like, self.comment, self.list, self.profile)
+        )
+
+    @property
+    def permission_set(self) -> str:
+        """The same in one scope, by the name of the lexicon that lists them."""
+        return f"include:{self.namespace}.authFullApp"

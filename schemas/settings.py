@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from schemas.collections import Collections
 from schemas.ids import is_nsid
@@ -102,6 +110,14 @@ class Settings(BaseModel):
     rate_limit: str = Field("100/minute", description="Requests allowed for one client address.")
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
+    oauth_keys: SecretStr | None = Field(
+        None,
+        description="Private P-256 keys to sign people in with, the newest first: PEM, a JWK or a JWKS. "
+        "Default: none, which works on this machine only.",
+    )
+    oauth_client_name: str = Field(
+        "fmsvc", min_length=1, max_length=64, description="Name that people are shown when they sign in."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level logged.")
     log_format: Literal["auto", "json", "console"] = Field("auto", description="auto: console on a terminal.")
 
@@ -190,6 +206,12 @@ class Settings(BaseModel):
     def _public_url_is_known(self) -> Self:
         if self.port == 0 and self.public_url is None:
             raise ValueError("port 0 needs FMSVC_PUBLIC_URL, because cards carry absolute addresses")
+        return self
+
+    @model_validator(mode="after")
+    def _clients_with_keys_are_public(self) -> Self:
+        if self.oauth_keys is not None and not self.base_url.startswith("https://"):
+            raise ValueError("FMSVC_OAUTH_KEYS needs an FMSVC_PUBLIC_URL that begins with https://")
         return self
 
     @classmethod

@@ -1,7 +1,8 @@
 """A PDS on loopback and the accounts on it, as their owners and its operator use them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -93,6 +94,23 @@ class Pds:
     async def mailed_code(self, did: str) -> str:
         """What the owner finds in their mailbox after asking to sign an operation on their identity."""
         return await self._operate("mailed-code", did)
+
+    async def age_grants(self, did: str) -> None:
+        """Let everything that the account agreed to have been long ago."""
+        await self._operate("age-grants", did)
+
+    async def look_up_lexicons_of(self, did: str) -> None:
+        """Read permission sets from this account's repo, whoever they belong to."""
+        await self._operate("lexicon-authority", did)
+
+    @asynccontextmanager
+    async def hung_up(self) -> AsyncIterator[None]:
+        """The server is gone while the block runs."""
+        await self._operate("hang-up", "")
+        try:
+            yield
+        finally:
+            await self._operate("come-back", "")
 
     async def as_admin(self, method: str, body: Json) -> Json:
         """Call a procedure with the operator's password."""

@@ -6,6 +6,7 @@
 // Ends on SIGTERM, SIGINT, or when its standard input closes: it never outlives whoever started it.
 // Variables named PDS_* reach every PDS and win over the values below.
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import http from 'node:http'
@@ -15,6 +16,18 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
 process.env.LOG_ENABLED ??= 'false' // read while the packages load, hence the late imports
+
+// A PDS fetches OAuth clients' metadata only over https and from names: port-8123.fmsvc-network.net is 127.0.0.1:8123.
+const onLoopback = /^https:\/\/port-(\d+)\.fmsvc-network\.net\//
+const realFetch = globalThis.fetch
+globalThis.fetch = async (input, init) => {
+  const url = input instanceof Request ? input.url : String(input)
+  if (!onLoopback.test(url)) return realFetch(input, init)
+  const headers = input instanceof Request ? input.headers : init?.headers
+  const response = await realFetch(url.replace(onLoopback, 'http://127.0.0.1:$1/'), { headers, redirect: 'manual' })
+  // Made anew, because a response remembers the address that it came from.
+  return new Response(await response.arrayBuffer(), { status: response.status, headers: response.headers })
+}
 const { PDS, envToCfg, envToSecrets, readEnv, scripts } = await import('@atproto/pds')
 const { PlcServer, Database } = (await import('@did-plc/server')).default
 
@@ -85,28 +98,51 @@ const startPds = async (number, plc) => {
   const { sequencer } = pds.ctx
   sequencer.exponentialBackoff = () => wait(Math.min(2 ** ++sequencer.triesWithNoResults, LONGEST_SLEEP))
   await startOnLoopback(pds)
-  return { url: `http://localhost:${port}`, ctx: pds.ctx }
+  return { url: `http://localhost:${port}`, pds }
 }
 
 // What a person finds in their mailbox, and what an operator does at the server's console.
 const deeds = {
-  'mailed-code': ({ accountManager }, did) => accountManager.createEmailToken(did, 'plc_operation'),
-  'rotate-key': async (ctx, did) => {
+  'mailed-code': ({ ctx }, did) => ctx.accountManager.createEmailToken(did, 'plc_operation'),
+  'rotate-key': async ({ ctx }, did) => {
     const { keyLocation } = await ctx.actorStore.getLocation(did)
     const key = await ctx.actorStore.getReservedKeypair(await ctx.actorStore.reserveKeypair())
     await writeFile(keyLocation, await key.export())
     await scripts['rotate-keys'](ctx, [did])
     return key.did()
   },
+  // As if every grant of the account were from so long ago.
+  'age-grants': async ({ ctx }, did) => {
+    const createdAt = new Date(0).toISOString()
+    await ctx.accountManager.db.db
+      .updateTable('token')
+      .set({ createdAt, updatedAt: createdAt })
+      .where('did', '=', did)
+      .execute()
+    return did
+  },
+  // Lexicons are looked up in this account's repo, whoever they belong to.
+  'lexicon-authority': ({ ctx }, did) => (ctx.cfg.lexicon.didAuthority = did),
+  // The server is gone for the network, until it is back where it was.
+  'hang-up': ({ server }) => {
+    server.close()
+    server.closeAllConnections()
+    return 'gone'
+  },
+  'come-back': async ({ server, ctx }) => {
+    server.listen(ctx.cfg.service.port, '127.0.0.1')
+    await once(server, 'listening')
+    return 'back'
+  },
 }
 
 // POST /<deed>/<number of the PDS, from 0>/<did> answers with text.
-const startOperator = async (contexts) => {
+const startOperator = async (pdses) => {
   const port = await freePort()
   const server = http.createServer(async (request, response) => {
     const [deed, number, did] = request.url.slice(1).split('/')
     try {
-      response.end(await deeds[deed](contexts[number], did))
+      response.end(await deeds[deed](pdses[number], did))
     } catch (error) {
       response.writeHead(500).end(String(error))
     }
@@ -118,7 +154,7 @@ const startOperator = async (contexts) => {
 const plc = await startDirectory()
 const pdses = []
 for (let number = 1; number <= Number(process.argv[2] ?? 1); number++) pdses.push(await startPds(number, plc))
-const operator = await startOperator(pdses.map(({ ctx }) => ctx))
+const operator = await startOperator(pdses.map(({ pds }) => pds))
 const pds = pdses.map(({ url }) => url)
 console.log(JSON.stringify({ plc, pds, operator, admin_password: ADMIN_PASSWORD }))
 console.log = () => {} // nobody reads on

@@ -1,0 +1,101 @@
+"""What servers answer, as far as we read it: hostile bytes in, checked values out. Pure."""
+
+from typing import Annotated, Final, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from readapi.oauth.errors import OAuthError, Refused, Unavailable
+from readapi.oauth.network import Response
+
+# Goes into a header, so nothing but visible ASCII.
+Token = Annotated[str, Field(pattern=r"^[\x21-\x7e]+$")]
+Answer = TypeVar("Answer", bound=BaseModel)
+
+DEAD: Final = "invalid_grant"
+SAID_CHARACTERS = 300
+_PASSING = ("temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof")
+
+
+class ProtectedResource(BaseModel):
+    """https://www.rfc-editor.org/rfc/rfc9728"""
+
+    resource: str
+    authorization_servers: list[str]
+
+
+class ServerMetadata(BaseModel):
+    """https://www.rfc-editor.org/rfc/rfc8414; what is not said is not offered."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    pushed_authorization_request_endpoint: str | None = None
+    revocation_endpoint: str | None = None
+    response_types_supported: list[str] = []
+    grant_types_supported: list[str] = []
+    code_challenge_methods_supported: list[str] = []
+    token_endpoint_auth_methods_supported: list[str] = []
+    token_endpoint_auth_signing_alg_values_supported: list[str] = []
+    dpop_signing_alg_values_supported: list[str] = []
+    scopes_supported: list[str] = []
+    authorization_response_iss_parameter_supported: bool = False
+    client_id_metadata_document_supported: bool = False
+    protected_resources: list[str] | None = None
+
+
+class Pushed(BaseModel):
+    """https://www.rfc-editor.org/rfc/rfc9126"""
+
+    request_uri: Token
+
+
+class Granted(BaseModel):
+    """The answer of a token endpoint. `sub` is the account's DID."""
+
+    access_token: Token
+    token_type: str
+    refresh_token: Token | None = None
+    expires_in: float | None = Field(None, allow_inf_nan=False)
+    scope: str
+    sub: str
+
+
+class _Problem(BaseModel):
+    error: str
+    error_description: str = ""
+
+
+def read(model: type[Answer], response: Response) -> Answer:
+    """The answer of a request that succeeded. Raises OAuthError."""
+    if response.status not in (200, 201):
+        raise refusal(response)
+    try:
+        return model.model_validate_json(response.body)
+    except ValidationError as error:
+        raise Unavailable("Your server gave an answer that makes no sense.") from error
+
+
+def refusal(response: Response) -> OAuthError:
+    """What an answer without success means: only a refusal in the protocol's words is final."""
+    problem = _problem(response)
+    said = f"[{response.status}]"
+    if problem is not None:
+        said = f"[{response.status} {problem.error!r} {problem.error_description!r}]"[:SAID_CHARACTERS]
+    if problem is None or problem.error in _PASSING or response.status not in (400, 401, 403):
+        return Unavailable("Your server cannot answer just now.", said)
+    if problem.error == DEAD:
+        return Refused(DEAD, "Your server says that this authorization has ended.", said)
+    return Refused("server_refused", "Your server refused to let this application in.", said)
+
+
+def error_code(response: Response) -> str | None:
+    """The `error` that a refusal names, if it names one."""
+    problem = _problem(response)
+    return None if problem is None else problem.error
+
+
+def _problem(response: Response) -> _Problem | None:
+    try:
+        return _Problem.model_validate_json(response.body)
+    except ValidationError:
+        return None

@@ -1,0 +1,173 @@
+"""THE ORDER of signing in, from a handle to tokens and calls made with them: read this first."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from secrets import token_urlsafe
+from typing import Literal
+
+from yarl import URL
+
+from readapi.oauth import callback, dpop, keys
+from readapi.oauth.answers import DEAD, Granted
+from readapi.oauth.discovery import Discovery
+from readapi.oauth.dpop import Dpop
+from readapi.oauth.endpoints import Endpoints
+from readapi.oauth.errors import OAuthError, Refused, Unavailable
+from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
+from readapi.oauth.metadata import ClientMetadata
+from readapi.oauth.network import Network, Response
+from schemas.collections import ATPROTO
+from schemas.ids import Did
+
+SECRET_BYTES = 32
+TOKEN_SECONDS = 300.0  # when a server does not say
+LONGEST_TOKEN_SECONDS = 24 * 3600.0
+ANSWER_BYTES = 4 << 20
+ANSWER_SECONDS = 30.0
+
+Prompt = Literal["login", "consent", "select_account", "create", "none"]
+
+
+class OAuthClient:
+    """Signs people in at their own servers, and speaks there in their name. Keeps nothing but nonces.
+
+    What it is given and gives back is for others to store.
+    """
+
+    def __init__(
+        self,
+        client: ClientMetadata,
+        network: Network,
+        *,
+        allow_loopback: bool = False,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._network = network
+        self._dpop = Dpop(network)
+        self._endpoints = Endpoints(client, self._dpop)
+        self._discovery = Discovery(
+            network, confidential=client.is_confidential, allow_loopback=allow_loopback
+        )
+        self._now = now
+
+    async def begin(self, who: str, scope: str, *, prompt: Prompt | None = None) -> tuple[Flight, str]:
+        """What to remember, and where to send the person, named by handle or DID. Raises OAuthError."""
+        identity = await self._discovery.identity(who)
+        server = await self._discovery.server(identity.pds)
+        flight = self._flight(identity, server, scope)
+        form = {
+            "response_type": "code",
+            "redirect_uri": flight.redirect_uri,
+            "scope": scope,
+            "state": flight.state,
+            "code_challenge": dpop.digest(flight.verifier),
+            "code_challenge_method": "S256",
+            "login_hint": identity.handle or identity.did,
+        }
+        request_uri = await self._endpoints.push(flight, form | ({"prompt": prompt} if prompt else {}))
+        asked = {"client_id": self._client.client_id, "request_uri": request_uri}
+        return flight, str(URL(server.authorization_endpoint).extend_query(asked))
+
+    async def finish(self, flight: Flight, params: Mapping[str, str]) -> Grant:
+        """What was granted, once the person is back with `params`. Raises OAuthError."""
+        code = callback.code(flight, params)
+        # A code is good once, so all else is settled first.
+        pds = await self._home(flight.identity.did, flight.server.issuer)
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": flight.redirect_uri,
+            "code_verifier": flight.verifier,
+        }
+        granted = await self._endpoints.tokens(flight, form)
+        tokens = await self._accepted(flight, flight.identity.did, granted)
+        return Grant(flight.identity.did, pds, flight.server, flight.client_key, flight.dpop_key, tokens)
+
+    async def refresh(self, grant: Grant) -> Tokens:
+        """New tokens for old ones, which are spent. Raises Refused: the grant is dead; Unavailable: later."""
+        if grant.tokens.refresh_token is None:
+            raise Refused(DEAD, "This authorization cannot be renewed.")
+        await self._check_home(grant)
+        form = {"grant_type": "refresh_token", "refresh_token": grant.tokens.refresh_token}
+        try:
+            granted = await self._endpoints.tokens(grant, form)
+        except Refused as error:
+            if error.kind == DEAD:
+                raise
+            # As when the server could not fetch our own document.
+            raise Unavailable("Your server did not renew the authorization.") from error
+        tokens = await self._accepted(grant, grant.did, granted)
+        return replace(tokens, refresh_token=tokens.refresh_token or grant.tokens.refresh_token)
+
+    async def revoke(self, grant: Grant) -> None:
+        """Let the server forget the grant. Raises OAuthError."""
+        await self._endpoints.revoke(grant, grant.tokens.refresh_token or grant.tokens.access_token)
+
+    async def request(
+        self,
+        grant: Grant,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        max_bytes: int = ANSWER_BYTES,
+        timeout_seconds: float = ANSWER_SECONDS,
+    ) -> Response:
+        """Ask the person's server something in their name; any status is an answer. Raises Unavailable."""
+        if str(URL(url).origin()) != grant.pds:
+            raise ValueError("tokens are for the person's own server only")
+        return await self._dpop.send(
+            grant.dpop_key,
+            method,
+            url,
+            headers={**(headers or {}), "Authorization": f"DPoP {grant.tokens.access_token}"},
+            body=lambda: body,
+            max_bytes=max_bytes,
+            timeout_seconds=timeout_seconds,
+            access_token=grant.tokens.access_token,
+        )
+
+    def _flight(self, identity: Identity, server: Server, scope: str) -> Flight:
+        return Flight(
+            state=token_urlsafe(SECRET_BYTES),
+            identity=identity,
+            server=server,
+            scope=scope,
+            verifier=token_urlsafe(SECRET_BYTES),
+            dpop_key=keys.generated(),
+            redirect_uri=self._client.redirect_uri,
+            client_key=self._client.keys.newest,
+            started_at=self._now(),
+        )
+
+    async def _home(self, did: Did, issuer: str) -> str:
+        """The account's server, if that is still one that trusts this issuer."""
+        identity = await self._discovery.identity(did)
+        server = await self._discovery.server(identity.pds)
+        if server.issuer != issuer:
+            raise Refused("identity_mismatch", "The account has moved to another server.")
+        return identity.pds
+
+    async def _check_home(self, grant: Grant) -> None:
+        """Raises Refused when the account is known to have moved."""
+        with contextlib.suppress(Unavailable):
+            known = await self._network.resolve(grant.did)
+            if known.pds != grant.pds:
+                raise Refused(DEAD, "The account has moved to another server.")
+
+    async def _accepted(self, holder: Flight | Grant, did: Did, granted: Granted) -> Tokens:
+        """The tokens, if they are this account's and bound to our key; otherwise they are given back."""
+        scopes = frozenset(granted.scope.split())
+        if granted.sub == did and granted.token_type.lower() == "dpop" and ATPROTO in scopes:
+            seconds = TOKEN_SECONDS if granted.expires_in is None else granted.expires_in
+            expires_at = self._now() + timedelta(seconds=min(max(seconds, 0), LONGEST_TOKEN_SECONDS))
+            return Tokens(granted.access_token, granted.refresh_token, expires_at, scopes)
+        with contextlib.suppress(OAuthError):
+            await self._endpoints.revoke(holder, granted.refresh_token or granted.access_token)
+        if granted.sub != did:
+            raise Refused("identity_mismatch", "Somebody else signed in than the account that was named.")
+        raise Refused("server_unsuitable", "Your server gave tokens of a kind that is not safe to use.")

@@ -1,0 +1,97 @@
+"""Requests that prove who holds a key: https://www.rfc-editor.org/rfc/rfc9449"""
+
+import base64
+import hashlib
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from secrets import token_urlsafe
+from typing import Any
+
+from yarl import URL
+
+from readapi.oauth import answers, keys
+from readapi.oauth.network import Network, Response
+
+WANTS_NONCE = "use_dpop_nonce"
+_ATTEMPTS = 2  # the second with the nonce that the first was told
+_KEPT = 10_000
+_NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,512}")
+
+
+class Dpop:
+    """Signs each request anew. The nonce that a server wants next is kept for each origin."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._nonces: OrderedDict[URL, str] = OrderedDict()
+
+    async def send(
+        self,
+        key: str,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: Callable[[], bytes | None],
+        max_bytes: int,
+        timeout_seconds: float,
+        access_token: str | None = None,
+    ) -> Response:
+        """One request, asked once more when the server wants another nonce. Raises Unavailable.
+
+        `body` is made for each attempt: what is in it may be good for one use only.
+        """
+        address = URL(url)
+        for attempt in range(1, _ATTEMPTS + 1):
+            nonce = self._nonces.get(address.origin())
+            response = await self._network.send(
+                method,
+                url,
+                headers={**headers, "DPoP": proof(key, method, address, nonce, access_token)},
+                body=body(),
+                max_bytes=max_bytes,
+                timeout_seconds=timeout_seconds,
+            )
+            told = self._remember(address.origin(), response)
+            if attempt == _ATTEMPTS or told in (None, nonce) or not _wants_nonce(response):
+                break
+        return response
+
+    def _remember(self, origin: URL, response: Response) -> str | None:
+        told = response.headers.get("DPoP-Nonce")
+        if told is None or not _NONCE.fullmatch(told):
+            return None
+        self._nonces[origin] = told
+        self._nonces.move_to_end(origin)
+        while len(self._nonces) > _KEPT:
+            self._nonces.popitem(last=False)
+        return told
+
+
+def proof(key: str, method: str, address: URL, nonce: str | None, access_token: str | None) -> str:
+    """The proof for one request."""
+    signing = keys.private(key)
+    claims: dict[str, Any] = {
+        "jti": token_urlsafe(16),
+        "htm": method,
+        "htu": str(address.with_query(None).with_fragment(None)),
+        "iat": int(time.time()),
+    }
+    if nonce is not None:
+        claims["nonce"] = nonce
+    if access_token is not None:
+        claims["ath"] = digest(access_token)
+    return keys.signed({"typ": "dpop+jwt", "jwk": keys.public(signing)}, claims, signing)
+
+
+def digest(text: str) -> str:
+    """SHA-256 as the protocol writes it."""
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+def _wants_nonce(response: Response) -> bool:
+    if response.status == 401 and WANTS_NONCE in response.headers.get("WWW-Authenticate", ""):
+        return True
+    return response.status in (400, 401) and answers.error_code(response) == WANTS_NONCE

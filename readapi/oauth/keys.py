@@ -1,0 +1,100 @@
+"""Private keys: of this service, to authenticate with, and of each grant, to bind its tokens to."""
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from secrets import token_urlsafe
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey
+
+ALGORITHM = "ES256"
+_CURVE = "P-256"
+_PUBLIC = ("kty", "crv", "x", "y")
+_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_ASSERTION_SECONDS = 60
+_PEM = re.compile(r"-----BEGIN [A-Z ]+-----.+?-----END [A-Z ]+-----", re.DOTALL)
+
+
+class Keys:
+    """The keys that this service authenticates with, the newest first; each is named by its thumbprint."""
+
+    def __init__(self, *keys: ECKey) -> None:
+        self._keys = {key.thumbprint(): key for key in keys}
+
+    @classmethod
+    def read(cls, text: str) -> "Keys":
+        """Keys as an operator writes them: PEM blocks, a JWK, a list of those or a JWKS. Raises ValueError."""
+        given: list[Any] = _PEM.findall(text) or _jwks(text)
+        return cls(*map(_imported, given))
+
+    @property
+    def newest(self) -> str | None:
+        """The name of the key that signs for new grants; None: there are no keys."""
+        return next(iter(self._keys), None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._keys
+
+    def published(self) -> dict[str, Any]:
+        """The JWKS that servers check our signatures with."""
+        use = {"use": "sig", "alg": ALGORITHM}
+        return {"keys": [{**public(key), "kid": name, **use} for name, key in self._keys.items()]}
+
+    def authentication(self, name: str, client_id: str, issuer: str) -> dict[str, str]:
+        """The form fields that prove who we are: https://www.rfc-editor.org/rfc/rfc7523"""
+        now = int(time.time())
+        parties = {"iss": client_id, "sub": client_id, "aud": issuer}
+        claims = {**parties, "jti": token_urlsafe(16), "iat": now, "exp": now + _ASSERTION_SECONDS}
+        return {
+            "client_assertion_type": _ASSERTION,
+            "client_assertion": signed({"kid": name}, claims, self._keys[name]),
+        }
+
+
+def generated() -> str:
+    """A new private key, as JSON."""
+    return json.dumps(ECKey.generate_key(_CURVE).as_dict(private=True))
+
+
+def private(text: str) -> ECKey:
+    """The key that was generated as this text."""
+    return ECKey.import_key(json.loads(text))
+
+
+def public(key: ECKey) -> dict[str, Any]:
+    """The part of a key that anybody may see."""
+    return {name: key[name] for name in _PUBLIC}
+
+
+def signed(header: Mapping[str, Any], claims: Mapping[str, Any], key: ECKey) -> str:
+    """A JWT."""
+    return jwt.encode({"alg": ALGORITHM, **header}, dict(claims), key, algorithms=[ALGORITHM])
+
+
+def _jwks(text: str) -> list[Any]:
+    try:
+        given = json.loads(text)
+    except ValueError:
+        raise ValueError("neither PEM nor JSON") from None
+    if isinstance(given, dict):
+        given = given.get("keys", [given])
+    if not isinstance(given, list) or not given:
+        raise ValueError("there is no key in it")
+    return given
+
+
+def _imported(given: Any) -> ECKey:
+    if isinstance(given, dict):
+        # What a key is said to be for could stop it from signing.
+        given = {name: value for name, value in given.items() if name in (*_PUBLIC, "d")}
+    try:
+        key = ECKey.import_key(given)
+    except (JoseError, ValueError, TypeError, KeyError):
+        raise ValueError("not the key of an elliptic curve") from None
+    if not key.is_private or key.curve_name != _CURVE:
+        raise ValueError(f"not a private key on the curve {_CURVE}")
+    return key

@@ -1,0 +1,95 @@
+"""Who this service is to authorization servers: the document and the keys that they fetch.
+
+With keys it is a confidential client, known by the address of its document. Without, it is the loopback
+client that development has: nobody fetches anything, and the document is what servers make of its id.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from yarl import URL
+
+from readapi.oauth import scopes
+from readapi.oauth.keys import ALGORITHM, Keys
+from schemas.collections import Collections
+from schemas.settings import PREFIX, Settings, SettingsError
+
+DOCUMENT_PATH = "/meta/oauth-client-metadata.json"
+JWKS_PATH = "/.well-known/jwks.json"
+CALLBACK_PATH = "/auth/callback"
+_LOOPBACK_ID = "http://localhost"
+_LOOPBACK_HOST = "127.0.0.1"  # the name localhost is refused in a redirect
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMetadata:
+    """What servers are told of us. `name` is what people are shown when they sign in."""
+
+    name: str
+    base_url: str
+    keys: Keys
+    collections: Collections
+
+    @classmethod
+    def of(cls, settings: Settings) -> "ClientMetadata":
+        """As configured. Raises SettingsError when the keys cannot be used."""
+        keys = Keys()
+        if settings.oauth_keys is not None:
+            try:
+                keys = Keys.read(settings.oauth_keys.get_secret_value())
+            except ValueError as error:
+                raise SettingsError(f"{PREFIX}OAUTH_KEYS: {error}.") from None
+        return cls(settings.oauth_client_name, settings.base_url, keys, settings.collections)
+
+    @property
+    def is_confidential(self) -> bool:
+        return self.keys.newest is not None
+
+    @property
+    def scope(self) -> str:
+        """Everything that may ever be asked for."""
+        return " ".join(scopes.everything(self.collections))
+
+    @property
+    def client_id(self) -> str:
+        if self.is_confidential:
+            return self.base_url + DOCUMENT_PATH
+        return f"{_LOOPBACK_ID}?{urlencode({'redirect_uri': self.redirect_uri, 'scope': self.scope})}"
+
+    @property
+    def redirect_uri(self) -> str:
+        """Where people come back to."""
+        if self.is_confidential:
+            return self.base_url + CALLBACK_PATH
+        return f"http://{_LOOPBACK_HOST}:{URL(self.base_url).port}{CALLBACK_PATH}"
+
+    def document(self) -> dict[str, Any]:
+        """The client metadata document: https://atproto.com/specs/oauth#client-id-metadata-document"""
+        return {
+            "client_id": self.client_id,
+            "client_name": self.name,
+            "redirect_uris": [self.redirect_uri],
+            "scope": self.scope,
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "dpop_bound_access_tokens": True,
+            **(self._confidential() if self.is_confidential else self._loopback()),
+        }
+
+    def authentication(self, key: str | None, issuer: str) -> dict[str, str]:
+        """The form fields that say to this server who asks."""
+        known = {"client_id": self.client_id}
+        return known if key is None else known | self.keys.authentication(key, self.client_id, issuer)
+
+    def _confidential(self) -> dict[str, Any]:
+        return {
+            "client_uri": self.base_url,
+            "application_type": "web",
+            "token_endpoint_auth_method": "private_key_jwt",
+            "token_endpoint_auth_signing_alg": ALGORITHM,
+            "jwks_uri": self.base_url + JWKS_PATH,
+        }
+
+    def _loopback(self) -> dict[str, Any]:
+        return {"application_type": "native", "token_endpoint_auth_method": "none"}

@@ -1,0 +1,101 @@
+"""The network as the flow sees it: guarded HTTP and identities, handed in by the composition root."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from readapi.oauth.errors import Unavailable
+from schemas.ids import Did, Handle
+
+
+class Response(Protocol):
+    """An answer, whatever its status."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+class Outbound(Protocol):
+    """HTTP to addresses that strangers chose."""
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        max_bytes: int,
+        timeout_seconds: float,
+    ) -> Response: ...
+
+
+class Known(Protocol):
+    """What is known of a DID. `handle`: None when nobody could say whether it leads back."""
+
+    @property
+    def handle(self) -> Handle | None: ...
+    @property
+    def pds(self) -> str | None: ...
+
+
+class Resolver(Protocol):
+    """DID -> who that is."""
+
+    async def resolve(self, did: Did) -> Known: ...
+    def doubt(self, did: Did) -> None: ...
+
+
+class Handles(Protocol):
+    """Handle -> the DID that it names."""
+
+    async def find(self, handle: Handle) -> str | None: ...
+
+
+class Network:
+    """The three together. Whatever they raise of `failure` becomes Unavailable."""
+
+    def __init__(
+        self, outbound: Outbound, resolver: Resolver, handles: Handles, failure: type[Exception]
+    ) -> None:
+        self._outbound = outbound
+        self._resolver = resolver
+        self._handles = handles
+        self._failure = failure
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        max_bytes: int,
+        timeout_seconds: float,
+    ) -> Response:
+        """One request, one answer, of any status."""
+        try:
+            return await self._outbound.send(
+                method, url, headers=headers, body=body, max_bytes=max_bytes, timeout_seconds=timeout_seconds
+            )
+        except self._failure as error:
+            raise Unavailable("Your server cannot be reached just now.") from error
+
+    async def find(self, handle: Handle) -> str | None:
+        """The DID that the handle names."""
+        try:
+            return await self._handles.find(handle)
+        except self._failure as error:
+            raise Unavailable(f"Nobody could be asked whose handle {handle} is.") from error
+
+    async def resolve(self, did: Did, *, anew: bool = False) -> Known:
+        """Who that is; `anew`: asked again if the answer has stood for a while."""
+        if anew:
+            self._resolver.doubt(did)
+        try:
+            return await self._resolver.resolve(did)
+        except self._failure as error:
+            raise Unavailable(f"Nobody could be asked who {did} is.") from error

@@ -1,0 +1,67 @@
+"""The client as the service would make it, with the indexer's own network, ready to sign people in."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from aiohttp.abc import AbstractResolver
+from aiohttp.test_utils import TestServer
+
+from indexer.handles import Handles
+from indexer.identity import Resolver
+from indexer.names import Dns
+from indexer.outbound import Outbound, OutboundError
+from readapi.oauth import keys, scopes
+from readapi.oauth.client import OAuthClient
+from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
+from readapi.oauth.network import Network
+from schemas.settings import Settings
+
+LOOPBACK = ClientMetadata.of(Settings())
+SCOPE = " ".join(scopes.to_sign_in(LOOPBACK.collections))
+
+
+@asynccontextmanager
+async def connected(plc_url: str, handle_resolver: str, dns: AbstractResolver) -> AsyncIterator[Network]:
+    """The network, with servers on loopback allowed."""
+    async with Outbound(dns, allow_loopback=True, trusted=[plc_url]) as outbound:
+        handles = Handles(outbound, Dns(), service=handle_resolver, allow_test=True)
+        resolver = Resolver(outbound, handles, plc_url=plc_url, allow_loopback=True)
+        yield Network(outbound, resolver, handles, OutboundError)
+
+
+def loopback(network: Network) -> OAuthClient:
+    return OAuthClient(LOOPBACK, network, allow_loopback=True)
+
+
+class Published:
+    """A client with keys, whose document and keys can be fetched by PDSes; `metadata` may be changed."""
+
+    def __init__(self, *private: str) -> None:
+        self._keys = private or (keys.generated(),)
+        app = web.Application()
+        app.router.add_get(DOCUMENT_PATH, self._document)
+        app.router.add_get(JWKS_PATH, self._jwks)
+        self._server = TestServer(app, host="127.0.0.1")
+        self.metadata: ClientMetadata
+
+    async def __aenter__(self) -> "Published":
+        await self._server.start_server()
+        self.metadata = self.with_keys(*self._keys)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._server.close()
+
+    def with_keys(self, *private: str) -> ClientMetadata:
+        """The same client, after its operator changed its keys."""
+        url = f"https://port-{self._server.port}.fmsvc-network.net"
+        return ClientMetadata.of(
+            Settings.model_validate({"public_url": url, "oauth_keys": f"[{','.join(private)}]"})
+        )
+
+    async def _document(self, _: web.Request) -> web.Response:
+        return web.json_response(self.metadata.document())
+
+    async def _jwks(self, _: web.Request) -> web.Response:
+        return web.json_response(self.metadata.keys.published())

@@ -1,0 +1,49 @@
+"""What the tests of signing in share: the real PDS, and a client of either kind."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from indexer.names import Dns
+from readapi.oauth.client import OAuthClient
+from readapi.oauth.network import Network
+from tests.network.person import Person
+from tests.network.testnet import Testnet
+from tests.readapi.oauth import clients
+from tests.readapi.oauth.clients import Published
+
+
+@pytest.fixture
+async def connection(net: Testnet) -> AsyncIterator[Network]:
+    async with clients.connected(net.plc_url, net.pds[0].url, Dns()) as network:
+        yield network
+
+
+@pytest.fixture
+def client(connection: Network) -> OAuthClient:
+    """The client of development, without keys."""
+    return clients.loopback(connection)
+
+
+@pytest.fixture
+async def confidential(connection: Network) -> AsyncIterator[OAuthClient]:
+    """A client with a key, as in production."""
+    async with Published() as published:
+        yield OAuthClient(published.metadata, connection, allow_loopback=True)
+
+
+@pytest.fixture(params=["client", "confidential"])
+def either(request: pytest.FixtureRequest) -> OAuthClient:
+    """Both kinds, one after the other."""
+    made: OAuthClient = request.getfixturevalue(request.param)
+    return made
+
+
+@pytest.fixture
+async def person(net: Testnet) -> Person:
+    """Somebody new, with a browser of their own."""
+    name = f"signer-{next(_numbers)}"
+    return Person(await net.pds[0].create_account(f"{name}.test"))
+
+
+_numbers = iter(range(1_000_000))
