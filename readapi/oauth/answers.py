@@ -1,5 +1,6 @@
 """What servers answer, as far as we read it: hostile bytes in, checked values out. Pure."""
 
+import re
 from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -13,6 +14,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 DEAD: Final = "invalid_grant"
 SAID_CHARACTERS = 300
+_SECRET = re.compile(r"[A-Za-z0-9._~+=-]{32,}")
 _PASSING = ("temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof")
 
 
@@ -78,14 +80,22 @@ def read(model: type[Answer], response: Response) -> Answer:
 def refusal(response: Response) -> OAuthError:
     """What an answer without success means: only a refusal in the protocol's words is final."""
     problem = _problem(response)
-    said = f"[{response.status}]"
-    if problem is not None:
-        said = f"[{response.status} {problem.error!r} {problem.error_description!r}]"[:SAID_CHARACTERS]
+    said = _for_the_log(response.status, problem)
     if problem is None or problem.error in _PASSING or response.status not in (400, 401, 403):
         return Unavailable("Your server cannot answer just now.", said)
     if problem.error == DEAD:
         return Refused(DEAD, "Your server says that this authorization has ended.", said)
+    if problem.error == "invalid_client":
+        return Refused("client_refused", "Your server does not recognise this application.", said)
     return Refused("server_refused", "Your server refused to let this application in.", said)
+
+
+def _for_the_log(status: int, problem: "_Problem | None") -> str:
+    if problem is None:
+        return f"[{status}]"
+    # A server could repeat what we sent, and no token belongs into a log.
+    words = _SECRET.sub("…", f"{problem.error} {problem.error_description}")
+    return f"[{status} {words[:SAID_CHARACTERS]!r}]"
 
 
 def error_code(response: Response) -> str | None:

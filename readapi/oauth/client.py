@@ -1,5 +1,6 @@
 """THE ORDER of signing in, from a handle to tokens and calls made with them: read this first."""
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from schemas.collections import ATPROTO
 from schemas.ids import Did
 
 SECRET_BYTES = 32
+BEGIN_SECONDS = 30.0  # as long as somebody looks at an empty page
 TOKEN_SECONDS = 300.0  # when a server does not say
 LONGEST_TOKEN_SECONDS = 24 * 3600.0
 ANSWER_BYTES = 4 << 20
@@ -42,6 +44,7 @@ class OAuthClient:
         network: Network,
         *,
         allow_loopback: bool = False,
+        begin_seconds: float = BEGIN_SECONDS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
@@ -51,23 +54,18 @@ class OAuthClient:
         self._discovery = Discovery(
             network, confidential=client.is_confidential, allow_loopback=allow_loopback
         )
+        self._begin_seconds = begin_seconds
         self._now = now
 
     async def begin(self, who: str, scope: str, *, prompt: Prompt | None = None) -> tuple[Flight, str]:
         """What to remember, and where to send the person, named by handle or DID. Raises OAuthError."""
-        identity = await self._discovery.identity(who)
-        server = await self._discovery.server(identity.pds)
-        flight = self._flight(identity, server, scope)
-        form = {
-            "response_type": "code",
-            "redirect_uri": flight.redirect_uri,
-            "scope": scope,
-            "state": flight.state,
-            "code_challenge": dpop.digest(flight.verifier),
-            "code_challenge_method": "S256",
-            "login_hint": identity.handle or identity.did,
-        }
-        request_uri = await self._endpoints.push(flight, form | ({"prompt": prompt} if prompt else {}))
+        try:
+            async with asyncio.timeout(self._begin_seconds):
+                identity = await self._discovery.identity(who)
+                server = await self._discovery.server(identity.pds)
+                flight, request_uri = await self._pushed(self._flight(identity, server, scope), prompt)
+        except TimeoutError:
+            raise Unavailable("Your server takes too long to answer.") from None
         asked = {"client_id": self._client.client_id, "request_uri": request_uri}
         return flight, str(URL(server.authorization_endpoint).extend_query(asked))
 
@@ -140,9 +138,29 @@ class OAuthClient:
             verifier=token_urlsafe(SECRET_BYTES),
             dpop_key=keys.generated(),
             redirect_uri=self._client.redirect_uri,
-            client_key=self._client.keys.newest,
+            client_key=next(iter(self._client.keys.names), None),
             started_at=self._now(),
         )
+
+    async def _pushed(self, flight: Flight, prompt: Prompt | None) -> tuple[Flight, str]:
+        """With the newest of our keys that the server knows: it may have fetched them a while ago."""
+        form = {
+            "response_type": "code",
+            "redirect_uri": flight.redirect_uri,
+            "scope": flight.scope,
+            "state": flight.state,
+            "code_challenge": dpop.digest(flight.verifier),
+            "code_challenge_method": "S256",
+            "login_hint": flight.identity.handle or flight.identity.did,
+        } | ({} if prompt is None else {"prompt": prompt})
+        for older in self._client.keys.names[1:]:
+            try:
+                return flight, await self._endpoints.push(flight, form)
+            except Refused as error:
+                if error.kind != "client_refused":
+                    raise
+            flight = replace(flight, client_key=older)
+        return flight, await self._endpoints.push(flight, form)
 
     async def _home(self, did: Did, issuer: str) -> str:
         """The account's server, if that is still one that trusts this issuer."""

@@ -37,17 +37,16 @@ class Discovery:
     async def identity(self, who: str) -> Identity:
         """Who goes by this handle or DID, checked both ways. Raises OAuthError."""
         name = _INVISIBLE.sub("", who).removeprefix("at://").removeprefix("@")
-        if is_did(name):
-            return await self._identity_of(Did(name))
-        if not is_handle(name):
-            raise Refused("identity_not_found", "This is neither a handle nor a DID.")
-        handle = Handle(name.lower())
-        identity = await self._identity_of(await self._named_by(handle))
-        if identity.handle != handle:
-            raise Refused(
-                "identity_mismatch", f"The account that {handle} leads to does not lead back to it."
-            )
-        return identity
+        handle = None if is_did(name) else _handle(name)
+        did = Did(name) if handle is None else await self._named_by(handle)
+        known = await self._network.resolve(did, anew=True)
+        if known.pds is None:
+            raise Refused("identity_not_found", f"{did} has no server.")
+        if handle is not None and known.handle is None:
+            raise Unavailable(f"Nobody could be asked whether {did} goes by {handle}.")
+        if handle is not None and known.handle != handle:
+            raise Refused("identity_mismatch", f"The account that {handle} leads to does not go by it.")
+        return Identity(did, None if known.handle == INVALID_HANDLE else known.handle, known.pds)
 
     async def server(self, pds: str) -> Server:
         """The authorization server of a personal data server, once both say so. Raises OAuthError."""
@@ -69,12 +68,6 @@ class Discovery:
         if named is None or not is_did(named):
             raise Refused("identity_not_found", f"Nobody goes by the handle {handle}.")
         return Did(named)
-
-    async def _identity_of(self, did: Did) -> Identity:
-        known = await self._network.resolve(did, anew=True)
-        if known.pds is None:
-            raise Refused("identity_not_found", f"{did} has no server.")
-        return Identity(did, None if known.handle == INVALID_HANDLE else known.handle, known.pds)
 
     async def _document(self, url: str, model: type[Document]) -> Document:
         response = await self._network.send(
@@ -147,6 +140,12 @@ class Discovery:
 
     def _is_origin(self, text: str) -> bool:
         return self._is_address(text) and str(URL(text).origin()) == text
+
+
+def _handle(name: str) -> Handle:
+    if not is_handle(name):
+        raise Refused("identity_not_found", "This is neither a handle nor a DID.")
+    return Handle(name.lower())
 
 
 def _unsuitable(what: str) -> Refused:

@@ -10,6 +10,7 @@ Kind = Literal[
     "server_unsuitable",
     "server_unavailable",
     "server_refused",
+    "client_refused",
     "invalid_grant",
 ]
 

@@ -16,7 +16,7 @@ _CURVE = "P-256"
 _PUBLIC = ("kty", "crv", "x", "y")
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ASSERTION_SECONDS = 60
-_PEM = re.compile(r"-----BEGIN [A-Z ]+-----.+?-----END [A-Z ]+-----", re.DOTALL)
+_PEM = re.compile(r"-----BEGIN (?:EC )?PRIVATE KEY-----.+?-----END (?:EC )?PRIVATE KEY-----", re.DOTALL)
 
 
 class Keys:
@@ -27,14 +27,14 @@ class Keys:
 
     @classmethod
     def read(cls, text: str) -> "Keys":
-        """Keys as an operator writes them: PEM blocks, a JWK, a list of those or a JWKS. Raises ValueError."""
+        """Keys as an operator writes them: PEM, a JWK, a list of those or a JWKS. Raises ValueError."""
         given: list[Any] = _PEM.findall(text) or _jwks(text)
         return cls(*map(_imported, given))
 
     @property
-    def newest(self) -> str | None:
-        """The name of the key that signs for new grants; None: there are no keys."""
-        return next(iter(self._keys), None)
+    def names(self) -> tuple[str, ...]:
+        """What the keys are called, the newest first."""
+        return tuple(self._keys)
 
     def __contains__(self, name: object) -> bool:
         return name in self._keys
@@ -79,7 +79,7 @@ def _jwks(text: str) -> list[Any]:
     try:
         given = json.loads(text)
     except ValueError:
-        raise ValueError("neither PEM nor JSON") from None
+        raise ValueError("neither private keys in PEM nor JSON") from None
     if isinstance(given, dict):
         given = given.get("keys", [given])
     if not isinstance(given, list) or not given:

@@ -44,7 +44,7 @@ class ClientMetadata:
 
     @property
     def is_confidential(self) -> bool:
-        return self.keys.newest is not None
+        return bool(self.keys.names)
 
     @property
     def scope(self) -> str:

@@ -5,16 +5,16 @@ permission set by its name or as what is in it. https://atproto.com/specs/permis
 """
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qs, unquote
 
 from schemas.collections import ATPROTO, BLOBS, SCROBBLING, Collections
 
+Permission = tuple[str, ...]  # ("repo", collection, action) or ("blob", kind of media)
+
 _ACTIONS = ("create", "update", "delete")
-_ANY = "*"
-_ANY_MEDIA = "*/*"
-# From before scopes were fine: everything that an app password could do.
-_EVERYTHING = "transition:generic"
+# From before scopes were fine: what an application's password allowed.
+_EVERYTHING = {"transition:generic": ("repo:*", BLOBS)}
 
 
 def to_sign_in(collections: Collections) -> tuple[str, ...]:
@@ -32,61 +32,43 @@ def covers(granted: frozenset[str], wanted: str, collections: Collections) -> bo
     """Does what was granted allow all that the wanted scope does?"""
     if wanted in granted:
         return True
-    if collections.permission_set in granted:
-        granted |= set(collections.scopes)
-    need = _Scope.parse(wanted)
-    have = [_Scope.parse(scope) for scope in granted]
-    match need.resource:
-        case "repo":
-            return _EVERYTHING in granted or all(
-                any(scope.lets_write(collection, action) for scope in have)
-                for collection in need.values("collection")
-                for action in need.values("action") or _ACTIONS
-            )
-        case "blob":
-            return _EVERYTHING in granted or all(
-                any(scope.lets_upload(accepted) for scope in have) for accepted in need.values("accept")
-            )
-        case "include" if wanted == collections.permission_set:
-            return all(covers(granted, scope, collections) for scope in collections.scopes)
-        case _:
-            return False
+    sets = {collections.permission_set: collections.scopes, **_EVERYTHING}
+    held, needed = set(_permissions(granted, sets)), set(_permissions([wanted], sets))
+    return bool(needed) and all(not held.isdisjoint(_implying(permission)) for permission in needed)
 
 
-def missing(granted: frozenset[str], wanted: tuple[str, ...], collections: Collections) -> tuple[str, ...]:
+def missing(granted: frozenset[str], wanted: Iterable[str], collections: Collections) -> tuple[str, ...]:
     """The wanted scopes that were not granted."""
     return tuple(scope for scope in wanted if not covers(granted, scope, collections))
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+def _permissions(scopes: Iterable[str], sets: dict[str, tuple[str, ...]]) -> Iterator[Permission]:
+    """Each single thing that the scopes allow."""
+    for scope in scopes:
+        for part in sets.get(scope, (scope,)):
+            yield from _allowed(part)
+
+
+def _allowed(scope: str) -> Iterator[Permission]:
     """`repo:fm.svc.track?action=create`: a resource, its main value after the colon, and parameters."""
+    before, _, query = scope.partition("?")
+    resource, colon, main = before.partition(":")
+    values = parse_qs(query)
+    if resource == "repo":
+        for collection in [unquote(main)] if colon else values.get("collection", ()):
+            for action in values.get("action", _ACTIONS):
+                yield resource, collection, action
+    elif resource == "blob":
+        for kind in [unquote(main)] if colon else values.get("accept", ()):
+            yield resource, kind
 
-    resource: str
-    main: str | None
-    parameters: dict[str, list[str]]
 
-    @classmethod
-    def parse(cls, text: str) -> "_Scope":
-        before, _, query = text.partition("?")
-        resource, colon, main = before.partition(":")
-        return cls(resource, unquote(main) if colon else None, parse_qs(query))
-
-    def values(self, name: str) -> list[str]:
-        """The values of one parameter; the main value belongs to the first that its resource has."""
-        if self.main is not None and name in ("collection", "accept"):
-            return [self.main]
-        return self.parameters.get(name, [])
-
-    def lets_write(self, collection: str, action: str) -> bool:
-        return (
-            self.resource == "repo"
-            and not {collection, _ANY}.isdisjoint(self.values("collection"))
-            and action in (self.values("action") or _ACTIONS)
-        )
-
-    def lets_upload(self, accepted: str) -> bool:
-        any_of_kind = f"{accepted.partition('/')[0]}/*"
-        return self.resource == "blob" and not {accepted, any_of_kind, _ANY_MEDIA}.isdisjoint(
-            self.values("accept")
-        )
+def _implying(permission: Permission) -> set[Permission]:
+    """The permission, and those wider ones that have it in them."""
+    match permission:
+        case ("repo", _, action):
+            return {permission, ("repo", "*", action)}
+        case (resource, kind):
+            return {permission, (resource, f"{kind.partition('/')[0]}/*"), (resource, "*/*")}
+        case _:
+            return {permission}

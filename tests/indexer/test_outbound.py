@@ -5,14 +5,16 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from email.utils import formatdate
+from typing import Any
 
+import orjson
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from indexer import outbound
 from indexer.names import Dns
-from indexer.outbound import Answered, Forbidden, NoSuchHost, Outbound, TooLarge, Unreachable
+from indexer.outbound import Answered, Forbidden, NoSuchHost, Outbound, Reply, TooLarge, Unreachable
 from tests.network.doubles import Names
 
 
@@ -59,6 +61,11 @@ async def said(request: web.Request) -> web.Response:
     return web.json_response(dict(request.headers))
 
 
+async def echo(request: web.Request) -> web.Response:
+    said = {"method": request.method, "body": await request.text(), "proof": request.headers["DPoP"]}
+    return web.json_response(said, status=401, headers={"DPoP-Nonce": "next"})
+
+
 async def redirect(request: web.Request) -> web.Response:
     return web.Response(status=302, headers={"location": request.query["to"]})
 
@@ -72,6 +79,7 @@ async def hangs_up(request: web.Request) -> web.Response:
 @pytest.fixture
 async def server() -> AsyncIterator[TestServer]:
     app = web.Application()
+    app.router.add_post("/echo", echo)
     for handler in (small, refused, broken, slow, endless, said, redirect, hangs_up, pause, trickle):
         app.router.add_get(f"/{handler.__name__}", handler)
     server = TestServer(app, host="127.0.0.1")
@@ -350,3 +358,43 @@ async def test_only_a_sender_that_is_not_slow_may_take_its_time(
     await loopback.stream(str(url.with_query(bytes=64 << 10)), pieces.append, 1 << 20, 0.3)
     with pytest.raises(Unreachable):
         await loopback.stream(str(url.with_query(bytes=64)), pieces.append, 1 << 20, 0.3)
+
+
+async def send(outbound: Outbound, method: str, url: str, **changes: Any) -> Reply:
+    asked = {"headers": {}, "body": None, "max_bytes": 1000, "timeout_seconds": 5, **changes}
+    return await outbound.send(method, url, **asked)
+
+
+async def test_an_answer_of_any_status_is_an_answer(server: TestServer, loopback: Outbound) -> None:
+    """With its headers and body, to whatever method was asked."""
+    url = str(server.make_url("/echo"))
+
+    reply = await send(loopback, "POST", url, headers={"DPoP": "proof"}, body=b"form")
+
+    assert (reply.status, reply.headers["dpop-nonce"]) == (401, "next")
+    assert orjson.loads(reply.body) == {"method": "POST", "body": "form", "proof": "proof"}
+
+
+async def test_an_answer_of_any_status_may_be_a_redirect(server: TestServer, loopback: Outbound) -> None:
+    """Which nobody follows."""
+    reply = await send(loopback, "GET", str(server.make_url("/redirect").with_query(to="/small")))
+
+    assert (reply.status, reply.headers["Location"], reply.body) == (302, "/small", b"")
+
+
+async def test_what_is_sent_is_guarded_and_capped_as_what_is_fetched(
+    server: TestServer, loopback: Outbound, strict: Outbound
+) -> None:
+    """Inner addresses, floods, silence and broken connections."""
+    with pytest.raises(Forbidden):
+        await send(strict, "POST", str(server.make_url("/echo")))
+    with pytest.raises(Forbidden):
+        await send(strict, "POST", "https://169.254.169.254/latest")
+    with pytest.raises(Forbidden):
+        await send(loopback, "GET", str(server.make_url("/small")), headers={"X": "a\r\nY: b"})
+    with pytest.raises(TooLarge):
+        await send(loopback, "GET", str(server.make_url("/endless")))
+    with pytest.raises(Unreachable):
+        await send(loopback, "GET", str(server.make_url("/slow")), timeout_seconds=0.1)
+    with pytest.raises(Unreachable):
+        await send(loopback, "GET", str(server.make_url("/hangs_up")))

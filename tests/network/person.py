@@ -7,6 +7,7 @@ They use the JSON interface that the pages themselves use.
 
 import secrets
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import aiohttp
@@ -39,7 +40,8 @@ class Person:
 
     async def agree(self, page: str, scope: str | None = None) -> dict[str, str]:
         """Sign in and agree, to less than was asked for if `scope` says so."""
-        await self.open(page)
+        if back := await self.open(page):
+            return back
         await self.sign_in(page)
         consent = {"did": self.account.did} | ({} if scope is None else {"scope": scope})
         return await self._led_back(page, await self._post("consent", page, consent))
@@ -49,13 +51,14 @@ class Person:
         await self.open(page)
         return await self._led_back(page, await self._post("reject", page, {}))
 
-    async def open(self, page: str) -> None:
-        """Open the page that a link leads to. Raises TurnedAway when there is none."""
+    async def open(self, page: str) -> dict[str, str]:
+        """Open the page of a link, which leads back at once if they agreed before. Raises TurnedAway."""
         headers = {**NAVIGATION, **self._cookie(), "Sec-Fetch-Site": "cross-site"}
         async with self.account.pds.session.get(page, headers=headers, allow_redirects=False) as response:
             self._keep(response)
-            if response.status != 200:
+            if response.status not in (200, 303):
                 raise TurnedAway(f"{response.status} {(await response.text())[:300]}")
+            return {} if response.status == 200 else _brought_back(response)
 
     async def sign_in(self, page: str, password: str | None = None) -> None:
         """Fill in the form. Raises TurnedAway."""
@@ -64,27 +67,31 @@ class Person:
         await self._post("sign-in", page, form | {"password": password or f"password of {account.handle}"})
 
     async def end_all(self) -> None:
-        """Look through the list of applications that may act for them, and end each."""
-        page = f"{self.origin}/account"
-        sessions = await self._ask("GET", f"oauth-sessions?did={self.account.did}", page)
-        for session in sessions:
-            ended = {"did": self.account.did, "tokenId": session["tokenId"]}
-            await self._post("revoke-oauth-session", page, ended)
+        """Let no application act for them any more."""
+        for agreement in await self.agreements():
+            ended = {"did": self.account.did, "tokenId": agreement["tokenId"]}
+            await self._post("revoke-oauth-session", f"{self.origin}/account", ended)
+
+    async def agreements(self) -> list[Json]:
+        """The applications that may act for them."""
+        deed = f"oauth-sessions?did={self.account.did}"
+        listed: list[Json] = await self._ask("GET", deed, f"{self.origin}/account")
+        return listed
 
     async def _led_back(self, page: str, answer: Json) -> dict[str, str]:
         """What the browser is sent back to the application with."""
         headers = {**NAVIGATION, **self._cookie(), "Sec-Fetch-Site": "same-origin", "Referer": page}
         session = self.account.pds.session
         async with session.get(answer["url"], headers=headers, allow_redirects=False) as response:
-            if response.status not in (302, 303):
+            if response.status != 303:
                 raise TurnedAway(f"{response.status} {await response.text()}")
-            return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
+            return _brought_back(response)
 
     async def _post(self, deed: str, page: str, body: Json) -> Json:
         answer: Json = await self._ask("POST", deed, page, body)
         return answer
 
-    async def _ask(self, method: str, deed: str, page: str, body: Json | None = None) -> Json:
+    async def _ask(self, method: str, deed: str, page: str, body: Json | None = None) -> Any:
         self.cookies.setdefault("csrf-token", secrets.token_hex(8))
         headers = {**FETCH, **self._cookie(), "Origin": self.origin, "Referer": page}
         headers["X-CSRF-Token"] = self.cookies["csrf-token"]
@@ -93,8 +100,7 @@ class Person:
             self._keep(response)
             if response.status != 200:
                 raise TurnedAway(f"{deed}: {response.status} {await response.text()}")
-            answer: Json = await response.json()
-            return answer
+            return await response.json()
 
     def _keep(self, response: aiohttp.ClientResponse) -> None:
         # By hand, because they are for https only, which a jar would heed.
@@ -102,3 +108,7 @@ class Person:
 
     def _cookie(self) -> dict[str, str]:
         return {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+
+
+def _brought_back(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(response.headers["Location"]).query))

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import orjson
 from aiohttp import web
 from aiohttp.abc import AbstractResolver
 from aiohttp.test_utils import TestServer
@@ -13,9 +14,11 @@ from indexer.names import Dns
 from indexer.outbound import Outbound, OutboundError
 from readapi.oauth import keys, scopes
 from readapi.oauth.client import OAuthClient
+from readapi.oauth.grant import Grant
 from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.oauth.network import Network
 from schemas.settings import Settings
+from tests.network.person import Person
 
 LOOPBACK = ClientMetadata.of(Settings())
 SCOPE = " ".join(scopes.to_sign_in(LOOPBACK.collections))
@@ -32,6 +35,21 @@ async def connected(plc_url: str, handle_resolver: str, dns: AbstractResolver) -
 
 def loopback(network: Network) -> OAuthClient:
     return OAuthClient(LOOPBACK, network, allow_loopback=True)
+
+
+async def sign_in(client: OAuthClient, person: Person, granting: str | None = None) -> Grant:
+    """Begin, let the person agree, finish."""
+    flight, page = await client.begin(person.account.handle, SCOPE)
+    return await client.finish(flight, await person.agree(page, granting))
+
+
+async def write(client: OAuthClient, grant: Grant, collection: str = "fm.svc.like") -> int:
+    """The status of an attempt to write a record."""
+    record = {"$type": collection, "createdAt": "2026-01-01T00:00:00Z"}
+    body = orjson.dumps({"repo": grant.did, "collection": collection, "record": record, "validate": False})
+    url = f"{grant.pds}/xrpc/com.atproto.repo.createRecord"
+    headers = {"Content-Type": "application/json"}
+    return (await client.request(grant, "POST", url, headers=headers, body=body)).status
 
 
 class Published:

@@ -1,5 +1,6 @@
 """What the tests of signing in share: the real PDS, and a client of either kind."""
 
+import itertools
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +12,8 @@ from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.oauth import clients
 from tests.readapi.oauth.clients import Published
+
+NUMBERS = itertools.count()
 
 
 @pytest.fixture
@@ -42,8 +45,4 @@ def either(request: pytest.FixtureRequest) -> OAuthClient:
 @pytest.fixture
 async def person(net: Testnet) -> Person:
     """Somebody new, with a browser of their own."""
-    name = f"signer-{next(_numbers)}"
-    return Person(await net.pds[0].create_account(f"{name}.test"))
-
-
-_numbers = iter(range(1_000_000))
+    return Person(await net.pds[0].create_account(f"signer-{next(NUMBERS)}.test"))
