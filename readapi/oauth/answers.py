@@ -74,7 +74,7 @@ def read(model: type[Answer], response: Response) -> Answer:
     try:
         return model.model_validate_json(response.body)
     except ValidationError as error:
-        raise Unavailable("Your server gave an answer that makes no sense.") from error
+        raise Unavailable("Your server gave an answer that makes no sense.", wrong(error)) from None
 
 
 def refusal(response: Response) -> OAuthError:
@@ -90,18 +90,17 @@ def refusal(response: Response) -> OAuthError:
     return Refused("server_refused", "Your server refused to let this application in.", said)
 
 
-def _for_the_log(status: int, problem: "_Problem | None") -> str:
-    if problem is None:
-        return f"[{status}]"
-    # A server could repeat what we sent, and no token belongs into a log.
-    words = _SECRET.sub("…", f"{problem.error} {problem.error_description}")
-    return f"[{status} {words[:SAID_CHARACTERS]!r}]"
-
-
 def error_code(response: Response) -> str | None:
     """The `error` that a refusal names, if it names one."""
     problem = _problem(response)
     return None if problem is None else problem.error
+
+
+def wrong(error: ValidationError) -> str:
+    """What is wrong with an answer, without what is in it: that may be tokens."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    fields = {str(problem["loc"][0]) if problem["loc"] else problem["type"] for problem in found}
+    return f"[{', '.join(sorted(fields))}]"
 
 
 def _problem(response: Response) -> _Problem | None:
@@ -109,3 +108,11 @@ def _problem(response: Response) -> _Problem | None:
         return _Problem.model_validate_json(response.body)
     except ValidationError:
         return None
+
+
+def _for_the_log(status: int, problem: _Problem | None) -> str:
+    if problem is None:
+        return f"[{status}]"
+    # A server could repeat what we sent, and no token belongs into a log.
+    words = _SECRET.sub("…", f"{problem.error} {problem.error_description}")
+    return f"[{status} {words[:SAID_CHARACTERS]!r}]"

@@ -96,7 +96,7 @@ class OAuthClient:
             if error.kind == DEAD:
                 raise
             # As when the server could not fetch our own document.
-            raise Unavailable("Your server did not renew the authorization.") from error
+            raise Unavailable("Your server did not renew the authorization.", str(error)) from error
         tokens = await self._accepted(grant, grant.did, granted)
         return replace(tokens, refresh_token=tokens.refresh_token or grant.tokens.refresh_token)
 
@@ -138,7 +138,7 @@ class OAuthClient:
             verifier=token_urlsafe(SECRET_BYTES),
             dpop_key=keys.generated(),
             redirect_uri=self._client.redirect_uri,
-            client_key=next(iter(self._client.keys.names), None),
+            client_key=self._client.key_names[0],
             started_at=self._now(),
         )
 
@@ -153,7 +153,7 @@ class OAuthClient:
             "code_challenge_method": "S256",
             "login_hint": flight.identity.handle or flight.identity.did,
         } | ({} if prompt is None else {"prompt": prompt})
-        for older in self._client.keys.names[1:]:
+        for older in self._client.key_names[1:]:
             try:
                 return flight, await self._endpoints.push(flight, form)
             except Refused as error:
@@ -173,8 +173,8 @@ class OAuthClient:
     async def _check_home(self, grant: Grant) -> None:
         """Raises Refused when the account is known to have moved."""
         with contextlib.suppress(Unavailable):
-            known = await self._network.resolve(grant.did)
-            if known.pds != grant.pds:
+            known = await self._network.resolve(grant.did, anew=True)
+            if known.pds not in (None, grant.pds):
                 raise Refused(DEAD, "The account has moved to another server.")
 
     async def _accepted(self, holder: Flight | Grant, did: Did, granted: Granted) -> Tokens:

@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from yarl import URL
 
+from readapi.oauth import answers
 from readapi.oauth.answers import ProtectedResource, ServerMetadata
 from readapi.oauth.errors import Refused, Unavailable
 from readapi.oauth.grant import Identity, Server
@@ -78,13 +79,13 @@ class Discovery:
             timeout_seconds=DOCUMENT_SECONDS,
         )
         if response.status == 429 or response.status >= 500:
-            raise Unavailable("Your server cannot answer just now.")
+            raise Unavailable("Your server cannot answer just now.", f"[{response.status}]")
         if response.status != 200:
-            raise _unsuitable("does not say how to sign in")
+            raise _unsuitable("does not say how to sign in", f"[{response.status}]")
         try:
             return model.model_validate_json(response.body)
         except ValidationError as error:
-            raise _unsuitable("does not say how to sign in") from error
+            raise _unsuitable("does not say how to sign in", answers.wrong(error)) from None
 
     def _checked(self, metadata: ServerMetadata) -> Server:
         """The server, if it does all that is needed."""
@@ -148,5 +149,5 @@ def _handle(name: str) -> Handle:
     return Handle(name.lower())
 
 
-def _unsuitable(what: str) -> Refused:
-    return Refused("server_unsuitable", f"Your server {what}.")
+def _unsuitable(what: str, said: str = "") -> Refused:
+    return Refused("server_unsuitable", f"Your server {what}.", said)

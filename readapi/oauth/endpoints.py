@@ -41,8 +41,8 @@ class Endpoints:
 
     async def _post(self, holder: Flight | Grant, url: str, form: Mapping[str, str]) -> Response:
         key, issuer = holder.client_key, holder.server.issuer
-        if key is not None and key not in self._client.keys:
-            raise Refused("invalid_grant", "The key that this authorization began with is gone.")
+        if key not in self._client.key_names:
+            raise Refused(answers.DEAD, "The key that this authorization began with is gone.")
         return await self._dpop.send(
             holder.dpop_key,
             "POST",

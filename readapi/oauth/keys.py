@@ -36,9 +36,6 @@ class Keys:
         """What the keys are called, the newest first."""
         return tuple(self._keys)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._keys
-
     def published(self) -> dict[str, Any]:
         """The JWKS that servers check our signatures with."""
         use = {"use": "sig", "alg": ALGORITHM}

@@ -47,6 +47,11 @@ class ClientMetadata:
         return bool(self.keys.names)
 
     @property
+    def key_names(self) -> tuple[str | None, ...]:
+        """The keys that grants may have begun with, the newest first; None: those of the loopback client."""
+        return self.keys.names or (None,)
+
+    @property
     def scope(self) -> str:
         """Everything that may ever be asked for."""
         return " ".join(scopes.everything(self.collections))

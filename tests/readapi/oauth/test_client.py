@@ -293,11 +293,15 @@ async def test_keys_change_without_signing_anybody_out(connection: Network, pers
 
 
 async def test_a_grant_ends_with_its_key(connection: Network, client: OAuthClient, person: Person) -> None:
-    """Nobody is asked: another key would make the server end it."""
+    """And with there being none. Nobody is asked: servers end a grant that another key asks for."""
     async with Published() as published:
-        grant = await sign_in(OAuthClient(published.metadata, connection, allow_loopback=True), person)
+        confidential = OAuthClient(published.metadata, connection, allow_loopback=True)
+        with_key, without = await sign_in(confidential, person), await sign_in(client, person)
 
-    assert await is_dead(client, grant)
+        assert await is_dead(client, with_key)
+        assert await is_dead(confidential, without)
+        assert await confidential.refresh(with_key)
+        assert await client.refresh(without)
 
 
 async def test_tokens_go_to_their_own_server_only(client: OAuthClient, person: Person) -> None:
