@@ -15,6 +15,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 DEAD: Final = "invalid_grant"
 SAID_CHARACTERS = 300
 _SECRET = re.compile(r"[A-Za-z0-9._~+=-]{32,}")
+_UNKNOWN_CLIENT = ("invalid_client", "invalid_client_metadata")
 _PASSING = ("temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof")
 
 
@@ -85,7 +86,7 @@ def refusal(response: Response) -> OAuthError:
         return Unavailable("Your server cannot answer just now.", said)
     if problem.error == DEAD:
         return Refused(DEAD, "Your server says that this authorization has ended.", said)
-    if problem.error == "invalid_client":
+    if problem.error in _UNKNOWN_CLIENT:
         return Refused("client_refused", "Your server does not recognise this application.", said)
     return Refused("server_refused", "Your server refused to let this application in.", said)
 

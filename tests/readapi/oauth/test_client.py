@@ -292,6 +292,19 @@ async def test_keys_change_without_signing_anybody_out(connection: Network, pers
         assert await client.refresh(after)
 
 
+async def test_a_server_must_be_able_to_ask_who_we_are(connection: Network, person: Person) -> None:
+    """A document or keys that cannot be fetched are ours to mend, and nobody is sent away for it."""
+    async with Published() as published:
+        metadata = published.metadata
+    client = OAuthClient(metadata, connection, allow_loopback=True)
+
+    with pytest.raises(Refused) as refused:
+        await client.begin(person.account.handle, SCOPE)
+
+    assert refused.value.kind == "client_refused"
+    assert "Unable to obtain client metadata" in str(refused.value)
+
+
 async def test_a_grant_ends_with_its_key(connection: Network, client: OAuthClient, person: Person) -> None:
     """And with there being none. Nobody is asked: servers end a grant that another key asks for."""
     async with Published() as published:
