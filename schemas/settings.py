@@ -163,6 +163,11 @@ class Settings(BaseModel):
             raise ValueError("must begin with postgresql://")
         return value
 
+    @field_validator("oauth_keys")
+    @classmethod
+    def _no_text_is_no_keys(cls, value: SecretStr | None) -> SecretStr | None:
+        return value if value is not None and value.get_secret_value().strip() else None
+
     @field_validator("secret_keys", "trusted_proxies", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:

@@ -1,11 +1,19 @@
 """What servers answer is kept for the log, but for what nobody should read there."""
 
+import contextlib
+
 import orjson
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.outbound import Reply
 from readapi.oauth import answers
+from readapi.oauth.answers import Granted
+from readapi.oauth.errors import Unavailable
 
 TOKEN = "ref-0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
+
+JSON = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text()
 
 
 def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_log() -> None:
@@ -18,3 +26,21 @@ def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_log() -> None
     assert TOKEN not in str(error)
     assert str(error).isprintable()
     assert len(str(error)) < 500
+
+
+@given(st.integers(100, 599), st.binary() | st.from_type(dict[str, str]).map(orjson.dumps))
+def test_whatever_a_server_answers_has_a_meaning(status: int, body: bytes) -> None:
+    """One line for the log, and never more than a refusal."""
+    error = answers.refusal(Reply(status, {}, body))
+
+    assert str(error).isprintable()
+
+
+@given(st.dictionaries(st.sampled_from(sorted(Granted.model_fields)), JSON).map(orjson.dumps))
+def test_whatever_a_server_grants_is_tokens_or_nonsense(body: bytes) -> None:
+    """Tokens that could go into a header, or an error."""
+    with contextlib.suppress(Unavailable):
+        granted = answers.read(Granted, Reply(200, {}, body))
+
+        assert granted.access_token.isascii()
+        assert granted.access_token.isprintable()

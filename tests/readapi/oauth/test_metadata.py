@@ -38,8 +38,8 @@ def test_with_keys_it_is_a_confidential_client() -> None:
 
 
 def test_without_keys_it_is_the_loopback_client() -> None:
-    """People come back to this machine, by its address."""
-    told = metadata(PORT="9000")
+    """People come back to this machine, by its address. A variable with nothing in it is none."""
+    told = metadata(PORT="9000", OAUTH_KEYS="")
 
     assert told.client_id.startswith(
         "http://localhost?redirect_uri=http%3A%2F%2F127.0.0.1%3A9000%2Fauth%2Fcallback&scope=atproto+repo"

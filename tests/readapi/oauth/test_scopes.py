@@ -1,6 +1,8 @@
 """What was granted decides, however a server writes it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from readapi.oauth import scopes
 from schemas.collections import ATPROTO, BLOBS, SCROBBLING, Collections
@@ -95,3 +97,8 @@ def test_another_namespace_has_other_scopes() -> None:
     dev = Collections("fm.svc.dev")
 
     assert scopes.missing(frozenset(FM.scopes), dev.scopes, dev) == dev.scopes
+
+
+@given(st.frozensets(st.text("repoblbinclude:?=&%/.,", max_size=40)), st.sampled_from(scopes.everything(FM)))
+def test_scopes_that_make_no_sense_allow_nothing(granted: frozenset[str], wanted: str) -> None:
+    assert not scopes.covers(granted, wanted, FM)
