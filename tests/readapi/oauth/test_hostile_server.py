@@ -159,7 +159,7 @@ async def test_tokens_that_may_not_be_used_are_given_back(
     "changes",
     [
         {"access_token": None},
-        {"access_token": "two words"},
+        {"access_token": "a-secret and more"},
         {"access_token": "line\r\nX-Injected: 1"},
         {"access_token": 1},
         {"refresh_token": ["refresh"]},
@@ -220,6 +220,18 @@ async def test_a_server_that_only_ever_wants_another_nonce_is_left(
         await client.refresh(grant)
 
     assert server.asked["token"] - asked == (2 if tells else 1)
+
+
+async def test_a_server_that_wants_the_nonce_that_it_got_is_left(
+    server: Hostile, client: OAuthClient
+) -> None:
+    """The same again would change nothing."""
+    server.nonces = itertools.repeat("same")
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await begun(client)
+
+    assert server.asked["par"] == 2 + 1
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=lambda nonsense: nonsense.__name__)
@@ -366,14 +378,19 @@ async def test_what_comes_back_instead_of_a_code_is_told_apart(
     assert error not in refused.value.sentence
 
 
-async def test_another_servers_answer_is_not_taken(server: Hostile, client: OAuthClient) -> None:
+@pytest.mark.parametrize("changes", [{"iss": ELSEWHERE}, {"state": "another"}, {"code": ""}])
+async def test_another_answer_is_not_taken(
+    server: Hostile, client: OAuthClient, changes: dict[str, str]
+) -> None:
     """A server that leads people on to another, to have that one's codes shown to it, sees none."""
     flight = await begun(client)
     asked = server.asked.copy()
+    params = {"state": flight.state, "iss": flight.server.issuer, "code": "code"}
 
-    with pytest.raises(Refused):
-        await client.finish(flight, {"state": flight.state, "iss": ELSEWHERE, "code": "code"})
+    with pytest.raises(Refused) as refused:
+        await client.finish(flight, params | changes)
 
+    assert refused.value.kind == "callback_mismatch"
     assert server.asked == asked
 
 
