@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,25 +34,47 @@ OTHERS_BYTES: Final = 4_000
 WINDOW: Final = 100_000
 SAMPLE_SECONDS: Final = 5.0
 DRAIN_SECONDS: Final = 120.0
+ZERO_SECONDS: Final = 1.0  # the lag is looked at twice a second
 
 
 def people() -> list[ForgedRepo]:
     """Those who write, with nothing written yet."""
-    return [ForgedRepo(seed=f"soak {number}") for number in range(PEOPLE)]
+    return [ForgedRepo(seed=f"soak {number}", start=datetime.now(UTC)) for number in range(PEOPLE)]
 
 
-def stream(repos: list[ForgedRepo], seed: int = 7) -> Iterator[bytes]:
-    """An endless network: people write and delete, signed; most commits are about something else."""
-    rng = random.Random(seed)
-    stranger = ForgedRepo(seed="somebody else", minimal=True)
-    stranger.create("app.example.post", {"text": "x" * OTHERS_BYTES})
-    other = stranger.commit_frame(1)
-    tracks: deque[tuple[ForgedRepo, Written]] = deque(maxlen=5_000)
-    for seq in itertools.count(1):
-        if seq % (OTHERS_PER_COMMIT + 1):
-            yield _renumbered(other, seq)
+class Network:
+    """Endless: people write and delete, signed; most commits are about something else."""
+
+    def __init__(self, repos: list[ForgedRepo], seed: int = 7) -> None:
+        self.tracks = 0  # that there are now
+        self._repos = repos
+        self._rng = random.Random(seed)
+        self._known: deque[tuple[ForgedRepo, Written]] = deque(maxlen=5_000)
+
+    def stream(self) -> Iterator[bytes]:
+        """Frames, numbered from 1."""
+        stranger = ForgedRepo(seed="somebody else", start=datetime.now(UTC), minimal=True)
+        stranger.create("app.example.post", {"text": "x" * OTHERS_BYTES})
+        other = stranger.commit_frame(1)
+        for seq in itertools.count(1):
+            yield self._write(seq) if seq % (OTHERS_PER_COMMIT + 1) == 0 else _renumbered(other, seq)
+
+    def _write(self, seq: int) -> bytes:
+        repo, what = self._rng.choice(self._repos), self._rng.random()
+        at = repo.now.isoformat().replace("+00:00", "Z")
+        if not self._known or what < 0.3:
+            about = {"title": f"Song {seq} of {self._rng.randrange(1000)}", "artist": "Somebody"}
+            track = {**about, "fileType": "mp3", "createdAt": at, "tags": ["soak"]}
+            self._known.append((repo, repo.create("fm.svc.track", track)))
+            self.tracks += 1
+        elif what < 0.9:
+            _, subject = self._rng.choice(self._known)
+            repo.create("fm.svc.like", {"subject": subject.ref, "createdAt": at})
         else:
-            yield _write(rng, rng.choice(repos), tracks, seq)
+            repo, gone = self._known.popleft()
+            repo.delete("fm.svc.track", gone.rkey)
+            self.tracks -= 1
+        return repo.commit_frame(seq, datetime.now(UTC))
 
 
 def _renumbered(raw: bytes, seq: int) -> bytes:
@@ -60,31 +83,13 @@ def _renumbered(raw: bytes, seq: int) -> bytes:
     return raw[:at] + b"\x1b" + seq.to_bytes(8, "big") + raw[at + 1 :]
 
 
-def _write(
-    rng: random.Random, repo: ForgedRepo, tracks: "deque[tuple[ForgedRepo, Written]]", seq: int
-) -> bytes:
-    at = repo.now.isoformat().replace("+00:00", "Z")
-    what = rng.random()
-    if not tracks or what < 0.3:
-        title = f"Song {seq} of {rng.randrange(1000)}"
-        track = {"title": title, "artist": "Somebody", "fileType": "mp3", "createdAt": at, "tags": ["soak"]}
-        tracks.append((repo, repo.create("fm.svc.track", track)))
-    elif what < 0.9:
-        _, subject = rng.choice(tracks)
-        repo.create("fm.svc.like", {"subject": subject.ref, "createdAt": at})
-    else:
-        repo, gone = tracks.popleft()
-        repo.delete("fm.svc.track", gone.rkey)
-    return repo.commit_frame(seq)
-
-
 class Relay:
     """Serves the stream to one reader, as fast as it reads, until told to stop."""
 
-    def __init__(self, repos: list[ForgedRepo]) -> None:
+    def __init__(self, network: Network) -> None:
         self.sent = 0
         self.stopped = False
-        self._stream = stream(repos)
+        self._stream = network.stream()
         self._kept: deque[bytes] = deque(maxlen=WINDOW)
 
     async def subscribe(self, request: web.Request) -> web.WebSocketResponse:
@@ -98,6 +103,7 @@ class Relay:
             self._kept.append(raw)
             self.sent += 1
             await connection.send_bytes(raw)
+            await asyncio.sleep(0)  # others in this process are asked things, too
         await connection.receive()
         return connection
 
@@ -105,7 +111,8 @@ class Relay:
 async def soak(minutes: float) -> dict[str, Any]:
     """One run on a fresh folder."""
     repos = people()
-    relay = Relay(repos)
+    written = Network(repos)
+    relay = Relay(written)
     app = web.Application()
     app.router.add_get(PATH, relay.subscribe)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -126,11 +133,11 @@ async def soak(minutes: float) -> dict[str, Any]:
         async with running_server(variables) as server:
             samples = await _watched(server, minutes * 60)
             relay.stopped = True
-            drained = await _drained(server)
+            drained = await _drained(server, written)
             _, stats = await server.ask("/stats")
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
     await runner.cleanup()
-    return _summary(minutes, relay.sent, samples, drained, stats, size)
+    return _summary(minutes, relay.sent, samples, drained, stats | {"tracks_written": written.tracks}, size)
 
 
 @asynccontextmanager
@@ -150,13 +157,17 @@ async def _watched(server: Server, seconds: float) -> list[dict[str, float]]:
     return samples
 
 
-async def _drained(server: Server) -> float | None:
+async def _drained(server: Server, written: Network) -> float | None:
     """Seconds until the index had caught up with everything sent; None when it did not."""
-    started = time.monotonic()
+    started, caught_up = time.monotonic(), None
     while time.monotonic() - started < DRAIN_SECONDS:
         status, ready = await server.ask("/ready")
-        if status == 200 and ready["lag_seconds"] == 0:
-            return round(time.monotonic() - started, 1)
+        if caught_up is None and status == 200 and ready["lag_seconds"] < ZERO_SECONDS:
+            caught_up = round(time.monotonic() - started, 1)
+        _, stats = await server.ask("/stats")
+        # A snapshot shows it a little later.
+        if caught_up is not None and stats["total_tracks"] == written.tracks:
+            return caught_up
         await asyncio.sleep(0.2)
     return None
 
@@ -183,6 +194,7 @@ def _summary(
         "limit_megabytes": limits,
         "folder_megabytes": round(size / 1e6),
         "seconds_until_lag_was_zero": drained,
+        "tracks_written": stats["tracks_written"],
         "total_tracks": stats.get("total_tracks"),
         "total_likes": stats.get("total_likes"),
         "ok": drained is not None and all(most[name] <= limits[name] for name in names),
