@@ -57,7 +57,8 @@ class Health:
     async def metrics(self) -> bytes:
         """What GET /metrics answers."""
         registry = CollectorRegistry()
-        registry.register(_Parts(self, await self._stores.accounts_by_status()))
+        accounts, held = await self._stores.accounts_by_status(), await self._stores.duckdb_bytes()
+        registry.register(_Parts(self, accounts, held))
         return generate_latest(REGISTRY) + generate_latest(registry)
 
     def families(self) -> Iterator[Metric]:
@@ -93,9 +94,10 @@ GAUGES = {
 
 
 class _Parts(Collector):
-    def __init__(self, health: Health, accounts: dict[str, int]) -> None:
+    def __init__(self, health: Health, accounts: dict[str, int], duckdb_bytes: int) -> None:
         self._health = health
         self._accounts = accounts
+        self._duckdb_bytes = duckdb_bytes
 
     def collect(self) -> Iterator[Metric]:
         yield from self._health.families()
@@ -103,6 +105,9 @@ class _Parts(Collector):
         for status, count in self._accounts.items():
             accounts.add_metric([status], count)
         yield accounts
+        yield GaugeMetricFamily(
+            "fmsvc_duckdb_bytes", "Memory that DuckDB holds, of its limit.", value=self._duckdb_bytes
+        )
 
 
 def _counts(name: str, meaning: str, label: str, counts: dict[str, int], source: str) -> Metric:

@@ -67,6 +67,12 @@ class Stores:
         query = "select status, count(*) from accounts group by status"
         return dict(await self.read(lambda con: con.execute(query).fetchall()))
 
+    async def duckdb_bytes(self) -> int:
+        """Memory that the catalogue holds, of the limit that it has."""
+        query = "select sum(memory_usage_bytes)::bigint from duckdb_memory()"
+        [(held,)] = await self.read(lambda con: con.execute(query).fetchall())
+        return int(held)
+
     async def close(self) -> None:
         """Wait for what is under way, then close everything."""
         await asyncio.to_thread(self._close)

@@ -38,6 +38,12 @@ class Indexer:
         except (aiohttp.ClientError, OSError, json.JSONDecodeError):
             return None
 
+    async def duckdb_megabytes(self) -> float:
+        """What DuckDB holds, of its limit."""
+        async with self.control.get("http://indexer/metrics") as response:
+            lines = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines())
+        return float(lines["fmsvc_duckdb_bytes"]) / 2**20
+
     async def reached(self, seq: int = 0, repos: int = 0) -> None:
         """Wait until all is in step and found: everything up to a frame, and so many repos at least."""
         async with asyncio.timeout(CAUGHT_UP_SECONDS):
@@ -56,11 +62,15 @@ def _is_done(report: dict[str, Any], seq: int, repos: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Wall and CPU seconds from the first frame until all could be found, and the memory then."""
+    """Wall and CPU seconds from the first frame until all could be found, and the memory then.
+
+    `duckdb_megabytes` of it are DuckDB's, which never takes more than its limit.
+    """
 
     seconds: float
     cpu_seconds: float
     memory: Memory
+    duckdb_megabytes: float
 
 
 def rows(run: Run, count: int) -> Iterator[Row]:
@@ -89,8 +99,8 @@ async def _run(data_dir: Path, scratch: Path, frames: list[bytes]) -> Run:
         cpu, started = machine.cpu_seconds(indexer.pid), time.monotonic()
         await relay.send(*frames)
         await indexer.reached(len(frames))
-        seconds = time.monotonic() - started
-        return Run(seconds, machine.cpu_seconds(indexer.pid) - cpu, Memory.of(indexer.pid))
+        seconds, cpu = time.monotonic() - started, machine.cpu_seconds(indexer.pid) - cpu
+        return Run(seconds, cpu, Memory.of(indexer.pid), await indexer.duckdb_megabytes())
 
 
 async def at_rest(folder: Path, log: Path) -> Memory:
@@ -102,10 +112,15 @@ async def at_rest(folder: Path, log: Path) -> Memory:
 
 @contextlib.asynccontextmanager
 async def running(folder: Path, relay_url: str, log: Path, **settings: str) -> AsyncIterator[Indexer]:
-    """An indexer that follows this relay, connected and with nothing to do."""
+    """An indexer that follows this relay, connected and with nothing to do. It exports nothing."""
     core, _ = machine.cores()
-    variables = {"FMSVC_DATA_DIR": str(folder), "FMSVC_RELAY": relay_url, "FMSVC_PUBLIC_URL": stores.BASE_URL}
-    variables |= settings
+    variables = {
+        "FMSVC_DATA_DIR": str(folder),
+        "FMSVC_RELAY": relay_url,
+        "FMSVC_PUBLIC_URL": stores.BASE_URL,
+        "FMSVC_PARQUET_SECONDS": "0",
+        **settings,
+    }
     connector = aiohttp.UnixConnector(str(folder / "control.sock"))
     with machine.program(["-m", "readapi", "index"], variables, core, log) as process:
         async with aiohttp.ClientSession(connector=connector) as control:

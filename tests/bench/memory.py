@@ -16,6 +16,7 @@ WORKER: Final = "a worker"
 FULL: Final = Size(1_000_000, 10_000_000)
 INDEXER_LIMIT: Final = 2048.0
 WORKER_LIMIT: Final = 300.0
+DUCKDB_LIMIT: Final = 768.0  # of the indexer, by default
 
 
 class Idle(NamedTuple):
@@ -25,13 +26,20 @@ class Idle(NamedTuple):
     worker: Memory
 
 
-def rows(program: str, used: Memory, empty: Memory, size: Size) -> Iterator[Row]:
-    """As measured; and grown to the full size in a straight line."""
+def rows(
+    program: str, used: Memory, empty: Memory, size: Size, held: float = 0.0, limit: float = 0.0
+) -> Iterator[Row]:
+    """As measured; and grown to the full size in a straight line, but for what has a limit of its own.
+
+    `held` megabytes are of something that never takes more than `limit`.
+    """
     yield Row(f"memory of {program}", used.resident, "MB")
     yield Row(f"memory of {program}, mapped files left out", used.private, "MB")
     yield Row(f"memory of {program} of an empty catalogue", empty.resident, "MB")
-    grown = empty.resident + (used.resident - empty.resident) * FULL.likes / size.likes
-    yield Row(at_full_size(program), rounded(grown), "MB")
+    if limit:
+        yield Row(f"memory of {program} that DuckDB holds", rounded(held), "MB")
+    grown = empty.resident + (used.resident - empty.resident - held) * FULL.likes / size.likes
+    yield Row(at_full_size(program), rounded(grown + limit), "MB")
 
 
 def at_full_size(program: str) -> str:

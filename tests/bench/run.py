@@ -62,7 +62,8 @@ class Bench:
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)
         yield from commits.rows(run, self.effort.commits)
-        yield from memory.rows(memory.INDEXER, run.memory, idle, self.size)
+        held, limit = run.duckdb_megabytes, memory.DUCKDB_LIMIT
+        yield from memory.rows(memory.INDEXER, run.memory, idle, self.size, held, limit)
 
     def _api(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         _, core = machine.cores()
