@@ -1,7 +1,8 @@
 """`fmsvc-server serve` on its defaults, fed by a loopback relay as fast as it reads, for SOAK_MINUTES.
 
-Prints one JSON object: what was sent, the memory of each process over time, and how long the lag took to
-return to zero after the last frame. Exits with 1 when a limit is broken.
+`python -m tests.bench.soak [--write]` prints one JSON object: what was sent, the memory of each process over
+time, and how long the lag took to return to zero after the last frame. Exits with 1 when a limit is broken or
+something written cannot be seen. `--write` renews `RESULTS.md`.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from tests.bench import results
 from tests.bench.machine import Memory, children
 from tests.bench.memory import INDEXER_LIMIT, WORKER_LIMIT
 from tests.network.forge import ForgedRepo, Written
@@ -204,4 +206,6 @@ def _summary(
 if __name__ == "__main__":
     result = asyncio.run(soak(float(os.environ.get("SOAK_MINUTES", "10"))))
     print(json.dumps(result))
+    if "--write" in sys.argv:
+        results.keep(soak=result)
     sys.exit(0 if result["ok"] else 1)
