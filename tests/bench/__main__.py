@@ -31,8 +31,9 @@ def main() -> None:
             rows.append(row)
     except (NetworkMissing, ProgramFailed, WrkMissing) as error:
         sys.exit(f"bench: {error}")
-    if chosen.write:
-        _keep(bench, rows)
+    finally:
+        if chosen.write and rows:
+            _keep(bench, rows)
 
 
 def _keep(bench: Bench, rows: list[Row]) -> None:
