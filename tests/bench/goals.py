@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tests.bench import api, backfill, commits, decoding, freshness, memory, questions, verifying
+from tests.bench import api, backfill, commits, decoding, freshness, memory, questions
 from tests.bench.api import REFERENCE
 from tests.bench.rows import Row
 
@@ -39,10 +39,8 @@ def _of_route(route: str, bound: float) -> Goal:
 
 ALL: Final = (
     Goal(decoding.NAME, 20, decoding.CLIENT),
-    Goal(verifying.NAME, 1000),
     Goal(commits.NAME, 1000),
-    Goal(backfill.WHOLE, 10_000),
-    Goal(backfill.SPARSE, 10_000),
+    Goal(backfill.FOUND, 10_000),
     Goal(backfill.MEMORY, backfill.FLAT_MEGABYTES, is_most=True),
     _of_route(questions.TRACK, 0.6),
     _of_route(questions.SEARCH, 0.2),
