@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from indexer import keys, proof
+from indexer import internet, keys, proof
 from indexer.batch import IdentityFact
 from indexer.handles import Handles
 from indexer.identity import Resolver
 from indexer.keys import Key, KeyFault
-from indexer.names import Dns
 from indexer.outbound import Outbound, OutboundError
 from indexer.proof import CHECKS, Proof, ProofError
 from schemas import records
@@ -41,13 +40,7 @@ class _Stop(Exception):
 
 async def inspect(settings: Settings, address: str) -> AsyncIterator[Check]:
     """Every check in order; it ends early after one that the rest cannot do without."""
-    chosen = [url for url in (settings.plc_url, settings.handle_resolver) if url is not None]
-    dns = Dns()
-    async with Outbound(dns, allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
-        handles = Handles(outbound, dns, service=settings.handle_resolver, allow_test=settings.allow_loopback)
-        resolver = Resolver(
-            outbound, handles, plc_url=settings.plc_url, allow_loopback=settings.allow_loopback
-        )
+    async with internet.opened(settings) as (outbound, handles, resolver):
         try:
             async for check in _checks(address, settings.collections, outbound, handles, resolver):
                 yield check

@@ -7,7 +7,8 @@ runs, so that a worker does not carry the indexer's libraries in memory.
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
@@ -21,6 +22,7 @@ from schemas.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from indexer.dead_letters import Wanted
+    from readapi.oauth.network import Network
 
 Answer = TypeVar("Answer")
 FAILED = 1  # exit code when what was asked for could not be done this time
@@ -57,13 +59,29 @@ def api(*, supervised: bool = False) -> None:
     import uvloop
 
     from readapi import worker
-    from readapi.state.state import StateError
+    from readapi.keeper import Keeper
 
     settings = _begin("api", supervised)
-    try:
-        uvloop.run(worker.run(settings))
-    except StateError as error:
-        _stop(FAILED, str(error))
+
+    async def serve() -> None:
+        async with open_network(settings) as network:
+            await worker.run(settings, network, Keeper([sys.executable, "-m", "readapi", "keep"]))
+
+    _with_state(lambda: uvloop.run(serve()))
+
+
+@app.command(show=False)
+def keep() -> None:
+    """Refresh grants for the worker at standard input, and outlive it."""
+    from readapi import people
+
+    settings = _begin("keep")
+
+    async def refresh() -> None:
+        async with open_network(settings) as network:
+            await people.keep(settings, network)
+
+    _with_state(lambda: asyncio.run(refresh()))
 
 
 @app.command
@@ -73,7 +91,7 @@ def migrate() -> None:
     Every worker does the first when it starts. After a new key was put before the others in
     FMSVC_SECRET_KEYS, this does the second; then the old key may go.
     """
-    from readapi.state.state import StateError, open_state
+    from readapi.state.state import open_state
 
     settings = _begin("migrate")
 
@@ -81,10 +99,7 @@ def migrate() -> None:
         async with open_state(settings) as state:
             return state.revision, await state.grants.reseal()
 
-    try:
-        revision, resealed = asyncio.run(prepare())
-    except StateError as error:
-        _stop(FAILED, str(error))
+    revision, resealed = _with_state(lambda: asyncio.run(prepare()))
     print(f"The state database has schema {revision}; {resealed:,} grants were encrypted anew.")
 
 
@@ -272,6 +287,17 @@ def main() -> None:
     app()
 
 
+@asynccontextmanager
+async def open_network(settings: Settings) -> "AsyncIterator[Network]":
+    """The indexer's guarded way to other people's servers, for signing in."""
+    from indexer import internet
+    from indexer.outbound import OutboundError
+    from readapi.oauth.network import Network
+
+    async with internet.opened(settings) as (outbound, handles, resolver):
+        yield Network(outbound, resolver, handles, OutboundError)
+
+
 def _begin(program: str, supervised: bool = False) -> Settings:
     try:
         settings = Settings.from_environment(os.environ)
@@ -296,6 +322,18 @@ def _or_explain(work: Callable[[], Answer]) -> Answer:
     except Unanswered as error:
         _stop(FAILED, str(error))
     except (RecordingError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        _stop(UNUSABLE, str(error))
+
+
+def _with_state(work: Callable[[], Answer]) -> Answer:
+    """Do the work; a state database that cannot be had, or keys that are no use, end it with a sentence."""
+    from readapi.state.state import StateError
+
+    try:
+        return work()
+    except StateError as error:
+        _stop(FAILED, str(error))
+    except SettingsError as error:
         _stop(UNUSABLE, str(error))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 # For answers that depend on it, and so are made anew for each request.
-BY_ACCEPT: Mapping[str, str] = MappingProxyType({"Vary": "Accept, Accept-Encoding, Origin"})
+BY_ACCEPT: Mapping[str, str] = MappingProxyType({"Vary": "Accept"})
 
 
 @dataclass(frozen=True, slots=True)

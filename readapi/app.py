@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from readapi import routes
+from readapi import bodies, routes
 from readapi.endpoint import Endpoint, Routes
 
 
@@ -23,11 +23,11 @@ def all_endpoints() -> list[Endpoint]:
 
 def build_app(endpoints: Iterable[Endpoint], services: Mapping[type, object]) -> web.Application:
     """Put the routes together. What the application answers is for the gate to send."""
-    app = web.Application()
+    app = web.Application(client_max_size=bodies.MOST_BYTES)
     for endpoint in endpoints:
         # The gate turns Answers into responses before aiohttp sees them.
         handler: Any = endpoint.handler(services)
         for path in {endpoint.path, endpoint.path.rstrip("/") or "/"}:
-            app.router.add_route("GET", path, handler)
-            app.router.add_route("HEAD", path, handler)
+            for method in endpoint.methods:
+                app.router.add_route(method, path, handler)
     return app

@@ -12,12 +12,19 @@ from pydantic import TypeAdapter, ValidationError
 
 from readapi.accept import Accept
 from readapi.errors import InvalidRequest, NotFound
+from readapi.viewer import InSession, SignedIn
 from schemas.access import Viewer
+from schemas.api.shape import Asked
 from schemas.errors import FieldError
 
 Place = Literal["path", "query"]
 Services = Mapping[type, object]
+PEOPLE = (Viewer, SignedIn, InSession)
 ABSENT = inspect.Parameter.empty
+Members = Mapping[str, object]
+Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
+
+_PREFIX = "Value error, "
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +43,68 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Person:
+    """The parameter that is given who asks: a Viewer, or more than that. `required`: not nobody."""
+
+    name: str
+    kind: type
+    required: bool
+
+    def of(self, who: SignedIn | None) -> Viewer | SignedIn | None:
+        """Whoever was admitted, in the form that is asked for."""
+        return who.viewer if who is not None and self.kind is Viewer else who
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
-    """What a handler asks for: values of the request, and services by their type."""
+    """What a handler asks for: values of the request, who sent it, and services by their type."""
 
     parameters: tuple[Parameter, ...]
     services: Mapping[str, type]
     returns: Any
     accepts: str | None = None  # the parameter that is given what the client would like to get
+    person: Person | None = None
+    body: tuple[str, type[Asked]] | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], path_names: frozenset[str]) -> "Signature":
         """Read a handler. Raises TypeError when a path name has no parameter or a type is missing."""
         hints = get_type_hints(function, include_extras=True)
-        parameters, services, accepts = [], {}, None
+        parameters, services, accepts, person, body = [], {}, None, None, None
         for name, parameter in inspect.signature(function).parameters.items():
             annotation = hints[name]
             if annotation is Accept:
                 accepts = name
+            elif (kind := _without_none(annotation)) in PEOPLE:
+                person = Person(name, kind, required=kind is annotation)
+            elif isinstance(annotation, type) and issubclass(annotation, Asked):
+                body = name, annotation
             elif name in path_names or _is_value(annotation):
                 place: Place = "path" if name in path_names else "query"
                 parameters.append(_parameter(name, place, annotation, parameter.default))
             else:
-                services[name] = Viewer if annotation == Viewer | None else annotation
+                services[name] = annotation
         if missing := path_names - {parameter.name for parameter in parameters}:
             raise TypeError(f"{function.__name__} does not take {', '.join(sorted(missing))} of its path")
-        return cls(tuple(parameters), services, hints["return"], accepts)
+        return cls(tuple(parameters), services, hints["return"], accepts, person, body)
 
-    def binder(self, services: Services) -> Callable[[web.Request], dict[str, Any]]:
+    def binder(self, services: Services) -> Binder:
         """The function that turns requests into arguments. Raises LookupError for a service nobody offers."""
         given: dict[str, object] = {}
         for name, kind in self.services.items():
-            if kind is Viewer:
-                given[name] = None  # nobody is signed in: there is no way to yet
-            elif kind not in services:
+            if kind not in services:
                 raise LookupError(f"no service of type {kind.__name__}")
-            else:
-                given[name] = services[kind]
-        return lambda request: self._bind(request, given)
+            given[name] = services[kind]
+        return lambda request, who, sent: self._bind(request, who, sent, given)
 
-    def _bind(self, request: web.Request, given: Mapping[str, object]) -> dict[str, Any]:
+    def _bind(
+        self, request: web.Request, who: SignedIn | None, sent: Members, given: Mapping[str, object]
+    ) -> dict[str, Any]:
         arguments = dict(given)
         if self.accepts is not None:
             arguments[self.accepts] = Accept(request.headers.get("Accept", ""))
+        if self.person is not None:
+            arguments[self.person.name] = self.person.of(who)
         wrong: list[FieldError] = []
         for parameter in self.parameters:
             text = _find(request, parameter)
@@ -93,6 +120,12 @@ class Signature:
                 if parameter.place == "path":
                     raise NotFound from None
                 wrong.append(FieldError(field=parameter.name, message=_first_message(error)))
+        if self.body is not None:
+            name, shape = self.body
+            try:
+                arguments[name] = shape.model_validate(sent)
+            except ValidationError as error:
+                wrong += _wrong_members(error)
         if wrong:
             raise InvalidRequest(errors=wrong)
         return arguments
@@ -106,13 +139,29 @@ def _find(request: web.Request, parameter: Parameter) -> str | list[str] | None:
     return request.query.get(parameter.name)
 
 
+def _wrong_members(error: ValidationError) -> list[FieldError]:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [
+        FieldError(
+            field=".".join(str(part) for part in wrong["loc"]), message=wrong["msg"].removeprefix(_PREFIX)
+        )
+        for wrong in found
+    ]
+
+
 def _first_message(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return found[0]["msg"].removeprefix("Value error, ")
+    return found[0]["msg"].removeprefix(_PREFIX)
 
 
 def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:
     return Parameter(name, place, TypeAdapter(annotation), _is_list(annotation), default)
+
+
+def _without_none(annotation: Any) -> Any:
+    """What `X | None` is when it is there."""
+    parts = [part for part in get_args(annotation) if part is not types.NoneType]
+    return parts[0] if isinstance(annotation, types.UnionType) and len(parts) == 1 else annotation
 
 
 def _is_value(annotation: Any) -> bool:

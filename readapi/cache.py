@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Literal, NamedTuple
 
 from readapi.answers import Answer
+from readapi.headers import PUBLIC, Caching
 
 Way = Literal["plain", "gzip", "unchanged"]
 
@@ -22,13 +23,17 @@ class Form(NamedTuple):
 
 
 class Kept:
-    """An answer, its ETag, and the pattern of its address. Each of its forms is made when first asked for."""
+    """An answer, its ETag, the pattern of its address, and who else may keep it.
 
-    __slots__ = ("answer", "etag", "forms", "route")
+    Each of its forms is made when first asked for.
+    """
 
-    def __init__(self, answer: Answer[object], route: str) -> None:
+    __slots__ = ("answer", "caching", "etag", "forms", "route")
+
+    def __init__(self, answer: Answer[object], route: str, caching: Caching = PUBLIC) -> None:
         self.answer = answer
         self.route = route
+        self.caching = caching
         self.forms: dict[Way, Form] = {}
         # Weak, because the same tag names the plain and the compressed form.
         self.etag = f'W/"{hashlib.blake2b(answer.tag or answer.body, digest_size=12).hexdigest()}"'

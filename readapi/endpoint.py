@@ -2,36 +2,59 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from http import HTTPStatus
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from aiohttp import web
 
+from readapi import bodies
+from readapi.admission import Admission, Needs
 from readapi.answers import JSON, Answer, render
 from readapi.binding import Services, Signature
 from readapi.errors import ApiError
+from readapi.oauth.scopes import Need
+from readapi.viewer import InSession
 
+Method = Literal["GET", "POST", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]
 Handled = TypeVar("Handled", bound=Handler)
 
+_NOTHING: Mapping[str, object] = {}
 _PATH_NAME = re.compile(r"{(\w+)(?::[^{}]*)?}")
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One route: how it is reached, what it takes, what it answers, and whether it is kept and counted.
+    """One route: how it is reached, what it needs and takes, what it answers, and whether that is kept.
 
-    `operational` routes tell how the service is: never cached, and no rate limit counts them.
+    `operational` routes tell how the service is: never cached, and no rate limit counts them. A GET that `acts`
+    does something each time: nothing keeps its answers, and there is no HEAD. `redirects`: instead of its
+    answer it may send browsers elsewhere.
     """
 
+    method: Method
     path: str
     function: Handler
     signature: Signature
-    raises: tuple[type[ApiError], ...]
-    media_types: tuple[str, ...]
-    operational: bool
+    needs: Needs
     tag: str
+    raises: Sequence[type[ApiError]] = ()
+    media_types: Sequence[str] = (JSON,)
+    operational: bool = False
+    acts: bool = False
+    redirects: HTTPStatus | None = None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """GET is HEAD as well, where asking changes nothing."""
+        return ("GET", "HEAD") if self.method == "GET" and not self.acts else (self.method,)
+
+    @property
+    def is_personal(self) -> bool:
+        """Its answers depend on who asks."""
+        return self.signature.person is not None
 
     @property
     def summary(self) -> str:
@@ -50,17 +73,36 @@ class Endpoint:
         self, services: Services
     ) -> Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]:
         """What answers a request, with the services that the function asks for."""
-        bind, function = self.signature.binder(services), self.function
+        bind, function, needs = self.signature.binder(services), self.function, self.needs
+        admission = services[Admission]
+        assert isinstance(admission, Admission)
+        has_body = self.signature.body is not None
 
         async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
             request[ENDPOINT] = self
-            result = await function(**bind(request))
-            return result if isinstance(result, Answer | web.StreamResponse) else Answer(render(result))
+            who = admission.admit(request, needs)
+            sent = await bodies.read(request) if has_body else _NOTHING
+            result = await function(**bind(request, who, sent))
+            return result if isinstance(result, Answer | web.StreamResponse) else _answer(result)
 
         return handle
 
 
+def _answer(result: object) -> Answer[Any]:
+    return Answer(b"", status=HTTPStatus.NO_CONTENT) if result is None else Answer(render(result))
+
+
 ENDPOINT = web.RequestKey("endpoint", Endpoint)  # where a request says what answers it
+
+
+class Options(TypedDict, total=False):
+    """What may be said of a route besides its path; see `Endpoint`."""
+
+    raises: Sequence[type[ApiError]]
+    media_types: Sequence[str]
+    operational: bool
+    acts: bool
+    redirects: HTTPStatus
 
 
 class Routes:
@@ -70,24 +112,42 @@ class Routes:
         self.tag = tag
         self.endpoints: list[Endpoint] = []
 
-    def get(
+    def get(self, path: str, **options: Unpack[Options]) -> Callable[[Handled], Handled]:
+        """Serve a function at a path, for GET and HEAD. Query parameters it does not name are ignored."""
+        return self._register("GET", path, (), False, options)
+
+    def post(
         self,
         path: str,
         *,
-        raises: Sequence[type[ApiError]] = (),
-        media_types: Sequence[str] = (JSON,),
-        operational: bool = False,
+        requires: Sequence[Need] = (),
+        even_ended: bool = False,
+        **options: Unpack[Options],
     ) -> Callable[[Handled], Handled]:
-        """Serve a function at a path, for GET and HEAD. Query parameters it does not name are ignored."""
+        """Let a function do something, for whoever granted what it `requires`."""
+        return self._register("POST", path, requires, even_ended, options)
 
+    def delete(
+        self,
+        path: str,
+        *,
+        requires: Sequence[Need] = (),
+        even_ended: bool = False,
+        **options: Unpack[Options],
+    ) -> Callable[[Handled], Handled]:
+        """Let a function take something away, for whoever granted what it `requires`."""
+        return self._register("DELETE", path, requires, even_ended, options)
+
+    def _register(
+        self, method: Method, path: str, requires: Sequence[Need], even_ended: bool, options: Options
+    ) -> Callable[[Handled], Handled]:
         def register(function: Handled) -> Handled:
             if not inspect.getdoc(function):
                 raise TypeError(f"{function.__module__}.{function.__name__} has no docstring")
             signature = Signature.of(function, frozenset(_PATH_NAME.findall(path)))
-            endpoint = Endpoint(
-                path, function, signature, tuple(raises), tuple(media_types), operational, self.tag
-            )
-            self.endpoints.append(endpoint)
+            kind = signature.person.kind if signature.person and signature.person.required else None
+            needs = Needs(kind is not None or bool(requires), kind is InSession, requires, even_ended)
+            self.endpoints.append(Endpoint(method, path, function, signature, needs, self.tag, **options))
             return function
 
         return register

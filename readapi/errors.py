@@ -34,6 +34,40 @@ class ApiError(Exception):
         return refusal(self.status, self.code, self.message, self.errors, self.headers)
 
 
+class NotAuthenticated(ApiError):
+    """Nobody is signed in, or not in the way that this needs."""
+
+    status = HTTPStatus.UNAUTHORIZED
+    code = Code.NOT_AUTHENTICATED
+    sentence = "Sign in first."
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class SessionExpired(NotAuthenticated):
+    """The session or developer token was good once."""
+
+    code = Code.SESSION_EXPIRED
+    sentence = "Your session has ended; sign in again."
+
+
+class ScopeUpgradeRequired(ApiError):
+    """The person has not granted what this needs."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = Code.SCOPE_UPGRADE_REQUIRED
+    sentence = "You have not granted what this needs; ask for it at /auth/scope-upgrade/start."
+
+
+class ForeignOrigin(ApiError):
+    """Another site's page asks in the name of whoever looks at it."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = Code.FOREIGN_ORIGIN
+    sentence = "Only pages of this service may change something with its cookie."
+
+
 class NotFound(ApiError):
     """No such thing, or none that the person asking may know of."""
 
@@ -79,6 +113,14 @@ class InvalidCursor(ApiError):
     sentence = "This cursor is none that this list gave; start again without one."
 
 
+class UnsupportedMediaType(ApiError):
+    """The body is of a type that this address does not read."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    code = Code.UNSUPPORTED_MEDIA_TYPE
+    sentence = "This address reads application/json and application/x-www-form-urlencoded."
+
+
 class TooLarge(ApiError):
     """The request is larger than this address takes."""
 
@@ -109,6 +151,14 @@ class PdsUnavailable(ApiError):
     status = HTTPStatus.BAD_GATEWAY
     code = Code.PDS_UNAVAILABLE
     sentence = "The artist's own server cannot be asked just now; try again later."
+
+
+class PdsRefused(ApiError):
+    """The account's own server said no."""
+
+    status = HTTPStatus.BAD_GATEWAY
+    code = Code.PDS_REFUSED
+    sentence = "Your own server refused."
 
 
 class IndexNotReady(ApiError):

@@ -18,27 +18,31 @@ from readapi.cache import AnswerCache, Kept
 from readapi.clients import Clients
 from readapi.cors import Cors
 from readapi.endpoint import ENDPOINT, Endpoint
-from readapi.limits import Allowance, Limiter, Rate
+from readapi.limits import Allowance, Limits
+from readapi.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching
 from readapi.metrics import Metrics
 from readapi.pages import refusals
 from readapi.responses import Responses, Result
+from readapi.viewer import ASKER, Asker
 from schemas.settings import Settings
 
 log = structlog.get_logger()
 
 Application = Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]
+WhoAsks = Callable[[web.Request], Awaitable[Asker | None]]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NO_ROUTE = "none"
 
 
 class Gate:
-    """Around the application: limit, find or make the answer, respond, count, log."""
+    """Around the application: who asks, limit, find or make the answer, respond, count, log."""
 
     def __init__(
         self,
         settings: Settings,
         endpoints: Iterable[Endpoint],
+        who_asks: WhoAsks,
         metrics: Metrics,
         access_log: AccessLog,
         version: Callable[[], object],
@@ -49,9 +53,10 @@ class Gate:
 
         `refusal_page` makes a refusal fit to be shown, where a browser asks for a page.
         """
-        self.limiter = Limiter(Rate.of(settings), time.monotonic)
+        self.limits = Limits(settings, time.monotonic)
         self.cache = AnswerCache(settings.response_cache_bytes)
         self._operational = {endpoint.path for endpoint in endpoints if endpoint.operational}
+        self._who_asks = who_asks
         self._clients = Clients(settings.trusted_proxies)
         self._cors = Cors(settings.web_url)
         self._responses = Responses(settings, self._cors, lag)
@@ -67,9 +72,10 @@ class Gate:
         started = time.perf_counter()
         self._metrics.in_flight += 1
         path = request.raw_path.partition("?")[0]
-        operational = path in self._operational
-        allowance = None if operational else self.limiter.hit(self._clients.key(request))
+        allowance = None
         try:
+            if path not in self._operational:
+                allowance = await self._counted(request, path)
             result = await self._result(request, application, allowance)
         except errors.ApiError as error:
             result = self._shown(request, error.answer())
@@ -96,11 +102,21 @@ class Gate:
 
     def watch(self, metrics: Metrics) -> None:
         """Let the gate's own numbers be seen from outside."""
-        cache, limiter = self.cache, self.limiter
+        cache, limits = self.cache, self.limits
         metrics.watch("fmsvc_cache_hits", "Answers found ready.", lambda: cache.hits)
         metrics.watch("fmsvc_cache_misses", "Answers that had to be made.", lambda: cache.misses)
         metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
-        metrics.watch("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limiter.refused)
+        metrics.watch("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
+
+    async def _counted(self, request: web.Request, path: str) -> Allowance:
+        """Find out who asks, and count it: for the account, or for the address of who has none."""
+        asker = await self._who_asks(request)
+        if asker is not None:
+            request[ASKER] = asker
+        named = None if asker is None or asker.signed_in is None else asker.signed_in.did
+        # Other spellings of a path lead to the same place.
+        plain = path if path.startswith("/") and "%" not in path else request.path
+        return self.limits.hit(named or self._clients.key(request), plain)
 
     async def _result(
         self, request: web.Request, application: Application, allowance: Allowance | None
@@ -112,15 +128,18 @@ class Gate:
             raise errors.RateLimited
         if request.method not in ("GET", "HEAD"):
             return await application(request)
+        asker = request.get(ASKER)
+        is_somebody = asker is not None and asker.viewer is not None
         version = self._version()
         kept = self.cache.find(request.raw_path, version)
-        if kept is None:
+        if kept is None or (is_somebody and kept.caching is OF_NOBODY):
             made = await application(request)
-            if not isinstance(made, Answer) or made.status != HTTPStatus.OK:
+            if not isinstance(made, Answer) or made.status != HTTPStatus.OK or request[ENDPOINT].acts:
                 return made
-            kept = Kept(made, request[ENDPOINT].path)
+            endpoint = request[ENDPOINT]
+            kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
             # What depends on more than the address is made each time.
-            if "Vary" not in made.headers:
+            if kept.caching is not PRIVATE and "Vary" not in made.headers:
                 self.cache.keep(request.raw_path, version, kept)
         return kept
 
@@ -145,6 +164,12 @@ class Gate:
 
     def _new_id(self) -> str:
         return f"{self._id_prefix}{next(self._ids):08x}"
+
+
+def _caching(endpoint: Endpoint, is_somebody: bool) -> Caching:
+    if not endpoint.is_personal:
+        return PUBLIC
+    return PRIVATE if is_somebody else OF_NOBODY
 
 
 def _route(request: web.Request, result: Result) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -10,8 +10,20 @@ from readapi.answers import Answer
 from readapi.cors import Cors
 from schemas.settings import Settings
 
-PUBLIC = "public, max-age=2"
-NEVER = "no-store"
+
+
+class Caching(NamedTuple):
+    """Who may keep an answer, and which headers of the request it depends on."""
+
+    control: str
+    varies: tuple[str, ...] = ()
+
+
+_WHO_ASKS = ("Authorization", "Cookie")
+PUBLIC = Caching("public, max-age=2")
+OF_NOBODY = Caching(PUBLIC.control, _WHO_ASKS)  # to somebody it would be another
+PRIVATE = Caching("private, no-cache", _WHO_ASKS)
+NEVER = Caching("no-store")
 _SAFE: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "strict-origin-when-cross-origin",
@@ -26,25 +38,30 @@ class Headers:
     """Writes the heads of answers, on those headers that are always the same."""
 
     def __init__(self, settings: Settings, cross_origin: Cors) -> None:
-        vary = "Accept-Encoding, Origin" if cross_origin.varies else "Accept-Encoding"
-        self._every = {**_SAFE, "Vary": vary}
+        self._varies = ("Accept-Encoding", "Origin") if cross_origin.varies else ("Accept-Encoding",)
+        self._every = dict(_SAFE)
         if settings.base_url.startswith("https://"):
             self._every["Strict-Transport-Security"] = _HSTS
-        self._usual: dict[tuple[int, str, str], bytes] = {}
+        self._usual: dict[tuple[int, str, Caching], bytes] = {}
 
-    def head(self, answer: Answer[Any], status: int, cache_control: str) -> bytes:
+    def head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
         """What begins an answer: the status line, and headers, of which the answer's own win."""
         if answer.headers:
-            return self._head(answer, status, cache_control)
-        usual = status, answer.media_type, cache_control
+            return self._head(answer, status, caching)
+        usual = status, answer.media_type, caching
         if usual not in self._usual:
-            self._usual[usual] = self._head(answer, status, cache_control)
+            self._usual[usual] = self._head(answer, status, caching)
         return self._usual[usual]
 
-    def _head(self, answer: Answer[Any], status: int, cache_control: str) -> bytes:
+    def _head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
         content = {} if status in WITHOUT_BODY else {"Content-Type": answer.media_type}
-        headers = {**self._every, **content, "Cache-Control": cache_control, **answer.headers}
+        headers = {**self._every, **content, "Cache-Control": caching.control, **answer.headers}
+        headers["Vary"] = ", ".join([*self._varies, *caching.varies, *_own(answer)])
         return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + lines(headers)
+
+
+def _own(answer: Answer[Any]) -> list[str]:
+    return [answer.headers["Vary"]] if "Vary" in answer.headers else []
 
 
 def lines(headers: Mapping[str, str]) -> bytes:

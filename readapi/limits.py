@@ -1,4 +1,4 @@
-"""How many requests one client may send: an exact moving window per client, kept in this process."""
+"""How many requests one client may send: exact moving windows, kept in this process."""
 
 import math
 from collections import deque
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from schemas.settings import Settings
 
+SIGNING_IN = ("/auth/", "/login")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -19,9 +20,9 @@ class Rate:
     seconds: int
 
     @classmethod
-    def of(cls, settings: Settings) -> "Rate":
+    def read(cls, text: str) -> "Rate":
         """Read `100/minute`."""
-        count, _, period = settings.rate_limit.partition("/")
+        count, _, period = text.partition("/")
         return cls(int(count), _SECONDS[period])
 
 
@@ -41,6 +42,23 @@ class Allowance(NamedTuple):
             f"RateLimit-Reset: {self.reset_seconds}\r\n"
         )
         return told if self.allowed else f"{told}Retry-After: {max(self.reset_seconds, 1)}\r\n"
+
+
+class Limits:
+    """Few requests where people sign in, more everywhere else; each kind is counted for itself."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+        self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock)
+        self._of_the_rest = Limiter(Rate.read(settings.rate_limit), clock)
+
+    @property
+    def refused(self) -> int:
+        """Requests that were too many."""
+        return self._of_signing_in.refused + self._of_the_rest.refused
+
+    def hit(self, client: str, path: str) -> Allowance:
+        """Count one request, to a path without percent signs."""
+        return (self._of_signing_in if path.startswith(SIGNING_IN) else self._of_the_rest).hit(client)
 
 
 class Limiter:

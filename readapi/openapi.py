@@ -1,5 +1,6 @@
 """Routes → the OpenAPI 3.1 description: every parameter, shape and status that a route can answer."""
 
+import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -11,12 +12,14 @@ from openapi_pydantic import OpenAPI
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from readapi import errors
+from readapi import bodies, cookies, errors
+from readapi.admission import SAFE_METHODS
 from readapi.answers import JSON, Answer
 from readapi.binding import ABSENT, Parameter
 from readapi.catalog import Catalog
 from readapi.endpoint import Endpoint
 from readapi.search import Index
+from schemas.api.shape import Asked
 from schemas.errors import ErrorBody
 
 _REF = "#/components/schemas/{model}"
@@ -25,6 +28,10 @@ _DESCRIPTION = (
     "Public answers carry an ETag. Every refusal has one body. "
     "Query parameters that a route does not name are ignored."
 )
+_SECURITY_SCHEMES = {
+    "cookie": {"type": "apiKey", "in": "cookie", "name": cookies.SESSION, "description": "Of browsers."},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A session id, or a developer token."},
+}
 _ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
 
 
@@ -47,7 +54,7 @@ def describe(endpoints: Iterable[Endpoint], server: str) -> Description:
         "info": {"title": "fmsvc", "version": version("fmsvc"), "description": _DESCRIPTION},
         "servers": [{"url": server}],
         "paths": paths,
-        "components": {"schemas": shapes.components},
+        "components": {"schemas": shapes.components, "securitySchemes": _SECURITY_SCHEMES},
     }
     OpenAPI.model_validate(document)
     return Description(orjson.dumps(document))
@@ -60,6 +67,8 @@ class _Shapes:
         self._said: dict[Any, dict[str, Any]] = {}  # a refusal's shape is asked for 300 times
         returned = {_shape(endpoint.signature.returns) for endpoint in endpoints} - {None}
         models = [(shape, "serialization") for shape in [*_models(returned), ErrorBody]]
+        asked = {endpoint.signature.body[1] for endpoint in endpoints if endpoint.signature.body}
+        models += [(shape, "validation") for shape in _models(asked)]
         _, definitions = models_json_schema(models, by_alias=True, ref_template=_REF)  # type: ignore[arg-type]
         self.components: dict[str, Any] = {
             name: _open(schema) for name, schema in sorted(definitions["$defs"].items())
@@ -84,14 +93,38 @@ def _operations(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
         "parameters": [_parameter(parameter) for parameter in endpoint.signature.parameters],
+        **_security(endpoint),
     }
     if endpoint.description:
         described["description"] = endpoint.description
+    if endpoint.signature.body is not None:
+        described["requestBody"] = _body(endpoint.signature.body[1])
     name = endpoint.function.__name__
-    return {
-        "get": {**described, "operationId": name, "responses": _responses(endpoint, shapes)},
-        "head": {**described, "operationId": f"{name}_head", "responses": _responses(endpoint, None)},
+    operations = {
+        endpoint.method.lower(): {
+            **described,
+            "operationId": name,
+            "responses": _responses(endpoint, shapes),
+        }
     }
+    if "HEAD" in endpoint.methods:
+        of_head = {"operationId": f"{name}_head", "responses": _responses(endpoint, None)}
+        operations["head"] = {**described, **of_head}
+    return operations
+
+
+def _security(endpoint: Endpoint) -> dict[str, Any]:
+    """Which credentials a route takes; an empty one stands for none."""
+    if not endpoint.is_personal and not endpoint.needs.signed_in:
+        return {}
+    known: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
+    return {"security": known if endpoint.needs.signed_in else [{}, *known]}
+
+
+def _body(asked: type[Asked]) -> dict[str, Any]:
+    schema = {"schema": {"$ref": _REF.format(model=asked.__name__)}}
+    required = any(field.is_required() for field in asked.model_fields.values())
+    return {"required": required, "content": {JSON: schema, bodies.FORM: schema}}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
@@ -121,15 +154,20 @@ def _responses(endpoint: Endpoint, shapes: _Shapes | None) -> dict[str, Any]:
     """What may come back. HEAD answers the same without content."""
     success: dict[str, Any] = {"description": "As asked for."}
     shape = _shape(endpoint.signature.returns)
-    if shapes is not None:
+    has_content = shape is not types.NoneType
+    if shapes is not None and has_content:
         schema = shapes.of(shape) if shape is not None else {"type": "string"}
         success["content"] = {
             media_type.partition(";")[0]: {"schema": schema if media_type == JSON else {"type": "string"}}
             for media_type in endpoint.media_types
         }
-    responses = {"200": success}
-    if not endpoint.operational:
+    responses = {"200" if has_content else "204": success}
+    if "HEAD" in endpoint.methods and not endpoint.operational:
         responses["304"] = {"description": "What you have is still right."}
+    if endpoint.redirects is not None:
+        responses[str(int(endpoint.redirects))] = {
+            "description": "Go on where Location says; with `Accept: application/json` you are told instead."
+        }
     for status, sentences in _refusals(endpoint).items():
         responses[str(int(status))] = {"description": " ".join(sentences)}
         if shapes is not None:
@@ -154,12 +192,27 @@ def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
         kinds.append(errors.InvalidCursor)
     if not endpoint.operational:
         kinds.append(errors.RateLimited)
+    kinds += _of_admission(endpoint)
     if not endpoint.operational and {Index, Catalog} & set(endpoint.signature.services.values()):
         kinds.append(errors.IndexNotReady)
     found: dict[HTTPStatus, list[str]] = {}
     for kind in sorted(dict.fromkeys(kinds), key=lambda kind: (kind.status, kind.__name__)):
         found.setdefault(kind.status, []).append(kind.sentence)
     return found
+
+
+def _of_admission(endpoint: Endpoint) -> list[type[errors.ApiError]]:
+    """What is refused to some before the route itself is asked."""
+    kinds: list[type[errors.ApiError]] = []
+    if endpoint.needs.signed_in:
+        kinds += [errors.NotAuthenticated, errors.SessionExpired]
+    if endpoint.needs.scopes:
+        kinds.append(errors.ScopeUpgradeRequired)
+    if endpoint.method not in SAFE_METHODS:
+        kinds.append(errors.ForeignOrigin)
+    if endpoint.signature.body is not None:
+        kinds += [errors.InvalidRequest, errors.TooLarge, errors.UnsupportedMediaType]
+    return kinds
 
 
 def _shape(returns: Any) -> Any:
@@ -172,7 +225,7 @@ def _shape(returns: Any) -> Any:
 
 def _models(shapes: Iterable[Any]) -> list[Any]:
     """The models of shapes, lists taken apart; sorted, so that the document is the same each time."""
-    found = {get_args(shape)[0] if get_origin(shape) is list else shape for shape in shapes}
+    found = {part for shape in shapes for part in get_args(shape) or (shape,)}
     models = [shape for shape in found if isinstance(shape, type) and issubclass(shape, BaseModel)]
     return sorted(models, key=lambda model: model.__name__)
 

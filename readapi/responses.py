@@ -13,7 +13,7 @@ from readapi import cors, headers
 from readapi.answers import Answer
 from readapi.cache import Form, Kept, Way
 from readapi.cors import Cors
-from readapi.headers import NEVER, PUBLIC, WITHOUT_BODY, Headers
+from readapi.headers import NEVER, WITHOUT_BODY, Headers
 from readapi.limits import Allowance
 from schemas.settings import Settings
 
@@ -87,12 +87,12 @@ class Responses:
     def _form(self, kept: Kept, way: Way) -> Form:
         answer, told = kept.answer, f"ETag: {kept.etag}\r\n"
         if way == "unchanged":
-            head = self._headers.head(answer, HTTPStatus.NOT_MODIFIED, PUBLIC)
+            head = self._headers.head(answer, HTTPStatus.NOT_MODIFIED, kept.caching)
             return Form(HTTPStatus.NOT_MODIFIED, head + told.encode(), b"")
         body = answer.body
         if way == "gzip":
             body, told = kept.zipped(), f"{told}Content-Encoding: gzip\r\n"
-        head = self._headers.head(answer, HTTPStatus.OK, PUBLIC)
+        head = self._headers.head(answer, HTTPStatus.OK, kept.caching)
         return Form(HTTPStatus.OK, head + f"{told}Content-Length: {len(body)}\r\n".encode(), body)
 
     def _plain(self, answer: Answer[Any]) -> Form:

@@ -13,22 +13,28 @@ import structlog
 from aiohttp import web
 
 from readapi.access_log import AccessLog
+from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
 from readapi.catalog import Catalog
+from readapi.cookies import Cookies
 from readapi.endpoint import Endpoint
 from readapi.gate import Gate
 from readapi.indexer_status import IndexerStatus
+from readapi.keeper import Keeper
 from readapi.metrics import Metrics
+from readapi.oauth.network import Network
 from readapi.openapi import Description, describe
 from readapi.pages import refusals
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
 from readapi.pages.render import Renderer
+from readapi.people import People
 from readapi.proofs import Proofs
 from readapi.search import Index
 from readapi.server import Runner
-from readapi.state.state import State, open_state
+from readapi.state.state import open_state
 from readapi.stores import Stores, repeat
+from readapi.viewer import Viewers
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -38,12 +44,12 @@ STOP_SECONDS = 3.0
 _BACKLOG = 1024
 
 
-async def run(settings: Settings, sock: socket.socket | None = None) -> None:
+async def run(settings: Settings, network: Network, keeper: Keeper) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are finished first."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serving(settings, sock or listen(settings)):
+    async with serving(settings, listen(settings), network, keeper):
         log.info("serving", address=settings.base_url)
         # What exists by now stays; walking it again and again made most of the slowest answers.
         gc.collect()
@@ -66,20 +72,35 @@ def listen(settings: Settings) -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stores]:
-    """Everything a worker is made of, alive for as long as the block runs."""
-    async with open_state(settings) as state, _serving(settings, sock, state) as stores:
-        yield stores
+async def serving(
+    settings: Settings, sock: socket.socket, network: Network, keeper: Keeper | None = None
+) -> AsyncIterator[Stores]:
+    """Everything a worker is made of, alive for as long as the block runs.
+
+    Without a keeper it refreshes grants itself, and loses those that it is killed over.
+    """
+    async with open_state(settings) as state, People.open(settings, state, network, keeper) as people:
+        async with _serving(settings, sock, people) as stores:
+            yield stores
 
 
 @asynccontextmanager
-async def _serving(settings: Settings, sock: socket.socket, state: State) -> AsyncIterator[Stores]:
+async def _serving(settings: Settings, sock: socket.socket, people: People) -> AsyncIterator[Stores]:
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
-    offered = services(settings, stores, state, metrics, renderer, endpoints)
+    offered = services(settings, stores, metrics, renderer, endpoints) | people.services()
     show = partial(refusals.page, renderer=renderer)
-    gate = Gate(settings, endpoints, metrics, access_log, stores.version, stores.indexer.lag_text, show)
+    gate = Gate(
+        settings,
+        endpoints,
+        Viewers(people.state).find,
+        metrics,
+        access_log,
+        stores.version,
+        stores.indexer.lag_text,
+        show,
+    )
     stores.watch(metrics)
     gate.watch(metrics)
     app = build_app(endpoints, offered)
@@ -100,7 +121,6 @@ async def _serving(settings: Settings, sock: socket.socket, state: State) -> Asy
 def services(
     settings: Settings,
     stores: Stores,
-    state: State,
     metrics: Metrics,
     renderer: Renderer,
     endpoints: Iterable[Endpoint],
@@ -111,7 +131,8 @@ def services(
         Catalog: stores.catalog,
         IndexerStatus: stores.indexer,
         Proofs: Proofs(settings.data_dir),
-        State: state,
+        Admission: Admission(settings),
+        Cookies: Cookies(settings),
         Metrics: metrics,
         Settings: settings,
         Addresses: renderer.addresses,

@@ -17,6 +17,7 @@ class Code(StrEnum):
     SCOPE_UPGRADE_REQUIRED = "scope_upgrade_required"
     ARTIST_PROFILE_REQUIRED = "artist_profile_required"
     NOT_OWNER = "not_owner"
+    FOREIGN_ORIGIN = "foreign_origin"
     AUDIENCE_UNAVAILABLE = "audience_unavailable"
     PRIVATE_ALBUM = "private_album"
     SPACE_REFUSED = "space_refused"

@@ -107,7 +107,10 @@ class Settings(BaseModel):
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
     workers: int = Field(1, ge=1, le=64, description="API processes; each counts rate limits for itself.")
     trusted_proxies: tuple[str, ...] = Field((), description="Networks whose forwarded headers count.")
-    rate_limit: str = Field("100/minute", description="Requests allowed for one client address.")
+    rate_limit: str = Field("100/minute", description="Requests allowed for one account, or address without one.")
+    auth_rate_limit: str = Field(
+        "10/minute", description="Requests to /auth/* allowed for one account, or address without one."
+    )
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
     oauth_keys: SecretStr | None = Field(
@@ -199,7 +202,7 @@ class Settings(BaseModel):
                 raise ValueError(f"key {number} is not {SECRET_KEY_BYTES} bytes in base64")
         return value
 
-    @field_validator("rate_limit")
+    @field_validator("rate_limit", "auth_rate_limit")
     @classmethod
     def _rate_parses(cls, value: str) -> str:
         count, _, period = value.partition("/")

@@ -6,10 +6,12 @@ permission set by its name or as what is in it. https://atproto.com/specs/permis
 
 import functools
 from collections.abc import Iterable, Iterator
+from typing import Literal
 from urllib.parse import parse_qs, unquote
 
 from schemas.collections import ATPROTO, BLOBS, SCROBBLING, Collections
 
+Need = Literal["track", "like", "comment", "list", "profile", "blobs", "scrobbling"]
 Permission = tuple[str, ...]  # ("repo", collection, action) or ("blob", kind of media)
 
 _ACTIONS = ("create", "update", "delete")
@@ -20,6 +22,17 @@ _EVERYTHING = {"transition:generic": ("repo:*", BLOBS)}
 def to_sign_in(collections: Collections) -> tuple[str, ...]:
     """What everybody who signs in is asked for."""
     return (ATPROTO, *collections.scopes, BLOBS)
+
+
+def named(need: Need, collections: Collections) -> str:
+    """The scope that lets us do something, whatever the namespace is."""
+    match need:
+        case "blobs":
+            return BLOBS
+        case "scrobbling":
+            return SCROBBLING
+        case _:
+            return f"repo:{getattr(collections, need)}"
 
 
 def everything(collections: Collections) -> tuple[str, ...]:

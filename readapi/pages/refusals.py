@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from readapi.accept import Accept
+from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import HTML, JSON, Answer
 from readapi.pages import policy
 from readapi.pages.render import Renderer
@@ -20,5 +20,5 @@ def page(refused: Answer[Any], renderer: Renderer) -> Answer[str]:
     told = orjson.loads(refused.body)
     shown = {name: told.get(name) for name in ("detail", "message")}
     body = renderer.page("error.html", status=refused.status, errors=told.get("errors") or (), **shown)
-    headers = {**policy.bare_headers(), **refused.headers, "Vary": "Accept, Accept-Encoding"}
+    headers = {**policy.bare_headers(), **refused.headers, **BY_ACCEPT}
     return Answer(body, HTML, refused.status, headers)

@@ -9,6 +9,7 @@ from readapi.endpoint import Routes
 from readapi.errors import IndexNotReady
 from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
+from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.openapi import Description
 from readapi.queries import readiness
 from readapi.search import Index
@@ -46,3 +47,21 @@ async def measured(counted: Metrics) -> Answer[str]:
 async def openapi(description: Description) -> Answer[dict[str, Any]]:
     """Describe this interface, as OpenAPI 3.1."""
     return Answer(description.json)
+
+
+@routes.get(DOCUMENT_PATH)
+async def oauth_client_metadata(client: ClientMetadata) -> Answer[dict[str, Any]]:
+    """Tell authorization servers who this service is, and what it may ask for."""
+    return Answer(render(client.document()))
+
+
+@routes.get("/oauth-client-metadata.json")
+async def oauth_client_metadata_alias(client: ClientMetadata) -> Answer[dict[str, Any]]:
+    """The same under its shorter name."""
+    return await oauth_client_metadata(client)
+
+
+@routes.get(JWKS_PATH)
+async def oauth_keys(client: ClientMetadata) -> Answer[dict[str, Any]]:
+    """Publish the keys that this service signs with when it signs people in."""
+    return Answer(render(client.keys.published()))

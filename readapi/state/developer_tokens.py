@@ -12,10 +12,9 @@ from readapi.state.grants import GrantId, scopes_of
 from readapi.state.memory import Memory
 from readapi.state.secret import DEVELOPER_TOKEN, key_of, new_secret
 from readapi.state.tables import developer_tokens, grants
+from schemas.api.auth import DEFAULT_DAYS
 from schemas.ids import Did, Handle
 
-DEFAULT_DAYS = 180
-MOST_DAYS = 365
 USE_NOTED_AT_MOST_EVERY = timedelta(minutes=5)
 EXPIRED = "This developer token has expired."
 

@@ -29,6 +29,12 @@ class Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Asked(BaseModel):
+    """What a request carries in its body. Members that are not written down are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+
 class Page(Shape):
     """What every page of a list says about the rest of it."""
 

@@ -20,12 +20,12 @@ from indexer.events import Commit
 from indexer.search import FOLDER, SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
-from readapi.worker import serving
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests.documents import TRACK_CID
 from tests.indexer.changes import HOW_WE_KNOW
 from tests.network.forge import START, ForgedRepo
+from tests.readapi.serving import serving
 
 FOLLOWS_THE_ORDER = ("outbox", "dead_letters", "cursors", "meta")  # what is about arrival, not about records
 EXAMPLES = int(os.environ.get("INTERLEAVINGS", "10"))

@@ -13,14 +13,16 @@ from indexer.batch import Batch, IdentityFact, RecordChange
 from indexer.search import SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
-from readapi import worker
 from readapi.stores import Stores
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import album, comment, did, like, put, uri
 from tests.indexer.running import until
+from tests.readapi.serving import serving
 
+NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing listens there
+UNLIMITED = {"rate_limit": "1000000/minute", "auth_rate_limit": "1000000/minute"}
 PEOPLE = {"mara": "mara.example", "ben": "ben.example", "ida": "ida.example", "lost": "handle.invalid"}
 PUBLIC_TRACKS = 9  # of mara's; then one each that is unlisted, private, for supporters
 UNLISTED, PRIVATE, SUPPORTERS = 10, 11, 12
@@ -65,6 +67,13 @@ class Music:
     async def get(self, path: str, **headers: str) -> Reply:
         """Ask the worker."""
         return await self.send("GET", path, **headers)
+
+    async def post(self, path: str, sent: Any = None, **headers: str) -> Reply:
+        """Let the worker do something; `sent` as JSON."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        async with self.client.post(self.address + path, json=sent, headers=named, allow_redirects=False) as answer:
+            is_json = answer.content_type == "application/json"
+            return Reply(answer.status, answer.headers, await answer.json() if is_json else await answer.text())
 
     async def send(self, method: str, path: str, **headers: str) -> Reply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -114,14 +123,15 @@ async def playing(folder: Path, report: dict[str, Any] = FRESH, **fields: Any) -
     """Fill the stores and serve them for as long as the block runs, beside an indexer that reports this."""
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"
-    defaults = {"rate_limit": "1000000/minute", "log_level": "error", "public_url": address}
+    defaults = {**UNLIMITED, "log_level": "error", "public_url": address}
+    defaults |= {"plc_url": NOWHERE, "handle_resolver": NOWHERE}
     settings = Settings(data_dir=folder, **{**defaults, **fields})
     music = Music(settings, address)
     try:
         music.write(*songs(), *lists(), *reactions(), identities=_identities())
         async with (
             reporting(folder, report),
-            worker.serving(settings, sock) as music.stores,
+            serving(settings, sock) as music.stores,
             aiohttp.ClientSession() as music.client,
         ):
             yield music

@@ -10,12 +10,14 @@ import aiohttp
 from aiohttp import web
 
 from readapi.access_log import AccessLog
+from readapi.admission import Admission
 from readapi.answers import Answer
 from readapi.app import build_app
 from readapi.endpoint import Routes
-from readapi.gate import Gate
+from readapi.gate import Gate, WhoAsks
 from readapi.metrics import Metrics
 from readapi.server import Runner
+from readapi.viewer import Asker
 from schemas.settings import Settings
 
 
@@ -40,12 +42,18 @@ class Site:
         return self.client.request(method, self.address + path, headers=named, allow_redirects=False)
 
 
+async def nobody(_: web.Request) -> Asker | None:
+    """Whatever they send."""
+    return None
+
+
 @asynccontextmanager
 async def running(
     routes: Routes,
     services: Mapping[type, object] | None = None,
     settings: Settings | None = None,
     refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
+    who_asks: WhoAsks = nobody,
 ) -> AsyncIterator[Site]:
     """Serve the routes for as long as the block runs."""
     settings = settings or Settings()
@@ -54,6 +62,7 @@ async def running(
     gate = Gate(
         settings,
         routes.endpoints,
+        who_asks,
         metrics,
         access_log,
         version=lambda: version[0],
@@ -61,7 +70,7 @@ async def running(
         refusal_page=refusal_page,
     )
     site = Site(gate, metrics, access_log, log, version)
-    runner = Runner(build_app(routes.endpoints, services or {}), gate, shutdown_timeout=1)
+    runner = Runner(build_app(routes.endpoints, {Admission: Admission(settings), **(services or {})}), gate, shutdown_timeout=1)
     await runner.setup()
     listening = web.TCPSite(runner, "127.0.0.1", 0)
     await listening.start()

@@ -1,7 +1,6 @@
 """The rate limit: an exact moving window for each client."""
 
 from readapi.limits import Limiter, Rate
-from schemas.settings import Settings
 
 
 class Clock:
@@ -21,7 +20,7 @@ def limiter(count: int = 2, seconds: int = 60) -> tuple[Limiter, Clock]:
 
 def test_the_setting_is_read():
     """`5/hour` is five within 3600 seconds."""
-    assert Rate.of(Settings(rate_limit="5/hour")) == Rate(5, 3600)
+    assert Rate.read("5/hour") == Rate(5, 3600)
 
 
 def test_no_window_of_the_length_holds_more_than_the_count():

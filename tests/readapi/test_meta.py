@@ -1,6 +1,7 @@
 """How the service is: alive, ready or why not, counted, described."""
 
 import asyncio
+import os
 import signal
 import socket
 import sys
@@ -13,6 +14,7 @@ from schemas.api.health import Readiness
 from schemas.settings import Settings
 from tests.indexer.running import until
 from tests.readapi.music import playing
+from tests.readapi.serving import serving
 
 
 async def test_a_worker_waits_for_its_index(tmp_path):
@@ -20,7 +22,7 @@ async def test_a_worker_waits_for_its_index(tmp_path):
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"
     settings = Settings(data_dir=tmp_path, log_level="error")
-    async with worker.serving(settings, sock), aiohttp.ClientSession() as client:
+    async with serving(settings, sock), aiohttp.ClientSession() as client:
         async with client.get(f"{address}/health") as health:
             assert (health.status, await health.json()) == (200, {"status": "ok"})
         async with client.get(f"{address}/ready") as ready:
@@ -87,12 +89,8 @@ async def test_a_worker_stops_in_time_when_told_to(tmp_path):
     """SIGTERM: the process ends by itself, without complaint."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-c",
-        "import asyncio, sys; from pathlib import Path; from readapi import worker;"
-        "from schemas.settings import Settings;"
-        "asyncio.run(worker.run(Settings(data_dir=Path(sys.argv[1]), port=int(sys.argv[2]))))",
-        str(tmp_path),
-        str(port := _free_port()),
+        *("-m", "readapi", "api"),
+        env={**os.environ, "FMSVC_DATA_DIR": str(tmp_path), "FMSVC_PORT": str(port := _free_port())},
         stderr=asyncio.subprocess.PIPE,
     )
     await until(lambda: _listens(port))

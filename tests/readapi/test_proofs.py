@@ -14,7 +14,6 @@ import aiohttp
 import pytest
 
 from indexer import keys, proof
-from readapi import worker
 from schemas.api.tracks import TrackProof
 from schemas.ids import AtUri
 from schemas.settings import Settings
@@ -23,6 +22,7 @@ from tests.indexer.running import Running, running, until
 from tests.network.forge import ForgedRepo, Written
 from tests.network.forged_network import Corrupt, ForgedNetwork
 from tests.network.relay import Refuse, Relay
+from tests.readapi.serving import serving as worker_of
 
 TRACK = "fm.svc.track"
 CAR = "application/vnd.ipld.car"
@@ -71,7 +71,7 @@ async def serving(settings: Settings) -> AsyncIterator[tuple[str, aiohttp.Client
     """A worker beside the indexer."""
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"
-    async with worker.serving(settings, sock) as stores, aiohttp.ClientSession() as client:
+    async with worker_of(settings, sock) as stores, aiohttp.ClientSession() as client:
         await until(lambda: stores.index.is_open)
         yield address, client
 
@@ -94,7 +94,7 @@ async def test_how_a_track_was_verified_is_told(world: World) -> None:
     assert (told.uri, told.cid, told.did) == (world.track.uri, world.track.cid, world.repo.did)
     assert (told.rev, told.verified) == (world.repo.rev, "commit")
     assert told.verified_at[:10] == datetime.now(UTC).isoformat()[:10]
-    assert response.headers["Vary"] == "Accept, Accept-Encoding, Origin"
+    assert response.headers["Vary"] == "Accept-Encoding, Authorization, Cookie, Accept"
     assert response.headers["Access-Control-Allow-Origin"] == "*"
 
 

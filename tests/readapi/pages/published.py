@@ -13,12 +13,12 @@ from indexer.batch import Batch, IdentityFact, ImageFact, RecordChange
 from indexer.search import SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
-from readapi import worker
 from schemas.ids import Cid, list_id, record_id
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import album, did, put, uri
 from tests.network.media import cover, tone
+from tests.readapi.serving import serving
 
 TONE = tone(30, 440)
 COVER = cover(64, 48, (20, 60, 80), (200, 180, 140))
@@ -64,7 +64,7 @@ async def published(folder: Path) -> AsyncIterator[Published]:
     async with _blobs() as servers, aiohttp.ClientSession() as client:
         with _stores(settings) as writer:
             writer.write(Batch(changes=_records(), identities=_identities(servers), images=_images()))
-        async with worker.serving(settings, sock):
+        async with serving(settings, sock):
             yield Published(address, servers, client, settings)
 
 

@@ -1,0 +1,71 @@
+"""Who may use a route: decided here and nowhere else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+from yarl import URL
+
+from readapi.errors import ForeignOrigin, NotAuthenticated, ScopeUpgradeRequired
+from readapi.oauth import scopes
+from readapi.oauth.scopes import Need
+from readapi.viewer import ASKER, Asker, InSession, SignedIn
+from schemas.settings import Settings
+
+SAFE_METHODS = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a route asks of whoever uses it.
+
+    `even_ended`: also somebody whose own server has ended what they granted; to sign out, say.
+    """
+
+    signed_in: bool = False
+    in_session: bool = False
+    scopes: Sequence[Need] = ()
+    even_ended: bool = False
+
+
+class Admission:
+    """Compares what a route needs with who asks."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._collections = settings.collections
+        ours = (settings.base_url, settings.web_url)
+        self._origins = {str(URL(url).origin()) for url in ours if url is not None}
+
+    def admit(self, request: web.Request, needs: Needs) -> SignedIn | None:
+        """Who asks, None: nobody, and nobody needs to. Raises the refusal."""
+        asker = request.get(ASKER)
+        if request.method not in SAFE_METHODS:
+            self._check_origin(request, asker)
+        who = _known(asker, needs)
+        if who is None and needs.signed_in:
+            raise NotAuthenticated if asker is None or asker.refusal is None else asker.refusal
+        if who is None:
+            return None
+        if needs.in_session and not isinstance(who, InSession):
+            raise NotAuthenticated("A developer token cannot do this; sign in.")
+        self._check_scopes(who, needs)
+        return who
+
+    def _check_origin(self, request: web.Request, asker: Asker | None) -> None:
+        """Browsers send cookies whoever's page asks them to; but they say whose page it is."""
+        by_cookie = asker is not None and asker.by_cookie
+        is_foreign = request.headers.get("Origin") not in self._origins
+        if is_foreign and (by_cookie or (asker is None and "Origin" in request.headers)):
+            raise ForeignOrigin
+
+    def _check_scopes(self, who: SignedIn, needs: Needs) -> None:
+        wanted = [scopes.named(need, self._collections) for need in needs.scopes]
+        if missing := scopes.missing(who.scopes, wanted, self._collections):
+            told = f"You have not granted {', '.join(missing)}; ask for it at /auth/scope-upgrade/start."
+            raise ScopeUpgradeRequired(told)
+
+
+def _known(asker: Asker | None, needs: Needs) -> SignedIn | None:
+    if asker is None:
+        return None
+    return asker.signed_in if needs.even_ended else asker.viewer

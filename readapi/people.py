@@ -1,0 +1,67 @@
+"""Everything that a worker has for people who sign in, and the keeper beside it, put together."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+from readapi import keeper as keeping
+from readapi.grants import Grants
+from readapi.keeper import Keeper
+from readapi.oauth.client import OAuthClient
+from readapi.oauth.metadata import ClientMetadata
+from readapi.oauth.network import Network
+from readapi.renewal import Renewal
+from readapi.revoking import Revoking
+from readapi.signing_in import SigningIn
+from readapi.state.state import State, open_state
+from readapi.stores import repeat
+from schemas.settings import Settings
+
+SWEEP_SECONDS = 600.0
+
+
+class People:
+    """What handlers ask for, and the sweeping that goes on beside them."""
+
+    def __init__(self, settings: Settings, state: State, network: Network, keeper: Keeper | None) -> None:
+        self.state = state
+        self._client = ClientMetadata.of(settings)
+        oauth = _client(settings, network)
+        renewal = Renewal(state.grants, state.locks, oauth)
+        self._grants = Grants(state.grants, keeper or renewal)
+        self._revoking = Revoking(state, renewal)
+        self._signing_in = SigningIn(oauth, state, self._revoking, settings.collections)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, settings: Settings, state: State, network: Network, keeper: Keeper | None
+    ) -> AsyncIterator[Self]:
+        """Sweep now and then, and finish at the end what has begun. Raises SettingsError."""
+        people = cls(settings, state, network, keeper)
+        sweeping = asyncio.create_task(repeat(SWEEP_SECONDS, people._revoking.sweep))
+        try:
+            yield people
+        finally:
+            sweeping.cancel()
+            await asyncio.gather(sweeping, return_exceptions=True)
+            await people._grants.close()
+            await people._revoking.close()
+            if keeper is not None:
+                await keeper.close()
+
+    def services(self) -> dict[type, Any]:
+        """By their types."""
+        offered = (self.state, self._client, self._grants, self._revoking, self._signing_in)
+        return {type(service): service for service in offered}
+
+
+async def keep(settings: Settings, network: Network) -> None:
+    """Refresh grants for the worker at standard input."""
+    async with open_state(settings) as state:
+        await keeping.keep(Renewal(state.grants, state.locks, _client(settings, network)))
+
+
+def _client(settings: Settings, network: Network) -> OAuthClient:
+    return OAuthClient(ClientMetadata.of(settings), network, allow_loopback=settings.allow_loopback)

@@ -1,0 +1,29 @@
+"""What authorization servers refuse, in the words of our own errors."""
+
+from readapi.errors import ApiError, InvalidRequest, NotAuthenticated, PdsRefused, PdsUnavailable
+from readapi.oauth.errors import OAuthError
+from schemas.errors import FieldError
+
+
+def of_start(error: OAuthError) -> ApiError:
+    """When somebody could not be led to their server: mostly it was the name."""
+    match error.kind:
+        case "identity_not_found" | "identity_mismatch":
+            return InvalidRequest(error.sentence, errors=[FieldError(field="handle", message=error.sentence)])
+        case "server_unavailable":
+            return PdsUnavailable(error.sentence)
+        case _:
+            return PdsRefused(error.sentence)
+
+
+def of_callback(error: OAuthError) -> ApiError:
+    """When somebody came back without what they left for."""
+    match error.kind:
+        case "callback_mismatch":
+            return InvalidRequest(error.sentence, errors=[FieldError(field="state", message=error.sentence)])
+        case "server_unavailable":
+            return PdsUnavailable(error.sentence)
+        case "access_denied" | "identity_mismatch" | "identity_not_found" | "invalid_grant":
+            return NotAuthenticated(error.sentence)
+        case "server_unsuitable" | "server_refused" | "client_refused":
+            return PdsRefused(error.sentence)

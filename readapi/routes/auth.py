@@ -1,0 +1,241 @@
+"""Signing in and out, the accounts of a session, and developer tokens."""
+
+from http import HTTPStatus
+from typing import Any
+
+from yarl import URL
+
+from readapi import refusing, times
+from readapi.accept import BY_ACCEPT, Accept
+from readapi.answers import JSON, Answer, render
+from readapi.cookies import Cookies
+from readapi.endpoint import Routes
+from readapi.errors import InvalidRequest, NotAuthenticated, NotFound, PdsRefused, PdsUnavailable, SessionExpired
+from readapi.grants import Ended, Grants
+from readapi.oauth.errors import OAuthError, Unavailable
+from readapi.queries import artists
+from readapi.revoking import Revoking
+from readapi.search import Index
+from readapi.signing_in import PAGE, NoSuchExchange, Return, SigningIn, TokenMade
+from readapi.state.errand import Errand
+from readapi.state.state import State
+from readapi.viewer import InSession, SignedIn
+from schemas.api import auth as shapes
+from schemas.ids import Did
+from schemas.settings import Settings
+
+routes = Routes("signing in")
+
+_LEAVING = (InvalidRequest, PdsUnavailable, PdsRefused)
+
+
+@routes.post("/auth/start", raises=_LEAVING, redirects=HTTPStatus.FOUND)
+async def start(
+    signing_in: SigningIn, accept: Accept, handle: shapes.Name | None = None, did: shapes.Name | None = None
+) -> Answer[shapes.ToVisit]:
+    """Begin to sign in: lead somebody, named by handle or DID, to their own server."""
+    return await _leave(signing_in, accept, handle or did)
+
+
+@routes.get("/auth/start", raises=_LEAVING, redirects=HTTPStatus.FOUND, acts=True)
+async def start_by_link(
+    signing_in: SigningIn, accept: Accept, handle: shapes.Name | None = None, did: shapes.Name | None = None
+) -> Answer[shapes.ToVisit]:
+    """Begin to sign in, by a link."""
+    return await _leave(signing_in, accept, handle or did)
+
+
+@routes.get(
+    "/auth/callback",
+    raises=(InvalidRequest, NotAuthenticated, PdsUnavailable, PdsRefused),
+    redirects=HTTPStatus.SEE_OTHER,
+    acts=True,
+)
+async def callback(
+    signing_in: SigningIn,
+    settings: Settings,
+    accept: Accept,
+    state: str = "",
+    iss: str = "",
+    code: str | None = None,
+    error: str | None = None,
+) -> Answer[shapes.ExchangeToken]:
+    """Take back whoever comes from their own server, and lead them on with an exchange token or an error."""
+    given = {"state": state, "iss": iss, "code": code, "error": error}
+    back = await signing_in.finish({name: text for name, text in given.items() if text is not None})
+    onward = None if _wants_json(accept) else _onward(back, settings)
+    if onward is not None:
+        return _redirect(onward, HTTPStatus.SEE_OTHER)
+    if back.error is not None:
+        raise refusing.of_callback(back.error)
+    return _made_anew(shapes.ExchangeToken(exchange_token=back.exchange_token or ""))
+
+
+@routes.post("/auth/exchange", raises=(NotAuthenticated,), even_ended=True)
+async def exchange(
+    sent: shapes.Exchange, signing_in: SigningIn, cookies: Cookies, who: SignedIn | None
+) -> Answer[shapes.NewSession | shapes.NewDeveloperToken]:
+    """Change an exchange token for what it stands for: a session, or a developer token.
+
+    For browsers the session is set as a cookie too. Whoever upgraded scopes or added an account sends their
+    session along, and it stays the same.
+    """
+    try:
+        made = await signing_in.exchange(sent.exchange_token, who)
+    except NoSuchExchange as error:
+        raise NotAuthenticated(str(error)) from None
+    if isinstance(made, TokenMade):
+        expires_at = times.render(made.expires_at)
+        return Answer(render(shapes.NewDeveloperToken(token=made.token, name=made.name, expires_at=expires_at)))
+    begun = render(shapes.NewSession(session_id=made.session_id))
+    return Answer(begun, headers=cookies.session(made.session_id))
+
+
+@routes.get("/auth/me", raises=(NotAuthenticated, SessionExpired))
+async def me(who: SignedIn, state: State, grants: Grants, index: Index, cookies: Cookies) -> Answer[shapes.Me]:
+    """Tell who you are, what you granted, and which accounts are linked in your session."""
+    try:
+        await grants.fresh(who.grant_id)
+    except Ended as error:
+        raise SessionExpired(str(error)) from None
+    except Unavailable:
+        pass  # what was granted stands for as long as nobody says otherwise
+    in_session = isinstance(who, InSession)
+    linked = await state.accounts.of(who.key) if in_session else []
+    told = shapes.Me(
+        did=who.did,
+        handle=who.handle,
+        display_name=artists.display_name(index, who.did),
+        scopes=sorted(who.scopes),
+        linked_accounts=[
+            shapes.LinkedAccount(did=one.did, handle=one.handle, active=one.active) for one in linked
+        ],
+    )
+    return Answer(render(told), headers=cookies.session(who.session_id) if in_session and who.by_cookie else {})
+
+
+@routes.post("/auth/logout", even_ended=True)
+async def logout(who: InSession, state: State, revoking: Revoking, cookies: Cookies) -> Answer[None]:
+    """Sign out all accounts of the session, and give back at their servers what they granted."""
+    await revoking.revoke(await state.sessions.end(who.key))
+    return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=cookies.no_session())
+
+
+@routes.post("/auth/scope-upgrade/start", raises=_LEAVING, even_ended=True)
+async def start_scope_upgrade(
+    sent: shapes.ScopeUpgrade, who: InSession, signing_in: SigningIn
+) -> shapes.ToVisit:
+    """Ask for more than was granted, or for the same once more.
+
+    Scopes besides those of signing in are asked for only when they are named here.
+    """
+    try:
+        return shapes.ToVisit(auth_url=await signing_in.upgrade(who, sent.scopes))
+    except ValueError as error:
+        raise InvalidRequest.of_field("scopes", f"{error}.") from None
+    except OAuthError as error:
+        raise refusing.of_start(error) from error
+
+
+@routes.post("/auth/add-account/start", raises=_LEAVING, even_ended=True)
+async def start_add_account(
+    sent: shapes.AddAccount, who: InSession, signing_in: SigningIn
+) -> shapes.ToVisit:
+    """Begin to link another account to the session."""
+    try:
+        return shapes.ToVisit(auth_url=await signing_in.add_account(who, sent.handle))
+    except OAuthError as error:
+        raise refusing.of_start(error) from error
+
+
+@routes.post("/auth/switch-account", raises=(NotFound,), even_ended=True)
+async def switch_account(sent: shapes.SwitchAccount, who: InSession, state: State) -> shapes.Switched:
+    """Be another account of the session from now on."""
+    if not await state.accounts.switch(who.key, Did(sent.target_did)):
+        raise NotFound("This account is not linked in your session.")
+    [active] = [account for account in await state.accounts.of(who.key) if account.active]
+    return shapes.Switched(did=active.did, handle=active.handle, session_id=who.session_id)
+
+
+@routes.delete("/auth/accounts/{did}", raises=(NotFound,), even_ended=True)
+async def drop_account(did: str, who: InSession, state: State, revoking: Revoking) -> None:
+    """Take an account out of the session; with the last one the session ends."""
+    dropped = await state.accounts.drop(who.key, Did(did))
+    if dropped is None:
+        raise NotFound("This account is not linked in your session.")
+    await revoking.revoke([dropped])
+
+
+@routes.post("/auth/developer-token/start", raises=_LEAVING)
+async def start_developer_token(
+    sent: shapes.WantedToken, who: InSession, signing_in: SigningIn
+) -> shapes.ToVisit:
+    """Begin to make a developer token, which gets a grant of its own; the exchange then shows it, once."""
+    try:
+        return shapes.ToVisit(auth_url=await signing_in.make_token(who, sent.name, sent.expires_in_days))
+    except OAuthError as error:
+        raise refusing.of_start(error) from error
+
+
+@routes.get("/auth/developer-tokens")
+async def list_developer_tokens(who: SignedIn, state: State) -> shapes.DeveloperTokens:
+    """List your developer tokens, newest first, those that have ended too."""
+    tokens = await state.developer_tokens.of(who.did)
+    return shapes.DeveloperTokens(
+        tokens=[
+            shapes.DeveloperToken(
+                id=token.id,
+                name=token.name,
+                prefix=token.prefix,
+                created_at=times.render(token.created_at),
+                last_used_at=None if token.last_used_at is None else times.render(token.last_used_at),
+                expires_at=times.render(token.expires_at),
+                ended_because=token.ended_because,
+            )
+            for token in tokens
+        ]
+    )
+
+
+@routes.delete("/auth/developer-tokens/{token_id}", raises=(NotFound,))
+async def revoke_developer_token(token_id: str, who: InSession, state: State, revoking: Revoking) -> None:
+    """Revoke one of your developer tokens, here and at your server."""
+    grant_id = await state.developer_tokens.remove(who.did, token_id)
+    if grant_id is None:
+        raise NotFound("You have no such developer token.")
+    await revoking.revoke([grant_id])
+
+
+async def _leave(signing_in: SigningIn, accept: Accept, name: str | None) -> Answer[shapes.ToVisit]:
+    if name is None:
+        raise InvalidRequest.of_field("handle", "Field required")
+    try:
+        page = await signing_in.begin(name, Errand("sign_in"))
+    except OAuthError as error:
+        raise refusing.of_start(error) from error
+    if _wants_json(accept):
+        return _made_anew(shapes.ToVisit(auth_url=page))
+    return _redirect(page, HTTPStatus.FOUND)
+
+
+def _onward(back: Return, settings: Settings) -> str | None:
+    """Where to lead somebody who is back: to the page of ours that they left from, or the web application."""
+    page = None if back.errand is None else back.errand.details.get(PAGE)
+    place = settings.web_url if page is None else f"{settings.base_url}{page}"
+    if place is None:
+        return None
+    if back.error is not None:
+        return str(URL(place).update_query(error=back.error.kind, error_description=back.error.sentence))
+    return str(URL(place).update_query(exchange_token=back.exchange_token or ""))
+
+
+def _redirect(address: str, status: HTTPStatus) -> Answer[Any]:
+    return Answer(b"", status=status, headers={"Location": address, **BY_ACCEPT})
+
+
+def _made_anew(shape: shapes.ToVisit | shapes.ExchangeToken) -> Answer[Any]:
+    return Answer(render(shape), headers=BY_ACCEPT)
+
+
+def _wants_json(accept: Accept) -> bool:
+    return accept.prefers(JSON, "text/html")

@@ -1,0 +1,154 @@
+"""THE ORDER of an authorization: a person leaves for their server, returns, and an exchange ends it."""
+
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from readapi.oauth import scopes
+from readapi.oauth.client import OAuthClient
+from readapi.oauth.errors import OAuthError, Refused
+from readapi.revoking import Revoking
+from readapi.state.accounts import Account
+from readapi.state.errand import Errand
+from readapi.state.exchanges import Arrival
+from readapi.state.flights import Departure
+from readapi.state.secret import key_of
+from readapi.state.state import State
+from readapi.viewer import InSession, SignedIn
+from schemas.collections import Collections
+from schemas.ids import INVALID_HANDLE
+
+PAGE = "page"  # detail of an errand: where on our own pages somebody wants to go on
+BROWSER = "browser"  # the hash of what proves that it is still the same browser
+NAME, DAYS = "name", "days"  # of a developer token
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Somebody is back. `errand`: what they left for, if that is known. Either a token or an error."""
+
+    errand: Errand | None
+    exchange_token: str | None = field(default=None, repr=False)
+    error: OAuthError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBegun:
+    """`was_there`: in the same session as before, which has changed."""
+
+    session_id: str = field(repr=False)
+    was_there: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMade:
+    """A developer token, to be shown once."""
+
+    token: str = field(repr=False)
+    name: str
+    expires_at: datetime
+
+
+class NoSuchExchange(Exception):
+    """Unknown, used, too old, or not for whoever asks; the message is a sentence."""
+
+
+class SigningIn:
+    """Joins what servers say (`oauth`) with what we keep (`state`)."""
+
+    def __init__(
+        self, client: OAuthClient, state: State, revoking: Revoking, collections: Collections
+    ) -> None:
+        self._client = client
+        self._state = state
+        self._revoking = revoking
+        self._collections = collections
+
+    async def begin(self, who: str, errand: Errand, more: Iterable[str] = ()) -> str:
+        """The page of their server to send somebody to, named by handle or DID. Raises OAuthError.
+
+        `more`: scopes besides those that signing in asks for; ValueError when they are none of ours.
+        """
+        wanted = dict.fromkeys((*scopes.to_sign_in(self._collections), *more))
+        if unknown := wanted.keys() - set(scopes.everything(self._collections)):
+            raise ValueError(f"{min(unknown)} is no scope that this service asks for")
+        flight, page = await self._client.begin(who, " ".join(wanted))
+        await self._state.flights.put(Departure(flight, errand))
+        return page
+
+    async def upgrade(self, who: InSession, more: Iterable[str], **details: str | int) -> str:
+        """As `begin`, for somebody who is here already and keeps what they granted besides."""
+        errand = Errand("scope_upgrade", who.key.hex(), details)
+        return await self.begin(who.did, errand, [*self._granted_besides(who), *more])
+
+    async def add_account(self, who: InSession, name: str, **details: str | int) -> str:
+        """As `begin`, for another account of somebody who is here already."""
+        return await self.begin(name, Errand("add_account", who.key.hex(), details))
+
+    async def make_token(self, who: InSession, name: str, days: int, **details: str | int) -> str:
+        """As `begin`, for a developer token that may do what its owner's session may."""
+        errand = Errand("developer_token", who.key.hex(), {**details, NAME: name, DAYS: days})
+        return await self.begin(who.did, errand, self._granted_besides(who))
+
+    async def finish(self, params: Mapping[str, str]) -> Return:
+        """What the server sent the person back with, checked, and what was granted kept for the exchange."""
+        departure = await self._state.flights.take(params.get("state", ""))
+        if departure is None:
+            sentence = "This was begun too long ago, or not here. Begin again."
+            return Return(None, error=Refused("callback_mismatch", sentence))
+        try:
+            grant = await self._client.finish(departure.flight, params)
+        except OAuthError as error:
+            return Return(departure.errand, error=error)
+        grant_id = await self._state.grants.add(grant)
+        handle = departure.flight.identity.handle or INVALID_HANDLE
+        arrival = Arrival(grant.did, handle, grant_id, departure.errand)
+        return Return(departure.errand, await self._state.exchanges.put(arrival))
+
+    async def exchange(
+        self, token: str, who: SignedIn | None, browser: str | None = None
+    ) -> SessionBegun | TokenMade:
+        """What the token stands for, once. `browser`: what its cookie proves. Raises NoSuchExchange."""
+        arrival = await self._state.exchanges.take(token)
+        if arrival is None:
+            raise NoSuchExchange("This exchange token was used already, or is older than a minute.")
+        _check_browser(arrival.errand, browser)
+        account = Account(arrival.did, arrival.handle, arrival.grant_id)
+        match arrival.errand.purpose:
+            case "sign_in":
+                return SessionBegun(await self._state.sessions.begin(account), was_there=False)
+            case "developer_token":
+                return await self._token(account, arrival.errand)
+            case "scope_upgrade" | "add_account":
+                return await self._link(account, arrival.errand, who)
+
+    async def _token(self, account: Account, errand: Errand) -> TokenMade:
+        name, days = str(errand.details[NAME]), int(errand.details[DAYS])
+        token, expires_at = await self._state.developer_tokens.create(account, name, days)
+        return TokenMade(token, name, expires_at)
+
+    async def _link(self, account: Account, errand: Errand, who: SignedIn | None) -> SessionBegun:
+        """Into the session that began it: else an account could be led into somebody else's."""
+        if not isinstance(who, InSession) or who.key.hex() != errand.session_key:
+            raise NoSuchExchange("This exchange token belongs to another session.")
+        try:
+            replaced = await self._state.accounts.link(who.key, account)
+        except LookupError as error:
+            raise NoSuchExchange(str(error)) from error
+        if replaced is not None:
+            await self._revoking.revoke([replaced])
+        return SessionBegun(who.session_id, was_there=True)
+
+    def _granted_besides(self, who: SignedIn) -> list[str]:
+        """What was once asked for and granted is asked for again."""
+        optional = set(scopes.everything(self._collections)) - {self._collections.permission_set}
+        return sorted(who.scopes & optional)
+
+
+def _check_browser(errand: Errand, browser: str | None) -> None:
+    """Whoever began on a page of ours ends it in the same browser, not in one that was led here."""
+    expected = errand.details.get(BROWSER)
+    proven = "" if browser is None else key_of(browser).hex()
+    if expected is not None and not hmac.compare_digest(str(expected), proven):
+        raise NoSuchExchange("This was begun in another browser.")

@@ -1,0 +1,113 @@
+"""Who asks: the account behind the cookie or the bearer token of a request."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from aiohttp import web
+
+from readapi import cookies
+from readapi.errors import NotAuthenticated, SessionExpired
+from readapi.state.developer_tokens import DeveloperToken
+from readapi.state.grants import GrantId
+from readapi.state.secret import DEVELOPER_TOKEN
+from readapi.state.sessions import Session
+from readapi.state.state import State
+from schemas.access import Viewer
+from schemas.ids import Did, Handle
+
+_BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Somebody whose session or developer token was found."""
+
+    account: Session | DeveloperToken
+
+    @property
+    def did(self) -> Did:
+        return self.account.did
+
+    @property
+    def handle(self) -> Handle:
+        return self.account.handle
+
+    @property
+    def grant_id(self) -> GrantId:
+        return self.account.grant_id
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What was granted."""
+        return self.account.scopes
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.did)
+
+
+@dataclass(frozen=True, slots=True)
+class InSession(SignedIn):
+    """Somebody who signed in themselves, not a program with a developer token."""
+
+    account: Session
+    session_id: str = field(repr=False)
+    by_cookie: bool
+
+    @property
+    def key(self) -> bytes:
+        """What the session is stored under."""
+        return self.account.key
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Whoever sent a credential. `refusal`: why it is of no use, if it is not."""
+
+    signed_in: SignedIn | None
+    refusal: NotAuthenticated | None
+    by_cookie: bool
+
+    @property
+    def viewer(self) -> SignedIn | None:
+        """Somebody only as long as the credential is of use."""
+        return self.signed_in if self.refusal is None else None
+
+
+ASKER = web.RequestKey("asker", Asker)  # where a request says who asks, if it brought a credential
+
+
+class Viewers:
+    """Looks credentials up. A header wins over a cookie: it was sent on purpose."""
+
+    def __init__(self, state: State) -> None:
+        self._sessions = state.sessions
+        self._developer_tokens = state.developer_tokens
+        self._now = state.database.now
+
+    async def find(self, request: web.Request) -> Asker | None:
+        """Who asks; None for a request without credentials."""
+        headers = request.headers
+        if "Authorization" in headers and (sent := _BEARER.fullmatch(headers["Authorization"])):
+            return await self._asker(sent[1], by_cookie=False)
+        if "Cookie" in headers and (secret := cookies.session_id(headers["Cookie"])):
+            return await self._asker(secret, by_cookie=True)
+        return None
+
+    async def _asker(self, secret: str, *, by_cookie: bool) -> Asker:
+        who: SignedIn | None = None
+        if secret.startswith(DEVELOPER_TOKEN):
+            if (token := await self._developer_tokens.find(secret)) is not None:
+                who = SignedIn(token)
+        elif (session := await self._sessions.find(secret)) is not None:
+            who = InSession(session, secret, by_cookie)
+        if who is None:
+            return Asker(None, NotAuthenticated("There is no such session or token."), by_cookie)
+        return _judged(who, by_cookie, self._now())
+
+
+def _judged(who: SignedIn, by_cookie: bool, now: datetime) -> Asker:
+    """Time ends what somebody holds; their server ends only what was granted, and they are still known."""
+    refusal = None if who.account.ended_because is None else SessionExpired(who.account.ended_because)
+    return Asker(who if who.account.expires_at > now else None, refusal, by_cookie)

@@ -1,0 +1,115 @@
+"""Signing in: what is asked of whoever signs in, and what they are given."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from schemas.api.shape import Asked, Shape, Time
+
+Name = Annotated[str, Field(min_length=1, max_length=2048, description="A handle or a DID.")]
+Secret = Annotated[str, Field(min_length=1, max_length=200)]
+TokenName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
+
+DEFAULT_DAYS = 180
+MOST_DAYS = 365
+
+
+class ToVisit(Shape):
+    """The page of somebody's own server at which they say yes or no."""
+
+    auth_url: str
+
+
+class ExchangeToken(Shape):
+    """Good for a minute, and once."""
+
+    exchange_token: str
+
+
+class Exchange(Asked):
+    """What the callback handed out."""
+
+    exchange_token: Secret
+
+
+class NewSession(Shape):
+    """For the cookie, or to be sent as a bearer token."""
+
+    session_id: str
+
+
+class NewDeveloperToken(Shape):
+    """Shown this once."""
+
+    token: str
+    name: str
+    expires_at: Time
+
+
+class LinkedAccount(Shape):
+    """One of the accounts in a session."""
+
+    did: str
+    handle: str
+    active: bool
+
+
+class Me(Shape):
+    """Whoever asks, and what they granted."""
+
+    did: str
+    handle: str
+    display_name: str | None
+    scopes: list[str]
+    linked_accounts: list[LinkedAccount]
+
+
+class ScopeUpgrade(Asked):
+    """Scopes to ask for besides those that signing in asks for."""
+
+    scopes: tuple[str, ...] = ()
+
+
+class AddAccount(Asked):
+    """Whom to link."""
+
+    handle: Name
+
+
+class SwitchAccount(Asked):
+    """Whom to be from now on."""
+
+    target_did: Name
+
+
+class Switched(Shape):
+    """Who is active now, in the same session."""
+
+    did: str
+    handle: str
+    session_id: str
+
+
+class WantedToken(Asked):
+    """A developer token to be made."""
+
+    name: TokenName
+    expires_in_days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = DEFAULT_DAYS
+
+
+class DeveloperToken(Shape):
+    """A token as its owner is shown it."""
+
+    id: str
+    name: str
+    prefix: str
+    created_at: Time
+    last_used_at: Time | None
+    expires_at: Time
+    ended_because: str | None = Field(description="Why it is of no use any more; null while it is.")
+
+
+class DeveloperTokens(Shape):
+    """All of an account's, newest first."""
+
+    tokens: list[DeveloperToken]

@@ -1,0 +1,17 @@
+"""A worker in this process, with the network that its settings name."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from readapi import worker
+from readapi.__main__ import open_network
+from readapi.stores import Stores
+from schemas.settings import Settings
+
+
+@asynccontextmanager
+async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stores]:
+    """Serve for as long as the block runs; grants are refreshed in this process too."""
+    async with open_network(settings) as network, worker.serving(settings, sock, network) as stores:
+        yield stores
