@@ -1,8 +1,6 @@
 """Everything that a worker has for people who sign in, and the keeper beside it, put together."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Self
 
 from readapi import keeper as keeping
@@ -22,10 +20,11 @@ SWEEP_SECONDS = 600.0
 
 
 class People:
-    """What handlers ask for, and the sweeping that goes on beside them."""
+    """What handlers ask for, and the sweeping that goes on beside them. Raises SettingsError."""
 
     def __init__(self, settings: Settings, state: State, network: Network, keeper: Keeper | None) -> None:
         self.state = state
+        self._keeper = keeper
         self._client = ClientMetadata.of(settings)
         oauth = _client(settings, network)
         renewal = Renewal(state.grants, state.locks, oauth)
@@ -33,23 +32,18 @@ class People:
         self._revoking = Revoking(state, renewal)
         self._signing_in = SigningIn(oauth, state, self._revoking, settings.collections)
 
-    @classmethod
-    @asynccontextmanager
-    async def open(
-        cls, settings: Settings, state: State, network: Network, keeper: Keeper | None
-    ) -> AsyncIterator[Self]:
-        """Sweep now and then, and finish at the end what has begun. Raises SettingsError."""
-        people = cls(settings, state, network, keeper)
-        sweeping = asyncio.create_task(repeat(SWEEP_SECONDS, people._revoking.sweep))
-        try:
-            yield people
-        finally:
-            sweeping.cancel()
-            await asyncio.gather(sweeping, return_exceptions=True)
-            await people._grants.close()
-            await people._revoking.close()
-            if keeper is not None:
-                await keeper.close()
+    async def __aenter__(self) -> Self:
+        self._sweeping = asyncio.create_task(repeat(SWEEP_SECONDS, self._revoking.sweep))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """What has begun is finished."""
+        self._sweeping.cancel()
+        await asyncio.gather(self._sweeping, return_exceptions=True)
+        await self._grants.close()
+        await self._revoking.close()
+        if self._keeper is not None:
+            await self._keeper.close()
 
     def services(self) -> dict[type, Any]:
         """By their types."""

@@ -50,6 +50,10 @@ class TokenMade:
     expires_at: datetime
 
 
+class UnknownScope(Exception):
+    """Nothing of ours needs it; the message is a sentence."""
+
+
 class NoSuchExchange(Exception):
     """Unknown, used, too old, or not for whoever asks; the message is a sentence."""
 
@@ -68,11 +72,11 @@ class SigningIn:
     async def begin(self, who: str, errand: Errand, more: Iterable[str] = ()) -> str:
         """The page of their server to send somebody to, named by handle or DID. Raises OAuthError.
 
-        `more`: scopes besides those that signing in asks for; ValueError when they are none of ours.
+        `more`: scopes besides those that signing in asks for. Raises UnknownScope when they are none of ours.
         """
         wanted = dict.fromkeys((*scopes.to_sign_in(self._collections), *more))
         if unknown := wanted.keys() - set(scopes.everything(self._collections)):
-            raise ValueError(f"{min(unknown)} is no scope that this service asks for")
+            raise UnknownScope(f"{min(unknown)} is no scope that this service asks for.")
         flight, page = await self._client.begin(who, " ".join(wanted))
         await self._state.flights.put(Departure(flight, errand))
         return page

@@ -79,9 +79,12 @@ async def serving(
 
     Without a keeper it refreshes grants itself, and loses those that it is killed over.
     """
-    async with open_state(settings) as state, People.open(settings, state, network, keeper) as people:
-        async with _serving(settings, sock, people) as stores:
-            yield stores
+    async with (
+        open_state(settings) as state,
+        People(settings, state, network, keeper) as people,
+        _serving(settings, sock, people) as stores,
+    ):
+        yield stores
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from readapi.oauth.errors import OAuthError, Unavailable
 from readapi.queries import artists
 from readapi.revoking import Revoking
 from readapi.search import Index
-from readapi.signing_in import PAGE, NoSuchExchange, Return, SigningIn, TokenMade
+from readapi.signing_in import PAGE, NoSuchExchange, Return, SigningIn, TokenMade, UnknownScope
 from readapi.state.errand import Errand
 from readapi.state.state import State
 from readapi.viewer import InSession, SignedIn
@@ -131,8 +131,8 @@ async def start_scope_upgrade(
     """
     try:
         return shapes.ToVisit(auth_url=await signing_in.upgrade(who, sent.scopes))
-    except ValueError as error:
-        raise InvalidRequest.of_field("scopes", f"{error}.") from None
+    except UnknownScope as error:
+        raise InvalidRequest.of_field("scopes", str(error)) from None
     except OAuthError as error:
         raise refusing.of_start(error) from error
 

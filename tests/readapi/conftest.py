@@ -1,5 +1,6 @@
 """What the API's tests share: a worker over a little music, and a state database of each kind."""
 
+import itertools
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -9,9 +10,14 @@ import pytest_asyncio
 
 from readapi.state.state import State, open_state
 from schemas.settings import Settings
+from tests.network.person import Person
+from tests.network.testnet import Testnet
 from tests.postgres import new_database, running_postgres
+from tests.readapi.door import Door, opened
 from tests.readapi.music import Music, playing
 from tests.readapi.state.people import HandClock
+
+NUMBERS = itertools.count()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -35,6 +41,19 @@ async def state_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Sett
         return Settings(data_dir=tmp_path)
     url = await new_database(request.getfixturevalue("postgres"), uuid.uuid4().hex)
     return Settings(data_dir=tmp_path, state_url=url)
+
+
+@pytest.fixture
+async def door(net: Testnet, state_settings: Settings) -> AsyncIterator[Door]:
+    """A worker to sign in to, on each kind of state database."""
+    async with opened(net, state_settings) as opened_door:
+        yield opened_door
+
+
+@pytest.fixture
+async def person(net: Testnet) -> Person:
+    """Somebody new, with a browser of their own."""
+    return Person(await net.pds[0].create_account(f"signer-{next(NUMBERS)}.test"))
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What the tests of signing in share: the real PDS, and a client of either kind."""
 
-import itertools
 from collections.abc import AsyncIterator
 
 import pytest
@@ -8,12 +7,9 @@ import pytest
 from indexer.names import Dns
 from readapi.oauth.client import OAuthClient
 from readapi.oauth.network import Network
-from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.oauth import clients
 from tests.readapi.oauth.clients import Published
-
-NUMBERS = itertools.count()
 
 
 @pytest.fixture
@@ -40,9 +36,3 @@ def either(request: pytest.FixtureRequest) -> OAuthClient:
     """Both kinds, one after the other."""
     made: OAuthClient = request.getfixturevalue(request.param)
     return made
-
-
-@pytest.fixture
-async def person(net: Testnet) -> Person:
-    """Somebody new, with a browser of their own."""
-    return Person(await net.pds[0].create_account(f"signer-{next(NUMBERS)}.test"))
