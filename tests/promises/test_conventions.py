@@ -6,8 +6,10 @@ import orjson
 import pytest
 import pytest_asyncio
 
+from readapi.admission import SAFE_METHODS
 from readapi.answers import HTML, JSON
 from readapi.app import all_endpoints
+from readapi.endpoint import Endpoint
 from readapi.pages.assets import Assets
 from schemas.errors import ErrorBody
 from tests.indexer.changes import did, uri
@@ -15,7 +17,19 @@ from tests.readapi.music import playing, public_list_id, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ENDPOINTS = {endpoint.path: endpoint for endpoint in all_endpoints()}
+
+def is_public_read(endpoint: Endpoint) -> bool:
+    """Anybody may ask, and nothing comes of it."""
+    return "HEAD" in endpoint.methods and not endpoint.needs.signed_in
+
+
+ALL = all_endpoints()
+ENDPOINTS = {endpoint.path: endpoint for endpoint in ALL if is_public_read(endpoint)}
+DEEDS = {
+    f"{endpoint.method} {endpoint.path}": endpoint for endpoint in ALL if not is_public_read(endpoint)
+}
+FOR_SOMEBODY = [name for name, endpoint in DEEDS.items() if endpoint.needs.signed_in]
+CHANGES = [name for name, endpoint in DEEDS.items() if endpoint.method not in SAFE_METHODS]
 READS = [path for path, endpoint in ENDPOINTS.items() if not endpoint.operational]
 NAMES = {
     "track_id": str(track_id("mara", 1)),
@@ -26,6 +40,7 @@ NAMES = {
     "album_id": public_list_id("mara", 1),
     "playlist_id": public_list_id("ben", 2),
     "did": did("ben"),
+    "token_id": "0" * 32,
 }
 QUERIES = {
     "/search/": "?q=song",
@@ -51,14 +66,14 @@ def address(path: str, music) -> str:
     return re.sub(r"{(\w+)[^}]*}", lambda match: names[match[1]], path) + QUERIES.get(path, "")
 
 
-def hostile(path: str, name: str) -> str:
+def hostile(endpoint: Endpoint, name: str) -> str:
     """The route with this in place of every name, and as every query parameter."""
     query = "&".join(
         f"{parameter.name}={name}"
-        for parameter in ENDPOINTS[path].signature.parameters
+        for parameter in endpoint.signature.parameters
         if parameter.place == "query"
     )
-    return re.sub(r"{(\w+)[^}]*}", name, path) + ("?" + query if query else "")
+    return re.sub(r"{(\w+)[^}]*}", name, endpoint.path) + ("?" + query if query else "")
 
 
 def check_headers(reply):
@@ -142,11 +157,50 @@ async def test_every_route_may_be_read_by_any_page(music, path):
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_every_route_survives_whatever_is_put_in_it(music, path, name):
     """An answer or a refusal in the one shape, never a failure."""
-    reply = await music.get(hostile(path, name))
+    reply = await music.get(hostile(ENDPOINTS[path], name))
 
     assert reply.status < 500 or (path, reply.status) == ("/oembed", 501)
     check_headers(reply)
     if reply.status >= 400:
+        check_refusal(reply)
+
+
+@pytest.mark.parametrize("name", FOR_SOMEBODY)
+async def test_every_route_for_somebody_refuses_nobody(music, name):
+    """And whoever brings what is no session: 401, and how to do better."""
+    endpoint = DEEDS[name]
+    for credential in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer fmsvc_x"}):
+        reply = await music.send(endpoint.method, address(endpoint.path, music), **credential)
+
+        assert (reply.status, reply.json["detail"]) == (401, "not_authenticated")
+        assert reply.headers["WWW-Authenticate"] == "Bearer"
+        check_headers(reply)
+        check_refusal(reply)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_nothing_is_changed_for_another_sites_page(music, name):
+    """Nor for a cookie that comes from nowhere."""
+    endpoint = DEEDS[name]
+    for headers in ({"Origin": "https://x.example"}, {"Origin": "null"}, {"Cookie": "session_id=x"}):
+        reply = await music.send(endpoint.method, address(endpoint.path, music), **headers)
+
+        assert (reply.status, reply.json["detail"]) == (403, "foreign_origin")
+        check_refusal(reply)
+
+
+@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("sent", [b"{", b"[]", b'"x"', b"\xff\xfe", b"null", b"{}"])
+async def test_every_deed_survives_whatever_is_sent_to_it(music, name, sent):
+    """As JSON, as a form, and as what nobody reads."""
+    endpoint = DEEDS[name]
+    for kind in (JSON, "application/x-www-form-urlencoded", "text/plain"):
+        reply = await music.send(
+            endpoint.method, hostile(endpoint, "%00"), body=sent, Content_Type=kind
+        )
+
+        assert 400 <= reply.status < 500, reply.json
+        check_headers(reply)
         check_refusal(reply)
 
 
@@ -174,5 +228,5 @@ async def test_the_description_is_as_long_as_the_list_of_routes(music):
     """Every route is in `/openapi.json`, with every status that it can answer."""
     described = (await music.get("/openapi.json")).json
 
-    assert set(described["paths"]) == {endpoint.documented_path for endpoint in ENDPOINTS.values()}
+    assert set(described["paths"]) == {endpoint.documented_path for endpoint in ALL}
     assert orjson.dumps(described).count(b'"404"') > 10

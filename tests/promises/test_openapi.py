@@ -35,12 +35,35 @@ def test_every_operation_is_described(name):
     operation = OPERATIONS[name]
 
     assert operation["summary"]
-    assert "200" in operation["responses"]
+    assert {"200", "204"} & operation["responses"].keys()
     for status in ("400", "500"):
         assert status in operation["responses"]
-    if name.startswith("get"):
+    if not name.startswith("head"):
         for status, response in operation["responses"].items():
-            assert ("content" in response) is (status != "304")
+            assert ("content" in response) is (status not in ("204", "302", "303", "304"))
+
+
+def test_who_may_use_a_route_is_described():
+    """By cookie or bearer token; where nobody needs to be signed in, also without."""
+    somebody, anybody = [{"cookie": []}, {"bearer": []}], [{}, {"cookie": []}, {"bearer": []}]
+
+    assert OPERATIONS["get /auth/me"]["security"] == somebody
+    assert OPERATIONS["get /tracks/{track_id}"]["security"] == anybody
+    assert "security" not in OPERATIONS["get /stats"]
+    assert DOCUMENT["components"]["securitySchemes"].keys() == {"cookie", "bearer"}
+
+
+def test_what_is_sent_is_described():
+    """As JSON or as a form, with its bounds; a body that needs nothing may be left out."""
+    body = OPERATIONS["post /auth/developer-token/start"]["requestBody"]
+    shape = DOCUMENT["components"]["schemas"]["WantedToken"]
+
+    assert body["required"]
+    assert body["content"].keys() == {"application/json", "application/x-www-form-urlencoded"}
+    assert shape["required"] == ["name"]
+    days = shape["properties"]["expires_in_days"]
+    assert (days["minimum"], days["maximum"], days["default"]) == (1, 365, 180)
+    assert not OPERATIONS["post /auth/scope-upgrade/start"]["requestBody"]["required"]
 
 
 def test_shapes_are_open_to_new_fields():

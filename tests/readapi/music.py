@@ -68,16 +68,10 @@ class Music:
         """Ask the worker."""
         return await self.send("GET", path, **headers)
 
-    async def post(self, path: str, sent: Any = None, **headers: str) -> Reply:
-        """Let the worker do something; `sent` as JSON."""
+    async def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self.client.post(self.address + path, json=sent, headers=named, allow_redirects=False) as answer:
-            is_json = answer.content_type == "application/json"
-            return Reply(answer.status, answer.headers, await answer.json() if is_json else await answer.text())
-
-    async def send(self, method: str, path: str, **headers: str) -> Reply:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self.client.request(method, self.address + path, headers=named) as answer:
+        url = self.address + path
+        async with self.client.request(method, url, headers=named, data=body) as answer:
             is_json = answer.content_type == "application/json" and method != "HEAD" and answer.status != 304
             return Reply(
                 answer.status, answer.headers, await answer.json() if is_json else await answer.text()

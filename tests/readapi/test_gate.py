@@ -9,9 +9,13 @@ from aiohttp import web
 
 from readapi.answers import Answer
 from readapi.endpoint import Routes
-from readapi.errors import IndexNotReady
+from readapi.errors import IndexNotReady, NotAuthenticated
+from readapi.viewer import Asker, SignedIn
+from schemas.access import Viewer
+from schemas.ids import Did
 from schemas.settings import Settings
 from tests.readapi.site import running
+from tests.readapi.state.people import token
 
 LARGE = b'"' + b"x" * 10_000 + b'"'
 
@@ -55,6 +59,18 @@ def routes() -> Routes:
     async def too_large() -> Answer[str]:
         """Refuse as the framework does."""
         raise web.HTTPRequestEntityTooLarge(max_size=1, actual_size=2)
+
+    @made.get("/mine")
+    async def mine(calls: Calls, viewer: Viewer | None) -> Answer[str]:
+        """Say who asks, and how often this was asked."""
+        calls.number += 1
+        return Answer(b'"%b %d"' % (b"nobody" if viewer is None else viewer.did.encode(), calls.number))
+
+    @made.get("/once", acts=True)
+    async def once(calls: Calls) -> Answer[int]:
+        """Do something each time."""
+        calls.number += 1
+        return Answer(b"%d" % calls.number)
 
     @made.get("/health", operational=True)
     async def health() -> Answer[str]:
@@ -153,6 +169,59 @@ async def test_answers_are_kept_until_the_stores_change(site):
 
     async with site.get("/counted") as third:
         assert await third.read() == b"2"
+
+
+async def by_name(request: web.Request) -> Asker | None:
+    """Somebody, if they say so."""
+    name = request.headers.get("Authorization")
+    if name is None:
+        return None
+    if name == "of no use":
+        return Asker(None, NotAuthenticated(), by_cookie=False)
+    who = SignedIn(token(Did(f"did:plc:{name}")))
+    return Asker(who, None, by_cookie=False)
+
+
+async def test_answers_for_somebody_are_kept_by_nobody_else():
+    """Made each time, private, and not given to the next who asks; others get what is kept for nobody."""
+    async with running(routes(), {Calls: Calls()}, who_asks=by_name) as site:
+        said = []
+        for name in (None, "mara", "mara", "ben", "of no use", None):
+            async with site.get("/mine", **({} if name is None else {"Authorization": name})) as response:
+                said.append(await response.json())
+                caching, vary = response.headers["Cache-Control"], response.headers["Vary"]
+            assert caching == ("private, no-cache" if name in ("mara", "ben") else "public, max-age=2")
+            assert "Authorization, Cookie" in vary
+
+    assert said == ["nobody 1", "did:plc:mara 2", "did:plc:mara 3", "did:plc:ben 4", "nobody 1", "nobody 1"]
+
+
+async def test_what_depends_on_nobody_is_kept_for_everybody():
+    """Whoever asks for it."""
+    async with running(routes(), {Calls: Calls()}, who_asks=by_name) as site:
+        async with site.get("/counted") as first, site.get("/counted", Authorization="mara") as second:
+            assert await first.read() == await second.read() == b"1"
+            assert "Cookie" not in second.headers["Vary"]
+
+
+async def test_a_get_that_acts_is_never_kept(site):
+    """Nor asked about by HEAD, which must do nothing."""
+    async with site.get("/once") as first, site.get("/once") as second:
+        assert await first.read() != await second.read()
+        assert second.headers["Cache-Control"] == "no-store"
+    async with site.send("HEAD", "/once") as headed:
+        assert headed.status == 405
+
+
+async def test_somebody_is_counted_by_their_account():
+    """Two at one address do not share a limit, and one at two addresses has one."""
+    async with running(routes(), {Calls: Calls()}, Settings(rate_limit="1/minute"), who_asks=by_name) as site:
+        statuses = []
+        for name in ("mara", "ben", "mara"):
+            async with site.get("/counted", Authorization=name) as response:
+                statuses.append(response.status)
+
+    assert statuses == [200, 200, 429]
 
 
 async def test_an_answer_that_is_still_right_is_not_sent_again(site):

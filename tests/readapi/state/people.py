@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
 from readapi.state.accounts import Account
+from readapi.state.developer_tokens import DeveloperToken
+from readapi.state.grants import GrantId
 from readapi.state.secret import new_secret
 from readapi.state.state import State
 from schemas.ids import Did, Handle
@@ -57,6 +59,13 @@ def flight() -> Flight:
         client_key=None,
         started_at=START,
     )
+
+
+def token(did: Did = MARA, scopes: frozenset[str] = SCOPES, ended_because: str | None = None) -> DeveloperToken:
+    """A developer token as it is found."""
+    handle = Handle(f"{did.rpartition(':')[2]}.example")
+    of_whom = ("1", "radio", "fmsvc_abc", did, handle, GrantId("1"), scopes)
+    return DeveloperToken(*of_whom, START, None, datetime(9999, 1, 1, tzinfo=UTC), ended_because)
 
 
 async def account(state: State, did: Did = MARA) -> Account:
