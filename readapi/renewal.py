@@ -60,7 +60,7 @@ class Renewal:
 
     async def renew(self, grant_id: GrantId, refused: str | None) -> None:
         """Refresh the grant unless somebody was faster. Raises Ended, or Unavailable: try again later."""
-        async with self._locks.holding(_lock(grant_id)):
+        async with self._locks.holding(lock_of(grant_id)):
             held = await find_usable(self._store, grant_id)
             if is_due(held, refused, self._clock()):
                 await self._refresh(held)
@@ -71,7 +71,7 @@ class Renewal:
         When its server cannot be asked it stays among the forgotten (`GrantStore.forgotten`), to be tried
         again.
         """
-        async with self._locks.holding(_lock(grant_id)):
+        async with self._locks.holding(lock_of(grant_id)):
             try:
                 held = await find_usable(self._store, grant_id)
                 await self._servers.revoke(grant_of(held))
@@ -92,7 +92,8 @@ class Renewal:
         await _commit(lambda: self._store.replace_tokens(held, tokens))
 
 
-def _lock(grant_id: GrantId) -> str:
+def lock_of(grant_id: GrantId) -> str:
+    """The name of the lock under which a grant is changed."""
     return f"grant {grant_id}"
 
 

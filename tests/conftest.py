@@ -1,10 +1,19 @@
-"""What tests share: real networks on loopback, one for the whole session and one for a module."""
+"""What tests share: real networks on loopback, a state database of each kind, and somebody who signs in."""
 
+import itertools
+import uuid
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
+from schemas.settings import Settings
+from tests.network.person import Person
 from tests.network.testnet import Network, Testnet, running_network
+from tests.postgres import new_database, running_postgres
+from tests.readapi.door import Door, opened
+
+NUMBERS = itertools.count()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,3 +41,32 @@ async def net(network: Network) -> AsyncIterator[Testnet]:
     """The session's network; a test makes accounts of its own in it."""
     async with Testnet.connect(network) as testnet:
         yield testnet
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The session's PostgreSQL server."""
+    with running_postgres() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def state_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Of an empty state database, so that each test of the state runs on SQLite and on PostgreSQL."""
+    if request.param == "sqlite":
+        return Settings(data_dir=tmp_path)
+    url = await new_database(request.getfixturevalue("postgres"), uuid.uuid4().hex)
+    return Settings(data_dir=tmp_path, state_url=url)
+
+
+@pytest.fixture
+async def person(net: Testnet) -> Person:
+    """Somebody new, with a browser of their own."""
+    return Person(await net.pds[0].create_account(f"signer-{next(NUMBERS)}.test"))
+
+
+@pytest.fixture
+async def door(net: Testnet, state_settings: Settings) -> AsyncIterator[Door]:
+    """A worker to sign in to, on each kind of state database."""
+    async with opened(net, state_settings) as opened_door:
+        yield opened_door

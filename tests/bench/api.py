@@ -18,6 +18,9 @@ REFERENCE: Final = "aiohttp answering a fixed JSON body"
 BY_CPU: Final = "the same by the servers' CPU time"
 UNCACHED: Final = "no response cache"
 
+WITH_SESSION: Final = "GET /stats with a session"
+WITHOUT_SESSION: Final = "the same without, by the server's CPU time"
+
 Curves = dict[str, list[Load]]
 
 
@@ -60,6 +63,15 @@ class ApiBench:
             file = self._loader.paths(paths)
             yield from self._compared(f"GET /search/ {name}, {UNCACHED}", self._uncached, file, rounds)
 
+    def with_session(self, cookie: str, rounds: int) -> Iterator[Row]:
+        """What it costs to know who asks: one cached read, without and with a session."""
+        file = self._loader.paths(["/stats"])
+        self._turn(self.worker, file, cookie)
+        turns = [(self._turn(self.worker, file), self._turn(self.worker, file, cookie)) for _ in range(rounds)]
+        ratio = median(known.per_cpu_second / unknown.per_cpu_second for unknown, known in turns)
+        per_second = median(known.load.per_second for _, known in turns)
+        yield Row(WITH_SESSION, rounded(per_second), "requests/s", {WITHOUT_SESSION: rounded(ratio)})
+
     def curves(self, kinds: Mapping[str, list[str]], levels: Sequence[int]) -> Curves:
         """Latency against load, for the routes as they are served."""
         curves = {REFERENCE: self._curve(self._reference, self._fixed, levels)}
@@ -80,9 +92,9 @@ class ApiBench:
         slower = {REFERENCE: rounded(slowest / fixed_slowest)}
         yield Row(p99(name), rounded(slowest), "ms", slower)
 
-    def _turn(self, server: Server, paths: Path) -> Turn:
+    def _turn(self, server: Server, paths: Path, cookie: str | None = None) -> Turn:
         before = machine.cpu_seconds(server.pid)
-        load = self._loader.run(server.url, paths, CONNECTIONS)
+        load = self._loader.run(server.url, paths, CONNECTIONS, cookie)
         spent = max(machine.cpu_seconds(server.pid) - before, 0.01)
         return Turn(load, load.requests / spent)
 

@@ -46,6 +46,7 @@ ALL: Final = (
     _of_route(questions.SEARCH, 0.2),
     Goal(api.p99(questions.SEARCH), 10, is_most=True),
     *(_of_route(route, 0.4) for route in questions.LISTS),
+    Goal(api.WITH_SESSION, 0.85, api.WITHOUT_SESSION),
     Goal(freshness.P99, 1500, is_most=True),
     Goal(memory.at_full_size(memory.INDEXER), memory.INDEXER_LIMIT, is_most=True),
     Goal(memory.at_full_size(memory.WORKER), memory.WORKER_LIMIT, is_most=True),

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench import api, backfill, commits, decoding, freshness, machine, memory, stores, verifying
+from tests.bench import api, backfill, commits, decoding, freshness, machine, memory, sessions, stores, verifying
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
 from tests.bench.machine import Memory
@@ -72,6 +72,7 @@ class Bench:
         with api.started(data_dir, loader, scratch) as bench:
             kinds = {name: questions.kinds()[name] for name in self.effort.kinds}
             yield from bench.rows(kinds, self.effort.turns)
+            yield from bench.with_session(sessions.begun(data_dir), self.effort.turns)
             yield from bench.searches(questions.searches(self.effort.searches), self.effort.turns)
             curves = bench.curves(kinds, self.effort.levels)
             yield from memory.rows(memory.WORKER, Memory.of(bench.worker.pid), idle, self.size)

@@ -18,7 +18,6 @@ from schemas.settings import Settings
 from tests.network import server
 from tests.network.person import Person
 from tests.network.testnet import Testnet
-from tests.readapi.conftest import person, postgres, state_settings  # noqa: F401  # fixtures
 from tests.readapi.door import Door, expire
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
@@ -61,10 +60,7 @@ async def version(settings: Settings, session: str) -> int:
 
 
 async def test_two_processes_refresh_a_grant_once(
-    net: Testnet,
-    client: aiohttp.ClientSession,
-    state_settings: Settings,  # noqa: F811
-    person: Person,  # noqa: F811
+    net: Testnet, client: aiohttp.ClientSession, state_settings: Settings, person: Person
 ) -> None:
     """Two hundred requests at once, half of them to each, on a grant that has expired."""
     ports = server.free_port(), server.free_port()
@@ -85,10 +81,7 @@ async def test_two_processes_refresh_a_grant_once(
 
 
 async def test_a_service_killed_while_it_refreshes_loses_no_account(
-    net: Testnet,
-    client: aiohttp.ClientSession,
-    tmp_path: Path,
-    person: Person,  # noqa: F811
+    net: Testnet, client: aiohttp.ClientSession, tmp_path: Path, person: Person
 ) -> None:
     """kill -9 at any instant, again and again: afterwards the same session still acts at the PDS."""
     dice = random.Random(SEED)

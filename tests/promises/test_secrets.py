@@ -12,7 +12,6 @@ from readapi.state.state import State, open_state
 from readapi.state.tables import metadata
 from schemas.settings import Settings
 from tests.network.person import Person
-from tests.readapi.conftest import door, person, postgres, state_settings  # noqa: F401  # fixtures
 from tests.readapi.door import Door
 
 pytestmark = pytest.mark.network
@@ -51,7 +50,7 @@ def private_part(key: str) -> str:
     return key.partition('"d": "')[2].partition('"')[0]
 
 
-async def test_a_dump_holds_no_secret(door: Door, person: Person, state_settings: Settings) -> None:  # noqa: F811
+async def test_a_dump_holds_no_secret(door: Door, person: Person, state_settings: Settings) -> None:
     """Session, developer token, exchange token, state, code, verifier, tokens, keys: plain or as hex."""
     session = await door.sign_in(person)
     developer_token = await door.make_token(person, session)

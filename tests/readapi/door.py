@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import aiohttp
 
+from readapi.renewal import lock_of
 from readapi.state.state import State
 from schemas.settings import Settings
 from tests.network.person import Person
@@ -101,9 +102,10 @@ async def expire(state: State, session: str) -> int:
     """Let the access token behind a session have expired; returns the version of its grant."""
     found = await state.sessions.find(session)
     assert found is not None
-    held = await state.grants.find(found.grant_id)
-    assert held is not None
-    assert held.grant is not None
-    tokens = dataclasses.replace(held.grant.tokens, expires_at=datetime.now(UTC))
-    assert await state.grants.replace_tokens(held, tokens)
+    async with state.locks.holding(lock_of(found.grant_id)):
+        held = await state.grants.find(found.grant_id)
+        assert held is not None
+        assert held.grant is not None
+        tokens = dataclasses.replace(held.grant.tokens, expires_at=datetime.now(UTC))
+        assert await state.grants.replace_tokens(held, tokens)
     return held.version + 1
