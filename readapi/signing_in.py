@@ -110,14 +110,32 @@ class SigningIn:
         arrival = Arrival(grant.did, handle, grant_id, departure.errand)
         return Return(departure.errand, await self._state.exchanges.put(arrival))
 
+    async def exchange_by_program(self, token: str, who: SignedIn | None) -> SessionBegun | TokenMade:
+        """What the token stands for, once, if it was not begun on a page of ours. Raises NoSuchExchange."""
+        arrival = await self._taken(token)
+        if BROWSER in arrival.errand.details:
+            raise NoSuchExchange("This was begun on a page, and ends there.")
+        return await self._ended(arrival, who)
+
     async def exchange(
-        self, token: str, who: SignedIn | None, browser: str | None = None
+        self, token: str, who: SignedIn | None, browser: str | None
     ) -> SessionBegun | TokenMade:
-        """What the token stands for, once. `browser`: what its cookie proves. Raises NoSuchExchange."""
+        """The same for a page of ours; `browser`: what the cookie of whoever looks at it proves.
+
+        A page signs nobody in who was led there with the token of somebody else.
+        """
+        arrival = await self._taken(token)
+        if arrival.errand.purpose == "sign_in" and not _left_from(browser, arrival.errand):
+            raise NoSuchExchange("This was begun in another browser.")
+        return await self._ended(arrival, who)
+
+    async def _taken(self, token: str) -> Arrival:
         arrival = await self._state.exchanges.take(token)
         if arrival is None:
             raise NoSuchExchange("This exchange token was used already, or is older than a minute.")
-        _check_browser(arrival.errand, browser)
+        return arrival
+
+    async def _ended(self, arrival: Arrival, who: SignedIn | None) -> SessionBegun | TokenMade:
         account = Account(arrival.did, arrival.handle, arrival.grant_id)
         match arrival.errand.purpose:
             case "sign_in":
@@ -150,9 +168,6 @@ class SigningIn:
         return sorted(who.scopes & optional)
 
 
-def _check_browser(errand: Errand, browser: str | None) -> None:
-    """Whoever began on a page of ours ends it in the same browser, not in one that was led here."""
-    expected = errand.details.get(BROWSER)
-    proven = "" if browser is None else key_of(browser).hex()
-    if expected is not None and not hmac.compare_digest(str(expected), proven):
-        raise NoSuchExchange("This was begun in another browser.")
+def _left_from(browser: str | None, errand: Errand) -> bool:
+    expected, proven = errand.details.get(BROWSER), browser or ""
+    return expected is not None and hmac.compare_digest(str(expected), key_of(proven).hex())

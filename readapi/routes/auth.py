@@ -81,7 +81,7 @@ async def exchange(
     session along, and it stays the same.
     """
     try:
-        made = await signing_in.exchange(sent.exchange_token, who)
+        made = await signing_in.exchange_by_program(sent.exchange_token, who)
     except NoSuchExchange as error:
         raise NotAuthenticated(str(error)) from None
     if isinstance(made, TokenMade):
