@@ -43,6 +43,7 @@ class Gate:
         settings: Settings,
         endpoints: Iterable[Endpoint],
         who_asks: WhoAsks,
+        limits: Limits,
         metrics: Metrics,
         access_log: AccessLog,
         version: Callable[[], object],
@@ -53,7 +54,7 @@ class Gate:
 
         `refusal_page` makes a refusal fit to be shown, where a browser asks for a page.
         """
-        self.limits = Limits(settings, time.monotonic)
+        self.limits = limits
         self.cache = AnswerCache(settings.response_cache_bytes)
         self._operational = {endpoint.path for endpoint in endpoints if endpoint.operational}
         self._who_asks = who_asks
@@ -116,7 +117,7 @@ class Gate:
         named = None if asker is None or asker.signed_in is None else asker.signed_in.did
         # Other spellings of a path lead to the same place.
         plain = path if path.startswith("/") and "%" not in path else request.path
-        return self.limits.hit(named or self._clients.key(request), plain)
+        return await self.limits.hit(named or self._clients.key(request), plain)
 
     async def _result(
         self, request: web.Request, application: Application, allowance: Allowance | None
@@ -129,7 +130,8 @@ class Gate:
         if request.method not in ("GET", "HEAD"):
             return await application(request)
         asker = request.get(ASKER)
-        is_somebody = asker is not None and asker.viewer is not None
+        # Some routes know people whose grant has ended, so that these count here too.
+        is_somebody = asker is not None and asker.signed_in is not None
         version = self._version()
         kept = self.cache.find(request.raw_path, version)
         if kept is None or (is_somebody and kept.caching is OF_NOBODY):

@@ -56,9 +56,13 @@ class Limits:
         """Requests that were too many."""
         return self._of_signing_in.refused + self._of_the_rest.refused
 
-    def hit(self, client: str, path: str) -> Allowance:
+    async def hit(self, client: str, path: str) -> Allowance:
         """Count one request, to a path without percent signs."""
-        return (self._of_signing_in if path.startswith(SIGNING_IN) else self._of_the_rest).hit(client)
+        return self.limiter_of(path).hit(client)
+
+    def limiter_of(self, path: str) -> "Limiter":
+        """Which of the two counts requests to this path."""
+        return self._of_signing_in if path.startswith(SIGNING_IN) else self._of_the_rest
 
 
 class Limiter:

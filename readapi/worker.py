@@ -4,6 +4,7 @@ import asyncio
 import gc
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -21,6 +22,7 @@ from readapi.endpoint import Endpoint
 from readapi.gate import Gate
 from readapi.indexer_status import IndexerStatus
 from readapi.keeper import Keeper
+from readapi.limits import Limits
 from readapi.metrics import Metrics
 from readapi.oauth.network import Network
 from readapi.openapi import Description, describe
@@ -82,13 +84,27 @@ async def serving(
     async with (
         open_state(settings) as state,
         People(settings, state, network, keeper) as people,
-        _serving(settings, sock, people) as stores,
+        _limits(settings) as limits,
+        _serving(settings, sock, people, limits) as stores,
     ):
         yield stores
 
 
 @asynccontextmanager
-async def _serving(settings: Settings, sock: socket.socket, people: People) -> AsyncIterator[Stores]:
+async def _limits(settings: Settings) -> AsyncIterator[Limits]:
+    if settings.limits_url is None:
+        yield Limits(settings, time.monotonic)
+        return
+    from readapi.shared_limits import shared  # its client is not for those who do without
+
+    async with shared(settings, settings.limits_url) as limits:
+        yield limits
+
+
+@asynccontextmanager
+async def _serving(
+    settings: Settings, sock: socket.socket, people: People, limits: Limits
+) -> AsyncIterator[Stores]:
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
@@ -98,6 +114,7 @@ async def _serving(settings: Settings, sock: socket.socket, people: People) -> A
         settings,
         endpoints,
         Viewers(people.state).find,
+        limits,
         metrics,
         access_log,
         stores.version,

@@ -105,11 +105,17 @@ class Settings(BaseModel):
     # the API
     host: str = Field("127.0.0.1", description="Address that the API listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
-    workers: int = Field(1, ge=1, le=64, description="API processes; each counts rate limits for itself.")
+    workers: int = Field(1, ge=1, le=64, description="API processes.")
     trusted_proxies: tuple[str, ...] = Field((), description="Networks whose forwarded headers count.")
     rate_limit: str = Field("100/minute", description="Requests allowed for one account, or address without one.")
     auth_rate_limit: str = Field(
         "10/minute", description="Requests to /auth/* allowed for one account, or address without one."
+    )
+    limits_url: str | None = Field(
+        None,
+        repr=False,
+        description="Redis or Valkey in which all workers count requests together; "
+        "default: each counts for itself.",
     )
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
@@ -164,6 +170,13 @@ class Settings(BaseModel):
     def _is_postgresql(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("postgresql://", "postgres://")):
             raise ValueError("must begin with postgresql://")
+        return value
+
+    @field_validator("limits_url")
+    @classmethod
+    def _is_redis(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("redis://", "rediss://", "valkey://", "valkeys://")):
+            raise ValueError("must begin with redis:// or valkey://, or rediss:// or valkeys:// for TLS")
         return value
 
     @field_validator("oauth_keys")

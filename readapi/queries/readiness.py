@@ -4,13 +4,19 @@ from readapi import times
 from readapi.catalog import Catalog
 from readapi.indexer_status import IndexerStatus
 from readapi.search import Index
-from schemas.api.health import IndexerState, IndexState, Readiness, SnapshotState, SourceState
+from readapi.state.state import State
+from schemas.api.health import IndexerState, IndexState, Readiness, SnapshotState, SourceState, StateState
 from schemas.errors import Code
 
 
-def report(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> Readiness:
+async def report(
+    index: Index, catalog: Catalog, indexer: IndexerStatus, state: State, most_lag_seconds: float
+) -> Readiness:
     """Everything that decides. `reasons` is empty when ready."""
-    reasons = list(_reasons(index, catalog, indexer, most_lag_seconds))
+    reasons = _reasons(index, catalog, indexer, most_lag_seconds)
+    is_state_reachable = await state.is_reachable()
+    if not is_state_reachable:
+        reasons.append("The state database does not answer.")
     source = indexer.source
     age = catalog.age_seconds()
     states = Readiness(
@@ -24,6 +30,7 @@ def report(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seco
         ),
         source=None if source is None else SourceState(**source.model_dump()),
         indexer=IndexerState(reachable=indexer.reachable),
+        state=StateState(reachable=is_state_reachable),
     )
     if not reasons:
         return states

@@ -13,6 +13,7 @@ from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.openapi import Description
 from readapi.queries import readiness
 from readapi.search import Index
+from readapi.state.state import State
 from schemas.api.health import Health, Readiness
 from schemas.settings import Settings
 
@@ -27,13 +28,13 @@ async def health() -> Health:
 
 @routes.get("/ready", raises=(IndexNotReady,), operational=True)
 async def ready(
-    index: Index, catalog: Catalog, indexer: IndexerStatus, settings: Settings
+    index: Index, catalog: Catalog, indexer: IndexerStatus, state: State, settings: Settings
 ) -> Answer[Readiness]:
     """Tell whether answers are fresh enough, and if not, why.
 
     503 carries the same report, with the members of an error besides.
     """
-    report = readiness.report(index, catalog, indexer, settings.ready_lag_seconds)
+    report = await readiness.report(index, catalog, indexer, state, settings.ready_lag_seconds)
     return Answer(render(report), status=200 if report.ready else IndexNotReady.status)
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from alembic.util import CommandError
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.state.accounts import Accounts
@@ -36,6 +37,15 @@ class State:
         self.sessions = Sessions(database)
         self.accounts = Accounts(database)
         self.developer_tokens = DeveloperTokens(database)
+
+    async def is_reachable(self) -> bool:
+        """Does the database answer?"""
+        try:
+            async with self.database.reading() as connection:
+                await connection.execute(select(1))
+        except (SQLAlchemyError, OSError):
+            return False
+        return True
 
 
 @asynccontextmanager

@@ -42,6 +42,12 @@ class IndexerState(Shape):
     reachable: bool
 
 
+class StateState(Shape):
+    """The database of sessions and grants."""
+
+    reachable: bool
+
+
 class Readiness(Shape):
     """Everything that decides whether answers are fresh. `detail` and `message` only when not ready."""
 
@@ -52,5 +58,6 @@ class Readiness(Shape):
     snapshot: SnapshotState
     source: SourceState | None
     indexer: IndexerState
+    state: StateState
     detail: Code | None = None
     message: str | None = None

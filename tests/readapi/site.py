@@ -1,5 +1,6 @@
 """A small application of given routes, on a real port of 127.0.0.1."""
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from readapi.answers import Answer
 from readapi.app import build_app
 from readapi.endpoint import Routes
 from readapi.gate import Gate, WhoAsks
+from readapi.limits import Limits
 from readapi.metrics import Metrics
 from readapi.server import Runner
 from readapi.viewer import Asker
@@ -63,6 +65,7 @@ async def running(
         settings,
         routes.endpoints,
         who_asks,
+        Limits(settings, time.monotonic),
         metrics,
         access_log,
         version=lambda: version[0],

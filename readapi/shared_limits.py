@@ -1,0 +1,71 @@
+"""The same limits for all workers together: windows kept in Redis or Valkey, one round trip a request."""
+
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from readapi.limits import Allowance, Limiter, Limits
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+ANSWER_SECONDS = 0.25
+PAUSE_SECONDS = 1.0  # without asking, after it did not answer
+
+# The server's own clock, so that the clocks of workers need not agree. Microseconds.
+_HIT = """
+local moment = redis.call('TIME')
+local now, length, most = moment[1] * 1e6 + moment[2], ARGV[1] * 1e6, tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - length))
+local count, allowed = redis.call('ZCARD', KEYS[1]), 0
+if count < most then
+  count, allowed = count + 1, 1
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[3])
+  redis.call('EXPIRE', KEYS[1], ARGV[1])
+end
+local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+return {allowed, most - count, math.ceil((oldest + length - now) / 1e6)}
+"""
+
+
+class SharedLimits(Limits):
+    """As `Limits`. While the server does not answer each worker counts for itself, and nobody waits."""
+
+    def __init__(self, settings: Settings, client: Redis) -> None:
+        super().__init__(settings, time.monotonic)
+        self._hit = client.register_script(_HIT)
+        self._asks_again_at = 0.0
+
+    async def hit(self, client: str, path: str) -> Allowance:
+        """Count one request, to a path without percent signs."""
+        limiter = self.limiter_of(path)
+        if time.monotonic() < self._asks_again_at:
+            return limiter.hit(client)
+        try:
+            return await self._shared(limiter, client)
+        except (RedisError, OSError) as error:
+            self._asks_again_at = time.monotonic() + PAUSE_SECONDS
+            log.warning("limits are not shared just now", reason=type(error).__name__)
+            return limiter.hit(client)
+
+    async def _shared(self, limiter: Limiter, client: str) -> Allowance:
+        rate, one = limiter.rate, secrets.token_hex(8)
+        key = f"fmsvc:{rate.count}/{rate.seconds}:{client}"
+        allowed, remaining, reset = await self._hit(keys=[key], args=[rate.seconds, rate.count, one])
+        limiter.refused += 1 - allowed
+        return Allowance(bool(allowed), rate.count, remaining, reset)
+
+
+@asynccontextmanager
+async def shared(settings: Settings, url: str) -> AsyncIterator[Limits]:
+    """Limits that whoever is given this address shares."""
+    client = Redis.from_url(
+        url.replace("valkey", "redis", 1), socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
+    )
+    async with client:
+        yield SharedLimits(settings, client)
