@@ -63,11 +63,11 @@ def api(*, supervised: bool = False) -> None:
 
     settings = _begin("api", supervised)
 
-    async def serve() -> None:
+    async def work() -> None:
         async with open_network(settings) as network:
             await worker.run(settings, network, Keeper([sys.executable, "-m", "readapi", "keep"]))
 
-    _with_state(lambda: uvloop.run(serve()))
+    _with_state(lambda: uvloop.run(work()))
 
 
 @app.command(show=False)

@@ -43,7 +43,7 @@ class Admission:
             self._check_origin(request, asker)
         who = _known(asker, needs)
         if who is None and needs.signed_in:
-            raise NotAuthenticated if asker is None or asker.refusal is None else asker.refusal
+            raise NotAuthenticated() if asker is None or asker.refusal is None else asker.refusal
         if who is None:
             return None
         if needs.in_session and not isinstance(who, InSession):

@@ -73,7 +73,7 @@ class Gate:
         started = time.perf_counter()
         self._metrics.in_flight += 1
         path = request.raw_path.partition("?")[0]
-        allowance = None
+        allowance: Allowance | None = None
         try:
             if path not in self._operational:
                 allowance = await self._counted(request, path)

@@ -100,8 +100,8 @@ async def me(who: SignedIn, state: State, grants: Grants, index: Index, cookies:
         raise SessionExpired(str(error)) from None
     except Unavailable:
         pass  # what was granted stands for as long as nobody says otherwise
-    in_session = isinstance(who, InSession)
-    linked = await state.accounts.of(who.key) if in_session else []
+    session = who if isinstance(who, InSession) else None
+    linked = [] if session is None else await state.accounts.of(session.key)
     told = shapes.Me(
         did=who.did,
         handle=who.handle,
@@ -111,7 +111,8 @@ async def me(who: SignedIn, state: State, grants: Grants, index: Index, cookies:
             shapes.LinkedAccount(did=one.did, handle=one.handle, active=one.active) for one in linked
         ],
     )
-    return Answer(render(told), headers=cookies.session(who.session_id) if in_session and who.by_cookie else {})
+    renewed = cookies.session(session.session_id) if session is not None and session.by_cookie else {}
+    return Answer(render(told), headers=renewed)
 
 
 @routes.post("/auth/logout", even_ended=True)
