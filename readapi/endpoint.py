@@ -29,9 +29,9 @@ _PATH_NAME = re.compile(r"{(\w+)(?::[^{}]*)?}")
 class Endpoint:
     """One route: how it is reached, what it needs and takes, what it answers, and whether that is kept.
 
-    `operational` routes tell how the service is: never cached, and no rate limit counts them. A GET that `acts`
-    does something each time: nothing keeps its answers, and there is no HEAD. `redirects`: instead of its
-    answer it may send browsers elsewhere.
+    `operational` routes tell how the service is: never cached, and no rate limit counts them. A GET that
+    `acts` does something each time: nothing keeps its answers, and there is no HEAD. `redirects`: instead of
+    its answer it may send browsers elsewhere.
     """
 
     method: Method

@@ -1,9 +1,12 @@
 """THE ORDER of an authorization: a person leaves for their server, returns, and an exchange ends it."""
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+
+import structlog
 
 from readapi.oauth import scopes
 from readapi.oauth.client import OAuthClient
@@ -18,6 +21,8 @@ from readapi.state.state import State
 from readapi.viewer import InSession, SignedIn
 from schemas.collections import Collections
 from schemas.ids import INVALID_HANDLE
+
+log = structlog.get_logger()
 
 PAGE = "page"  # detail of an errand: where on our own pages somebody wants to go on
 BROWSER = "browser"  # the hash of what proves that it is still the same browser
@@ -77,7 +82,8 @@ class SigningIn:
         wanted = dict.fromkeys((*scopes.to_sign_in(self._collections), *more))
         if unknown := wanted.keys() - set(scopes.everything(self._collections)):
             raise UnknownScope(f"{min(unknown)} is no scope that this service asks for.")
-        flight, page = await self._client.begin(who, " ".join(wanted))
+        with _failures_logged():
+            flight, page = await self._client.begin(who, " ".join(wanted))
         await self._state.flights.put(Departure(flight, errand))
         return page
 
@@ -102,7 +108,8 @@ class SigningIn:
             sentence = "This was begun too long ago, or not here. Begin again."
             return Return(None, error=Refused("callback_mismatch", sentence))
         try:
-            grant = await self._client.finish(departure.flight, params)
+            with _failures_logged():
+                grant = await self._client.finish(departure.flight, params)
         except OAuthError as error:
             return Return(departure.errand, error=error)
         grant_id = await self._state.grants.add(grant)
@@ -166,6 +173,16 @@ class SigningIn:
         """What was once asked for and granted is asked for again."""
         optional = set(scopes.everything(self._collections)) - {self._collections.permission_set}
         return sorted(who.scopes & optional)
+
+
+@contextmanager
+def _failures_logged() -> Iterator[None]:
+    """Operators are told what the server said; people only what it means."""
+    try:
+        yield
+    except OAuthError as error:
+        log.info("signing in went no further", kind=error.kind, reason=str(error))
+        raise
 
 
 def _left_from(browser: str | None, errand: Errand) -> bool:
