@@ -195,9 +195,8 @@ async def test_every_deed_survives_whatever_is_sent_to_it(music, name, sent):
     """As JSON, as a form, and as what nobody reads."""
     endpoint = DEEDS[name]
     for kind in (JSON, "application/x-www-form-urlencoded", "text/plain"):
-        reply = await music.send(
-            endpoint.method, hostile(endpoint, "%00"), body=sent, Content_Type=kind
-        )
+        named = {"Content-Type": kind, "Accept": JSON}
+        reply = await music.send(endpoint.method, hostile(endpoint, "%00"), body=sent, **named)
 
         assert 400 <= reply.status < 500, reply.json
         check_headers(reply)

@@ -97,7 +97,8 @@ async def test_a_service_killed_while_it_refreshes_loses_no_account(
                 await expire(state, session)
             asking = [asyncio.create_task(door.me(session)) for _ in range(10)]
             await asyncio.wait(asking, timeout=dice.uniform(0, REFRESH_SECONDS))
-            os.kill(service.process.pid, signal.SIGKILL)
+            service.process.send_signal(signal.SIGKILL)
+            await service.process.wait()
             replies = await asyncio.gather(*asking, return_exceptions=True)
             answered = [reply.status for reply in replies if not isinstance(reply, BaseException)]
             assert set(answered) <= {200}, f"SEED={SEED}"

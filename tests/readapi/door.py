@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+from yarl import URL
 
 from readapi.renewal import lock_of
 from readapi.state.state import State
@@ -36,11 +37,11 @@ class Door:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if session is not None:
             named["Authorization"] = f"Bearer {session}"
-        async with self.client.request(
-            method, self.address + path, json=sent, headers=named, allow_redirects=False
-        ) as answer:
+        url = URL(self.address + path, encoded=True)
+        async with self.client.request(method, url, json=sent, headers=named, allow_redirects=False) as answer:
             is_json = answer.content_type == "application/json"
-            return Reply(answer.status, answer.headers, await answer.json() if is_json else await answer.text())
+            body = await answer.json() if is_json else await answer.text()
+            return Reply(answer.status, answer.headers, body)
 
     async def start(self, person: Person) -> str:
         """The page of their server that they are to visit."""

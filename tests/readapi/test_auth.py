@@ -157,7 +157,6 @@ async def test_a_grant_that_its_server_ended_says_so(
     await person.end_all()
     async with open_state(state_settings) as state:
         await expire(state, session)
-    await asyncio.sleep(1.1)
 
     refused = await door.me(session)
     upgrade = await door.ask("POST", "/auth/scope-upgrade/start", session=session)
