@@ -18,8 +18,8 @@ from readapi.cache import AnswerCache, Kept
 from readapi.clients import Clients
 from readapi.cors import Cors
 from readapi.endpoint import ENDPOINT, Endpoint
-from readapi.limits import Allowance, Limits
 from readapi.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching
+from readapi.limits import Allowance, Limits
 from readapi.metrics import Metrics
 from readapi.pages import refusals
 from readapi.responses import Responses, Result

@@ -11,7 +11,6 @@ from readapi.cors import Cors
 from schemas.settings import Settings
 
 
-
 class Caching(NamedTuple):
     """Who may keep an answer, and which headers of the request it depends on."""
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import structlog
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from valkey.asyncio import Valkey
+from valkey.exceptions import ValkeyError
 
 from readapi.limits import Allowance, Limiter, Limits
 from schemas.settings import Settings
@@ -36,7 +36,7 @@ return {allowed, most - count, math.ceil((oldest + length - now) / 1e6)}
 class SharedLimits(Limits):
     """As `Limits`. While the server does not answer each worker counts for itself, and nobody waits."""
 
-    def __init__(self, settings: Settings, client: Redis) -> None:
+    def __init__(self, settings: Settings, client: Valkey) -> None:
         super().__init__(settings, time.monotonic)
         self._hit = client.register_script(_HIT)
         self._asks_again_at = 0.0
@@ -48,7 +48,7 @@ class SharedLimits(Limits):
             return limiter.hit(client)
         try:
             return await self._shared(limiter, client)
-        except (RedisError, OSError) as error:
+        except (ValkeyError, OSError) as error:
             self._asks_again_at = time.monotonic() + PAUSE_SECONDS
             log.warning("limits are not shared just now", reason=type(error).__name__)
             return limiter.hit(client)
@@ -64,8 +64,10 @@ class SharedLimits(Limits):
 @asynccontextmanager
 async def shared(settings: Settings, url: str) -> AsyncIterator[Limits]:
     """Limits that whoever is given this address shares."""
-    client = Redis.from_url(
-        url.replace("valkey", "redis", 1), socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
+    client = Valkey.from_url(
+        url.replace("redis", "valkey", 1),
+        socket_timeout=ANSWER_SECONDS,
+        socket_connect_timeout=ANSWER_SECONDS,
     )
     async with client:
         yield SharedLimits(settings, client)

@@ -107,7 +107,9 @@ class Settings(BaseModel):
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
     workers: int = Field(1, ge=1, le=64, description="API processes.")
     trusted_proxies: tuple[str, ...] = Field((), description="Networks whose forwarded headers count.")
-    rate_limit: str = Field("100/minute", description="Requests allowed for one account, or address without one.")
+    rate_limit: str = Field(
+        "100/minute", description="Requests allowed for one account, or address without one."
+    )
     auth_rate_limit: str = Field(
         "10/minute", description="Requests to /auth/* allowed for one account, or address without one."
     )

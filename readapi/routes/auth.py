@@ -10,7 +10,14 @@ from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import JSON, Answer, render
 from readapi.cookies import Cookies
 from readapi.endpoint import Routes
-from readapi.errors import InvalidRequest, NotAuthenticated, NotFound, PdsRefused, PdsUnavailable, SessionExpired
+from readapi.errors import (
+    InvalidRequest,
+    NotAuthenticated,
+    NotFound,
+    PdsRefused,
+    PdsUnavailable,
+    SessionExpired,
+)
 from readapi.grants import Ended, Grants
 from readapi.oauth.errors import OAuthError, Unavailable
 from readapi.queries import artists
@@ -86,13 +93,17 @@ async def exchange(
         raise NotAuthenticated(str(error)) from None
     if isinstance(made, TokenMade):
         expires_at = times.render(made.expires_at)
-        return Answer(render(shapes.NewDeveloperToken(token=made.token, name=made.name, expires_at=expires_at)))
+        return Answer(
+            render(shapes.NewDeveloperToken(token=made.token, name=made.name, expires_at=expires_at))
+        )
     begun = render(shapes.NewSession(session_id=made.session_id))
     return Answer(begun, headers=cookies.session(made.session_id))
 
 
 @routes.get("/auth/me", raises=(NotAuthenticated, SessionExpired))
-async def me(who: SignedIn, state: State, grants: Grants, index: Index, cookies: Cookies) -> Answer[shapes.Me]:
+async def me(
+    who: SignedIn, state: State, grants: Grants, index: Index, cookies: Cookies
+) -> Answer[shapes.Me]:
     """Tell who you are, what you granted, and which accounts are linked in your session."""
     try:
         await grants.fresh(who.grant_id)
@@ -139,9 +150,7 @@ async def start_scope_upgrade(
 
 
 @routes.post("/auth/add-account/start", raises=_LEAVING, even_ended=True)
-async def start_add_account(
-    sent: shapes.AddAccount, who: InSession, signing_in: SigningIn
-) -> shapes.ToVisit:
+async def start_add_account(sent: shapes.AddAccount, who: InSession, signing_in: SigningIn) -> shapes.ToVisit:
     """Begin to link another account to the session."""
     try:
         return shapes.ToVisit(auth_url=await signing_in.add_account(who, sent.handle))

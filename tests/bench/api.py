@@ -67,7 +67,9 @@ class ApiBench:
         """What it costs to know who asks: one cached read, without and with a session."""
         file = self._loader.paths(["/stats"])
         self._turn(self.worker, file, cookie)
-        turns = [(self._turn(self.worker, file), self._turn(self.worker, file, cookie)) for _ in range(rounds)]
+        turns = [
+            (self._turn(self.worker, file), self._turn(self.worker, file, cookie)) for _ in range(rounds)
+        ]
         ratio = median(known.per_cpu_second / unknown.per_cpu_second for unknown, known in turns)
         per_second = median(known.load.per_second for _, known in turns)
         yield Row(WITH_SESSION, rounded(per_second), "requests/s", {WITHOUT_SESSION: rounded(ratio)})

@@ -5,7 +5,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench import api, backfill, commits, decoding, freshness, machine, memory, sessions, stores, verifying
+from tests.bench import (
+    api,
+    backfill,
+    commits,
+    decoding,
+    freshness,
+    machine,
+    memory,
+    sessions,
+    stores,
+    verifying,
+)
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
 from tests.bench.machine import Memory

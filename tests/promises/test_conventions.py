@@ -25,9 +25,7 @@ def is_public_read(endpoint: Endpoint) -> bool:
 
 ALL = all_endpoints()
 ENDPOINTS = {endpoint.path: endpoint for endpoint in ALL if is_public_read(endpoint)}
-DEEDS = {
-    f"{endpoint.method} {endpoint.path}": endpoint for endpoint in ALL if not is_public_read(endpoint)
-}
+DEEDS = {f"{endpoint.method} {endpoint.path}": endpoint for endpoint in ALL if not is_public_read(endpoint)}
 FOR_SOMEBODY = [name for name, endpoint in DEEDS.items() if endpoint.needs.signed_in]
 CHANGES = [name for name, endpoint in DEEDS.items() if endpoint.method not in SAFE_METHODS]
 READS = [path for path, endpoint in ENDPOINTS.items() if not endpoint.operational]

@@ -61,7 +61,10 @@ async def test_a_dump_holds_no_secret(door: Door, person: Person, state_settings
     dump = await dumped(state_settings)
 
     async with open_state(state_settings) as state:
-        of_session, of_token = await state.sessions.find(session), await state.developer_tokens.find(developer_token)
+        of_session, of_token = (
+            await state.sessions.find(session),
+            await state.developer_tokens.find(developer_token),
+        )
         left = await state.flights.take(on_the_way["state"])
         assert of_session is not None
         assert of_token is not None

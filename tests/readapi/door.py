@@ -38,7 +38,9 @@ class Door:
         if session is not None:
             named["Authorization"] = f"Bearer {session}"
         url = URL(self.address + path, encoded=True)
-        async with self.client.request(method, url, json=sent, headers=named, allow_redirects=False) as answer:
+        async with self.client.request(
+            method, url, json=sent, headers=named, allow_redirects=False
+        ) as answer:
             is_json = answer.content_type == "application/json"
             body = await answer.json() if is_json else await answer.text()
             return Reply(answer.status, answer.headers, body)

@@ -73,7 +73,11 @@ async def running(
         refusal_page=refusal_page,
     )
     site = Site(gate, metrics, access_log, log, version)
-    runner = Runner(build_app(routes.endpoints, {Admission: Admission(settings), **(services or {})}), gate, shutdown_timeout=1)
+    runner = Runner(
+        build_app(routes.endpoints, {Admission: Admission(settings), **(services or {})}),
+        gate,
+        shutdown_timeout=1,
+    )
     await runner.setup()
     listening = web.TCPSite(runner, "127.0.0.1", 0)
     await listening.start()

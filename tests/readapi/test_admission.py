@@ -97,7 +97,9 @@ async def test_a_developer_token_is_no_session() -> None:
     assert (status, body["detail"]) == (401, "not_authenticated")
 
 
-@pytest.mark.parametrize("sent", [{"json": {"word": "ho", "times": 2}}, {"data": {"word": "ho", "times": "2"}}])
+@pytest.mark.parametrize(
+    "sent", [{"json": {"word": "ho", "times": 2}}, {"data": {"word": "ho", "times": "2"}}]
+)
 async def test_a_body_is_json_or_a_form(sent: dict[str, Any]) -> None:
     """Members that nobody asked for are ignored."""
     for members in sent.values():

@@ -42,7 +42,9 @@ async def test_a_browser_is_led_there_and_back(net: Testnet, tmp_path, person: P
         onward = urlsplit(led.headers["Location"])
         token = dict(parse_qsl(onward.query))["exchange_token"]
         origin = {"Origin": "https://app.example"}
-        cookie = (await door.ask("POST", "/auth/exchange", {"exchange_token": token}, **origin)).headers["Set-Cookie"]
+        cookie = (await door.ask("POST", "/auth/exchange", {"exchange_token": token}, **origin)).headers[
+            "Set-Cookie"
+        ]
         me = await door.ask("GET", "/auth/me", Cookie=f"theme=dark; {cookie.partition(';')[0]}")
 
     assert (left.status, led.status) == (302, 303)
@@ -82,7 +84,7 @@ async def test_a_name_that_is_nobodys_is_refused(net: Testnet, tmp_path, name: s
 
 async def test_a_server_that_is_gone_is_told(net: Testnet, tmp_path, person: Person) -> None:
     """502, and it can be tried again."""
-    async with opened(net, Settings(data_dir=tmp_path)) as door:
+    async with opened(net, Settings(data_dir=tmp_path), retry_seconds=0.01) as door:
         async with net.pds[0].hung_up():
             gone = await door.ask("POST", f"/auth/start?handle={person.account.did}")
         session = await door.sign_in(person)

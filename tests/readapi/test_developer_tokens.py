@@ -59,7 +59,12 @@ async def test_a_token_lives_half_a_year_unless_told_otherwise(door: Door, perso
     [row] = await listed(door, session)
     wrong = [
         await door.ask("POST", "/auth/developer-token/start", sent, session)
-        for sent in ({"name": "x", "expires_in_days": 366}, {"name": "x", "expires_in_days": 0}, {"name": " "}, {})
+        for sent in (
+            {"name": "x", "expires_in_days": 366},
+            {"name": "x", "expires_in_days": 0},
+            {"name": " "},
+            {},
+        )
     ]
 
     life = datetime.fromisoformat(str(row["expires_at"])) - datetime.fromisoformat(str(row["created_at"]))

@@ -198,10 +198,13 @@ async def test_answers_for_somebody_are_kept_by_nobody_else():
 
 async def test_what_depends_on_nobody_is_kept_for_everybody():
     """Whoever asks for it."""
-    async with running(routes(), {Calls: Calls()}, who_asks=by_name) as site:
-        async with site.get("/counted") as first, site.get("/counted", Authorization="mara") as second:
-            assert await first.read() == await second.read() == b"1"
-            assert "Cookie" not in second.headers["Vary"]
+    async with (
+        running(routes(), {Calls: Calls()}, who_asks=by_name) as site,
+        site.get("/counted") as first,
+        site.get("/counted", Authorization="mara") as second,
+    ):
+        assert await first.read() == await second.read() == b"1"
+        assert "Cookie" not in second.headers["Vary"]
 
 
 async def test_a_get_that_acts_is_never_kept(site):

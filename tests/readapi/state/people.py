@@ -61,7 +61,9 @@ def flight() -> Flight:
     )
 
 
-def token(did: Did = MARA, scopes: frozenset[str] = SCOPES, ended_because: str | None = None) -> DeveloperToken:
+def token(
+    did: Did = MARA, scopes: frozenset[str] = SCOPES, ended_because: str | None = None
+) -> DeveloperToken:
     """A developer token as it is found."""
     handle = Handle(f"{did.rpartition(':')[2]}.example")
     of_whom = ("1", "radio", "fmsvc_abc", did, handle, GrantId("1"), scopes)
