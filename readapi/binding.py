@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
 from readapi.accept import Accept
+from readapi.cookies import Browser
 from readapi.errors import InvalidRequest, NotFound
 from readapi.viewer import InSession, SignedIn
 from schemas.access import Viewer
@@ -20,6 +21,7 @@ from schemas.errors import FieldError
 Place = Literal["path", "query"]
 Services = Mapping[type, object]
 PEOPLE = (Viewer, SignedIn, InSession)
+HEADERS: Mapping[type, str] = {Accept: "Accept", Browser: "Cookie"}  # what each is made of
 ABSENT = inspect.Parameter.empty
 Members = Mapping[str, object]
 Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
@@ -51,8 +53,10 @@ class Person:
     required: bool
 
     def of(self, who: SignedIn | None) -> Viewer | SignedIn | None:
-        """Whoever was admitted, in the form that is asked for."""
-        return who.viewer if who is not None and self.kind is Viewer else who
+        """Whoever was admitted, in the form that is asked for; None if they have none such."""
+        if who is not None and self.kind is Viewer:
+            return who.viewer
+        return who if isinstance(who, self.kind) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,9 @@ class Signature:
     """What a handler asks for: values of the request, who sent it, and services by their type."""
 
     parameters: tuple[Parameter, ...]
+    headers: Mapping[str, type]
     services: Mapping[str, type]
     returns: Any
-    accepts: str | None = None  # the parameter that is given what the client would like to get
     person: Person | None = None
     body: tuple[str, type[Asked]] | None = None
 
@@ -70,11 +74,11 @@ class Signature:
     def of(cls, function: Callable[..., Any], path_names: frozenset[str]) -> "Signature":
         """Read a handler. Raises TypeError when a path name has no parameter or a type is missing."""
         hints = get_type_hints(function, include_extras=True)
-        parameters, services, accepts, person, body = [], {}, None, None, None
+        parameters, services, headers, person, body = [], {}, {}, None, None
         for name, parameter in inspect.signature(function).parameters.items():
             annotation = hints[name]
-            if annotation is Accept:
-                accepts = name
+            if isinstance(annotation, type) and annotation in HEADERS:
+                headers[name] = annotation
             elif (kind := _without_none(annotation)) in PEOPLE:
                 person = Person(name, kind, required=kind is annotation)
             elif isinstance(annotation, type) and issubclass(annotation, Asked):
@@ -86,7 +90,7 @@ class Signature:
                 services[name] = annotation
         if missing := path_names - {parameter.name for parameter in parameters}:
             raise TypeError(f"{function.__name__} does not take {', '.join(sorted(missing))} of its path")
-        return cls(tuple(parameters), services, hints["return"], accepts, person, body)
+        return cls(tuple(parameters), headers, services, hints["return"], person, body)
 
     def binder(self, services: Services) -> Binder:
         """The function that turns requests into arguments. Raises LookupError for a service nobody offers."""
@@ -101,8 +105,8 @@ class Signature:
         self, request: web.Request, who: SignedIn | None, sent: Members, given: Mapping[str, object]
     ) -> dict[str, Any]:
         arguments = dict(given)
-        if self.accepts is not None:
-            arguments[self.accepts] = Accept(request.headers.get("Accept", ""))
+        for name, kind in self.headers.items():
+            arguments[name] = kind(request.headers.get(HEADERS[kind], ""))
         if self.person is not None:
             arguments[self.person.name] = self.person.of(who)
         wrong: list[FieldError] = []

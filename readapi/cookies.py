@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from readapi.state import flights, sessions
@@ -20,10 +21,17 @@ def session_id(header: str) -> str | None:
     return None if found is None else found[1]
 
 
-def leaving(header: str) -> str | None:
-    """What proves that it was this browser that left."""
-    found = _LEAVING.search(header)
-    return None if found is None else found[1]
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Whatever browser sent this Cookie header."""
+
+    header: str = field(repr=False)
+
+    @property
+    def proof(self) -> str | None:
+        """What proves that it was this one that left to sign in."""
+        found = _LEAVING.search(self.header)
+        return None if found is None else found[1]
 
 
 class Cookies:

@@ -112,9 +112,11 @@ class Routes:
         self.tag = tag
         self.endpoints: list[Endpoint] = []
 
-    def get(self, path: str, **options: Unpack[Options]) -> Callable[[Handled], Handled]:
+    def get(
+        self, path: str, *, even_ended: bool = False, **options: Unpack[Options]
+    ) -> Callable[[Handled], Handled]:
         """Serve a function at a path, for GET and HEAD. Query parameters it does not name are ignored."""
-        return self._register("GET", path, (), False, options)
+        return self._register("GET", path, (), even_ended, options)
 
     def post(
         self,

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, Self
 
 from readapi import keeper as keeping
+from readapi.belongings import Belongings
 from readapi.grants import Grants
 from readapi.keeper import Keeper
 from readapi.oauth.client import OAuthClient
@@ -47,7 +48,8 @@ class People:
 
     def services(self) -> dict[type, Any]:
         """By their types."""
-        offered = (self.state, self._client, self._grants, self._revoking, self._signing_in)
+        belongings = Belongings(self.state, self._revoking)
+        offered = (self.state, self._client, self._grants, self._signing_in, belongings)
         return {type(service): service for service in offered}
 
 

@@ -4,6 +4,8 @@ from readapi.errors import ApiError, InvalidRequest, NotAuthenticated, PdsRefuse
 from readapi.oauth.errors import OAuthError
 from schemas.errors import FieldError
 
+TO_START = (InvalidRequest, PdsUnavailable, PdsRefused)  # all that `of_start` gives
+
 
 def of_start(error: OAuthError) -> ApiError:
     """When somebody could not be led to their server: mostly it was the name."""

@@ -1,11 +1,15 @@
 """A rendered page as an answer, with the headers that its content needs."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
 
 from readapi.answers import HTML, Answer
-from readapi.pages import policy
+from readapi.pages import notes, policy
 from readapi.pages.metadata import Metadata
 from readapi.pages.render import Renderer
+
+_NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 def page(renderer: Renderer, template: str, view: Mapping[str, object]) -> Answer[str]:
@@ -19,3 +23,26 @@ def page(renderer: Renderer, template: str, view: Mapping[str, object]) -> Answe
             for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
         )
     return Answer(renderer.page(template, **view), HTML, headers=headers)
+
+
+def account(
+    renderer: Renderer,
+    template: str,
+    view: Mapping[str, object],
+    *,
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] = _NOTHING_MORE,
+) -> Answer[str]:
+    """A page of signing in."""
+    told = {**policy.account_headers(renderer.addresses.base_url), **headers}
+    return Answer(renderer.page(template, **view), HTML, status, told)
+
+
+def onward(page: str, note: str | None = None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """On to another page of ours, which tells what was done: reloading it does nothing again."""
+    return away(page if notes.note(note) is None else f"{page}?note={note}", headers)
+
+
+def away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """On to wherever this address leads."""
+    return Answer(b"", HTML, HTTPStatus.SEE_OTHER, {"Location": address, **headers})

@@ -9,6 +9,7 @@ from readapi.pages import text
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
 from readapi.pages.metadata import SITE_NAME
+from schemas.ids import INVALID_HANDLE
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -28,7 +29,9 @@ class Renderer:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.globals.update(site_name=SITE_NAME, addresses=addresses, assets=assets)
+        self._environment.globals.update(
+            site_name=SITE_NAME, invalid_handle=INVALID_HANDLE, addresses=addresses, assets=assets
+        )
         self._environment.tests["web_address"] = text.is_web_address
         self._environment.filters.update(
             clock=text.clock, day=text.day, line=text.line, number=text.number, script_data=_script_data

@@ -8,6 +8,7 @@ from yarl import URL
 from readapi import refusing, times
 from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import JSON, Answer, render
+from readapi.belongings import Belongings
 from readapi.cookies import Cookies
 from readapi.endpoint import Routes
 from readapi.errors import (
@@ -20,23 +21,20 @@ from readapi.errors import (
 )
 from readapi.grants import Ended, Grants
 from readapi.oauth.errors import OAuthError, Unavailable
+from readapi.pages import notes, refusals
 from readapi.queries import artists
-from readapi.revoking import Revoking
 from readapi.search import Index
 from readapi.signing_in import PAGE, NoSuchExchange, Return, SigningIn, TokenMade, UnknownScope
 from readapi.state.errand import Errand
 from readapi.state.state import State
 from readapi.viewer import InSession, SignedIn
 from schemas.api import auth as shapes
-from schemas.ids import Did
 from schemas.settings import Settings
 
 routes = Routes("signing in")
 
-_LEAVING = (InvalidRequest, PdsUnavailable, PdsRefused)
 
-
-@routes.post("/auth/start", raises=_LEAVING, redirects=HTTPStatus.FOUND)
+@routes.post("/auth/start", raises=refusing.TO_START, redirects=HTTPStatus.FOUND)
 async def start(
     signing_in: SigningIn, accept: Accept, handle: shapes.Name | None = None, did: shapes.Name | None = None
 ) -> Answer[shapes.ToVisit]:
@@ -44,7 +42,7 @@ async def start(
     return await _leave(signing_in, accept, handle or did)
 
 
-@routes.get("/auth/start", raises=_LEAVING, redirects=HTTPStatus.FOUND, acts=True)
+@routes.get("/auth/start", raises=refusing.TO_START, redirects=HTTPStatus.FOUND, acts=True)
 async def start_by_link(
     signing_in: SigningIn, accept: Accept, handle: shapes.Name | None = None, did: shapes.Name | None = None
 ) -> Answer[shapes.ToVisit]:
@@ -73,6 +71,8 @@ async def callback(
     onward = None if _wants_json(accept) else _onward(back, settings)
     if onward is not None:
         return _redirect(onward, HTTPStatus.SEE_OTHER)
+    if back.error is not None and refusals.prefers_page(accept.header):
+        return _redirect(f"{notes.RETURN}?error={back.error.kind}", HTTPStatus.SEE_OTHER)
     if back.error is not None:
         raise refusing.of_callback(back.error)
     return _made_anew(shapes.ExchangeToken(exchange_token=back.exchange_token or ""))
@@ -127,13 +127,13 @@ async def me(
 
 
 @routes.post("/auth/logout", even_ended=True)
-async def logout(who: InSession, state: State, revoking: Revoking, cookies: Cookies) -> Answer[None]:
+async def logout(who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[None]:
     """Sign out all accounts of the session, and give back at their servers what they granted."""
-    await revoking.revoke(await state.sessions.end(who.key))
+    await belongings.sign_out(who)
     return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=cookies.no_session())
 
 
-@routes.post("/auth/scope-upgrade/start", raises=_LEAVING, even_ended=True)
+@routes.post("/auth/scope-upgrade/start", raises=refusing.TO_START, even_ended=True)
 async def start_scope_upgrade(
     sent: shapes.ScopeUpgrade, who: InSession, signing_in: SigningIn
 ) -> shapes.ToVisit:
@@ -149,7 +149,7 @@ async def start_scope_upgrade(
         raise refusing.of_start(error) from error
 
 
-@routes.post("/auth/add-account/start", raises=_LEAVING, even_ended=True)
+@routes.post("/auth/add-account/start", raises=refusing.TO_START, even_ended=True)
 async def start_add_account(sent: shapes.AddAccount, who: InSession, signing_in: SigningIn) -> shapes.ToVisit:
     """Begin to link another account to the session."""
     try:
@@ -159,24 +159,21 @@ async def start_add_account(sent: shapes.AddAccount, who: InSession, signing_in:
 
 
 @routes.post("/auth/switch-account", raises=(NotFound,), even_ended=True)
-async def switch_account(sent: shapes.SwitchAccount, who: InSession, state: State) -> shapes.Switched:
+async def switch_account(
+    sent: shapes.SwitchAccount, who: InSession, belongings: Belongings
+) -> shapes.Switched:
     """Be another account of the session from now on."""
-    if not await state.accounts.switch(who.key, Did(sent.target_did)):
-        raise NotFound("This account is not linked in your session.")
-    [active] = [account for account in await state.accounts.of(who.key) if account.active]
+    active = await belongings.switch(who, sent.target_did)
     return shapes.Switched(did=active.did, handle=active.handle, session_id=who.session_id)
 
 
 @routes.delete("/auth/accounts/{did}", raises=(NotFound,), even_ended=True)
-async def drop_account(did: str, who: InSession, state: State, revoking: Revoking) -> None:
+async def drop_account(did: str, who: InSession, belongings: Belongings) -> None:
     """Take an account out of the session; with the last one the session ends."""
-    dropped = await state.accounts.drop(who.key, Did(did))
-    if dropped is None:
-        raise NotFound("This account is not linked in your session.")
-    await revoking.revoke([dropped])
+    await belongings.drop(who, did)
 
 
-@routes.post("/auth/developer-token/start", raises=_LEAVING)
+@routes.post("/auth/developer-token/start", raises=refusing.TO_START)
 async def start_developer_token(
     sent: shapes.WantedToken, who: InSession, signing_in: SigningIn
 ) -> shapes.ToVisit:
@@ -208,12 +205,9 @@ async def list_developer_tokens(who: SignedIn, state: State) -> shapes.Developer
 
 
 @routes.delete("/auth/developer-tokens/{token_id}", raises=(NotFound,))
-async def revoke_developer_token(token_id: str, who: InSession, state: State, revoking: Revoking) -> None:
+async def revoke_developer_token(token_id: str, who: InSession, belongings: Belongings) -> None:
     """Revoke one of your developer tokens, here and at your server."""
-    grant_id = await state.developer_tokens.remove(who.did, token_id)
-    if grant_id is None:
-        raise NotFound("You have no such developer token.")
-    await revoking.revoke([grant_id])
+    await belongings.revoke_token(who, token_id)
 
 
 async def _leave(signing_in: SigningIn, accept: Accept, name: str | None) -> Answer[shapes.ToVisit]:

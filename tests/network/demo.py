@@ -53,6 +53,8 @@ async def _show(net: Testnet, service: Server, artists: int) -> None:
     await _caught_up(service, filled)
     for name, path in (await _tour(service, filled)).items():
         _say(f"  {name:<10} {service.url}{path}")
+    somebody = filled.accounts[0]
+    _say(f"  sign in    {service.url}/login as {somebody.handle}, whose password is: {somebody.password}")
     _say(f"ready {service.url}")
     await asyncio.Event().wait()
 

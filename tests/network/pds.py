@@ -74,7 +74,7 @@ class Pds:
 
         Whoever brings a DID proves it with a token of their present server, and begins deactivated.
         """
-        body = {"handle": handle, "email": f"{handle}@example.com", "password": f"password of {handle}"}
+        body = {"handle": handle, "email": f"{handle}@example.com", "password": password_of(handle)}
         login = {"Authorization": f"Bearer {token}"} if token else {}
         made = await self.post(
             "com.atproto.server.createAccount", body | ({"did": did} if did else {}), login
@@ -156,6 +156,10 @@ class Account:
     handle: str
     login: Mapping[str, str] = field(repr=False)
 
+    @property
+    def password(self) -> str:
+        return password_of(self.handle)
+
     async def create_record(self, collection: str, record: Mapping[str, Any], rkey: str | None = None) -> Ref:
         """Write a new record, under a key of the server's choosing unless one is given."""
         key = {} if rkey is None else {"rkey": rkey}
@@ -231,6 +235,11 @@ class Account:
         content = {} if record is None else {"record": {"$type": body["collection"], **record}}
         sent = {"repo": self.did, **body, **content}
         return await self.pds.post(f"com.atproto.repo.{method}", sent, self.login)
+
+
+def password_of(handle: str) -> str:
+    """What everybody here chose."""
+    return f"password of {handle}"
 
 
 async def _answer(method: str, response: aiohttp.ClientResponse) -> Json:

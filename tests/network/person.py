@@ -64,7 +64,7 @@ class Person:
         """Fill in the form. Raises TurnedAway."""
         account = self.account
         form = {"locale": "en", "username": account.handle, "remember": True}
-        await self._post("sign-in", page, form | {"password": password or f"password of {account.handle}"})
+        await self._post("sign-in", page, form | {"password": password or account.password})
 
     async def end_all(self) -> None:
         """Let no application act for them any more."""

@@ -20,12 +20,22 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 def is_public_read(endpoint: Endpoint) -> bool:
     """Anybody may ask, and nothing comes of it."""
-    return "HEAD" in endpoint.methods and not endpoint.needs.signed_in
+    return "HEAD" in endpoint.methods and not endpoint.needs.signed_in and not is_own(endpoint)
+
+
+def is_own(endpoint: Endpoint) -> bool:
+    """A page of somebody's own, which leads others to sign in."""
+    return endpoint.method == "GET" and HTML in endpoint.media_types and endpoint.redirects is not None
 
 
 ALL = all_endpoints()
+OWN = {endpoint.path: endpoint for endpoint in ALL if is_own(endpoint)}
 ENDPOINTS = {endpoint.path: endpoint for endpoint in ALL if is_public_read(endpoint)}
-DEEDS = {f"{endpoint.method} {endpoint.path}": endpoint for endpoint in ALL if not is_public_read(endpoint)}
+DEEDS = {
+    f"{endpoint.method} {endpoint.path}": endpoint
+    for endpoint in ALL
+    if not is_public_read(endpoint) and not is_own(endpoint)
+}
 FOR_SOMEBODY = [name for name, endpoint in DEEDS.items() if endpoint.needs.signed_in]
 CHANGES = [name for name, endpoint in DEEDS.items() if endpoint.method not in SAFE_METHODS]
 READS = [path for path, endpoint in ENDPOINTS.items() if not endpoint.operational]
@@ -199,6 +209,18 @@ async def test_every_deed_survives_whatever_is_sent_to_it(music, name, sent):
         assert 400 <= reply.status < 500, reply.json
         check_headers(reply)
         check_refusal(reply)
+
+
+@pytest.mark.parametrize("path", OWN)
+@pytest.mark.parametrize("name", ["x", *HOSTILE])
+async def test_pages_of_ones_own_are_kept_by_nobody(music, path, name):
+    """Whatever stands in their address: a page, or the way to one."""
+    reply = await music.get(hostile(OWN[path], name))
+
+    check_headers(reply)
+    assert reply.status in (200, 303)
+    assert reply.headers["Cache-Control"] == "no-store"
+    assert reply.headers.get("Location", "/login").startswith("/login")
 
 
 async def test_the_limit_is_told_on_every_read(music):

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 
@@ -74,19 +74,29 @@ class Browser:
         result: Message = said["result"]
         return result
 
+    async def profile(self) -> str:
+        """Somebody else's browser, as far as cookies go: to open pages in."""
+        return str((await self.call("Target.createBrowserContext"))["browserContextId"])
+
     async def page(
-        self, url: str, width: int = 900, height: int = 700, *, dark: bool = False, scripts: bool = True
+        self,
+        url: str,
+        width: int = 900,
+        height: int = 700,
+        *,
+        scripts: bool = True,
+        profile: str | None = None,
     ) -> "Page":
         """Open an address in a tab of its own and wait until it has loaded."""
-        target = await self.call("Target.createTarget", url="about:blank")
+        within = {} if profile is None else {"browserContextId": profile}
+        target = await self.call("Target.createTarget", url="about:blank", **within)
         attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._targets.append(target["targetId"])
         page = Page(self, attached["sessionId"])
         await self.follow(page, page.session)
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         await page.call("Emulation.setDeviceMetricsOverride", **metrics)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        await page.call("Emulation.setEmulatedMedia", features=[scheme])
+        await page.paint("light")
         await page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         await page.call("Page.navigate", url=url)
         await asyncio.wait_for(page.loaded.wait(), _PATIENCE_SECONDS)
@@ -177,6 +187,40 @@ class Page:
         await self._browser.call("Input.dispatchKeyEvent", session or self.session, **down)
         up = {"type": "keyUp", "windowsVirtualKeyCode": code, **named}
         await self._browser.call("Input.dispatchKeyEvent", session or self.session, **up)
+
+    async def paint(self, scheme: Literal["light", "dark"]) -> None:
+        """Let it be light or dark around."""
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        await self.call("Emulation.setEmulatedMedia", features=[preferred])
+
+    async def fill(self, field: str, text: str) -> None:
+        """Type into the field that a selector finds, in place of what is there."""
+        await self.until(f"document.querySelector({json.dumps(field)})")
+        await self.evaluate(f"document.querySelector({json.dumps(field)}).focus()")
+        await self.evaluate("document.activeElement.select()")
+        await self.call("Input.insertText", text=text)
+
+    async def click(self, words: str) -> None:
+        """Press the button, link or summary with these words, once it is there to be pressed."""
+        button = (
+            "[...document.querySelectorAll('button, a, summary')].find((one) =>"
+            f" one.textContent.trim() === {json.dumps(words)} && !one.disabled && one.offsetHeight)"
+        )
+        await self.until(button)
+        await self.evaluate(f"{button}.click()")
+
+    async def arrive(self, address: str) -> str:
+        """Wait until the tab shows a page whose address begins so; returns the whole address."""
+        there = (
+            f"document.readyState === 'complete' && location.href.startsWith({json.dumps(address)})"
+            " ? location.href : null"
+        )
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while True:
+                with contextlib.suppress(RuntimeError):  # between two pages there is none to ask
+                    if (found := await self.evaluate(there)) is not None:
+                        return str(found)
+                await asyncio.sleep(0.02)
 
     async def screenshot(self, path: Path, *, whole: bool = False) -> None:
         """Write what the tab shows as a PNG."""

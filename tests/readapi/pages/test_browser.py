@@ -1,22 +1,20 @@
 """Pages and players in a real browser: they play, can be used without a mouse, and complain of nothing."""
 
 import json
-import os
 from collections.abc import AsyncIterator
 from html import escape
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
 from aiohttp import web
 
+from tests.readapi.pages.barriers import barriers
 from tests.readapi.pages.browser import Browser, Page
 from tests.readapi.pages.published import BROKEN, HOSTILE, SLOW, SUPPORTERS, Published
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-AXE = Path(__file__).parents[2] / "consumers" / "node_modules" / "axe-core" / "axe.min.js"
 PLAYING = (
     "document.querySelector('[data-player]').dataset.state === 'playing'"
     " && document.querySelector('audio').currentTime > 0.1"
@@ -223,21 +221,9 @@ async def test_axe_finds_no_barrier_and_the_browser_nothing_to_complain_of(
     site: Published, chromium: Browser, kind: str
 ):
     """Names, roles, landmarks, and contrast in light and in dark."""
-    if not AXE.exists():
-        tell = pytest.fail if os.environ.get("CI") else pytest.skip
-        tell("axe-core is not installed: npm --prefix tests/consumers ci --ignore-scripts")
     page = await chromium.page(site.address + paths(site)[kind])
-    await page.evaluate(AXE.read_text())
 
-    found = await page.evaluate("axe.run().then((result) => result.violations)")
-    await page.call(
-        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
-    )
-    found += await page.evaluate(
-        "axe.run({ runOnly: ['color-contrast'] }).then((result) => result.violations)"
-    )
-
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+    assert await barriers(page) == []
     assert page.complaints == []
 
 

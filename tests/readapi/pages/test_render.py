@@ -2,15 +2,24 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from readapi.pages import frame, metadata
+from readapi.pages import account_views, frame, metadata
+from readapi.pages.account_views import Attempt
 from readapi.pages.assets import Assets
+from readapi.pages.notes import Note
+from readapi.pages.permissions import Permissions
 from readapi.pages.render import Renderer
 from readapi.pages.sound import Sound, sound
+from readapi.signing_in import TokenMade
+from readapi.state.accounts import LinkedAccount
+from readapi.state.developer_tokens import DeveloperToken
+from readapi.state.sessions import Session
+from schemas.collections import Collections
 from tests.readapi.pages.examples import (
     ADDRESSES,
     AUDIO,
@@ -26,6 +35,7 @@ from tests.readapi.pages.examples import (
 )
 
 RENDERER = Renderer(ADDRESSES, Assets())
+LATER = datetime(2026, 5, 3, tzinfo=UTC)
 FEATURE = {"did": DID, "handle": "handle.invalid", "avatar_url": None}
 
 
@@ -76,6 +86,16 @@ def person(text: str, heard: list[Sound]) -> dict[str, Any]:
     return {"head": head, "sounds": heard, "first": heard[0], "older": f"?cursor={text}", **made}
 
 
+def settings(text: str) -> dict[str, Any]:
+    """What the settings are rendered from."""
+    session = Session(b"", text, text, "grant", frozenset({text}), LATER, text)  # type: ignore[arg-type]
+    accounts = [LinkedAccount(text, text, "grant", active) for active in (True, False)]  # type: ignore[arg-type]
+    permissions = Permissions.of(frozenset({text}), Collections())
+    token = DeveloperToken(text, text, text, text, text, "grant", frozenset(), LATER, LATER, LATER, text)  # type: ignore[arg-type]
+    note = Note(text, is_bad=True)
+    return account_views.of_settings(session, accounts, permissions, [token], note, Attempt(text, text))
+
+
 def pages(text: str) -> dict[str, bytes]:
     """Every page there is, with one text in every place that strangers can fill."""
     label = {"labels": [text], "tags": [text], "description": text, "title": text, "artist": text}
@@ -89,6 +109,9 @@ def pages(text: str) -> dict[str, bytes]:
         "list.html": RENDERER.page("list.html", **collection(text, heard)),
         "artist.html": RENDERER.page("artist.html", **person(text, heard)),
         "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
+        "login.html": RENDERER.page("login.html", **account_views.of_login(None, Attempt(text, text))),
+        "settings.html": RENDERER.page("settings.html", **settings(text)),
+        "token.html": RENDERER.page("token.html", **account_views.of_token(TokenMade(text, text, LATER))),
     }
 
 

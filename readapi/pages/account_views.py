@@ -1,0 +1,56 @@
+"""What the templates of the pages of signing in are given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from readapi.pages.notes import Note
+from readapi.pages.permissions import Permissions
+from readapi.signing_in import TokenMade
+from readapi.state.accounts import LinkedAccount
+from readapi.state.developer_tokens import DeveloperToken
+from readapi.state.sessions import Session
+from schemas.api.auth import DEFAULT_DAYS, MOST_DAYS
+
+View = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The handle that somebody typed, and why it went no further; both empty on a fresh page."""
+
+    handle: str = ""
+    error: str | None = None
+
+
+FRESH = Attempt()
+
+
+def of_login(note: Note | None = None, attempt: Attempt = FRESH) -> View:
+    """For the page to sign in on."""
+    return {"note": note, "attempt": attempt}
+
+
+def of_settings(
+    session: Session,
+    accounts: Sequence[LinkedAccount],
+    permissions: Permissions,
+    tokens: Sequence[DeveloperToken],
+    note: Note | None = None,
+    attempt: Attempt = FRESH,
+) -> View:
+    """For the settings of somebody who is signed in."""
+    return {
+        "note": note,
+        "attempt": attempt,
+        "session": session,
+        "accounts": accounts,
+        "permissions": permissions,
+        "tokens": tokens,
+        "default_days": DEFAULT_DAYS,
+        "most_days": MOST_DAYS,
+    }
+
+
+def of_token(made: TokenMade) -> View:
+    """For the only time that a token is shown."""
+    return {"note": None, "made": made}

@@ -1,0 +1,57 @@
+"""The sentence that a page tells after each deed. Addresses carry its name, so nobody else's words get in."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Deed = Literal[
+    "signed-in",
+    "signed-out",
+    "account-added",
+    "account-switched",
+    "account-removed",
+    "permissions-changed",
+    "token-revoked",
+]
+RETURN = "/login/return"
+
+_GOOD: dict[str, str] = {
+    "signed-in": "You are signed in.",
+    "signed-out": "You are signed out.",
+    "account-added": "The account was added.",
+    "account-switched": "You are using another account.",
+    "account-removed": "The account was removed.",
+    "permissions-changed": "Your server’s answer was noted: below is what it granted.",
+    "token-revoked": "The token was revoked: programs that use it are refused from this moment on.",
+}
+_BAD: dict[str, str] = {
+    "expired": "That was finished already, or took too long. If something is missing, start again.",
+    "access_denied": "You did not agree on your server’s page, so nothing changed.",
+    "identity_not_found": "There is no account of this name on the network.",
+    "identity_mismatch": "Somebody else signed in than the account that was named, or it has moved.",
+    "callback_mismatch": "That took too long, or was not begun here. Start again.",
+    "server_unsuitable": "Your server does not do what signing in here needs.",
+    "server_unavailable": "Your server cannot be asked just now. Try again later.",
+    "server_refused": "Your server refused. Start again.",
+    "client_refused": "Your server does not accept this service. Whoever runs it must see to that.",
+    "invalid_grant": "Your server does not know this sign-in any more. Start again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One sentence, and whether it tells of something that went wrong."""
+
+    sentence: str
+    is_bad: bool
+
+
+def note(name: str | None) -> Note | None:
+    """The note of this name; None for names that nobody gave."""
+    if name in _BAD:
+        return Note(_BAD[name], is_bad=True)
+    return Note(_GOOD[name], is_bad=False) if name in _GOOD else None
+
+
+def back(deed: Deed) -> str:
+    """Where somebody comes back to from their own server, when this is then done."""
+    return f"{RETURN}?done={deed}"

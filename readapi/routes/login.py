@@ -1,0 +1,69 @@
+"""The page to sign in on, and the way back to ours from a person's own server."""
+
+from http import HTTPStatus
+
+from readapi import refusing
+from readapi.accept import Accept
+from readapi.answers import HTML, Answer
+from readapi.cookies import Browser, Cookies
+from readapi.endpoint import Routes
+from readapi.oauth.errors import OAuthError
+from readapi.pages import account_views, answer, notes, refusals
+from readapi.pages.account_views import Attempt
+from readapi.pages.render import Renderer
+from readapi.signing_in import BROWSER, PAGE, NoSuchExchange, SigningIn, TokenMade
+from readapi.state.errand import Errand
+from readapi.state.secret import key_of, new_secret
+from readapi.viewer import InSession, SignedIn
+from schemas.api.auth import AddAccount
+
+routes = Routes("pages")
+
+
+@routes.get("/login", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
+async def login_page(who: InSession | None, renderer: Renderer, note: str | None = None) -> Answer[str]:
+    """Show where to sign in; to those who have, their settings."""
+    if who is not None:
+        return answer.onward("/settings", note)
+    return answer.account(renderer, "login.html", account_views.of_login(notes.note(note)))
+
+
+@routes.post("/login", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, raises=refusing.TO_START)
+async def leave_to_sign_in(
+    sent: AddAccount, accept: Accept, signing_in: SigningIn, cookies: Cookies, renderer: Renderer
+) -> Answer[str]:
+    """Lead somebody to their own server, to sign in there."""
+    secret = new_secret()
+    errand = Errand("sign_in", details={PAGE: notes.back("signed-in"), BROWSER: key_of(secret).hex()})
+    try:
+        page = await signing_in.begin(sent.handle, errand)
+    except OAuthError as error:
+        refusal = refusing.of_start(error)
+        if not refusals.prefers_page(accept.header):
+            raise refusal from error
+        view = account_views.of_login(attempt=Attempt(sent.handle, error.sentence))
+        return answer.account(renderer, "login.html", view, status=refusal.status)
+    return answer.away(page, cookies.leaving(secret))
+
+
+@routes.get(notes.RETURN, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, acts=True, even_ended=True)
+async def come_back(
+    who: SignedIn | None,
+    browser: Browser,
+    signing_in: SigningIn,
+    cookies: Cookies,
+    renderer: Renderer,
+    exchange_token: str = "",
+    done: str | None = None,
+    error: str | None = None,
+) -> Answer[str]:
+    """Take back whoever left from a page of ours, and show what came of it."""
+    if error is not None:
+        return answer.onward("/login", error)
+    try:
+        made = await signing_in.exchange(exchange_token, who, browser.proof)
+    except NoSuchExchange:
+        return answer.onward("/login", "expired")
+    if isinstance(made, TokenMade):
+        return answer.account(renderer, "token.html", account_views.of_token(made))
+    return answer.onward("/settings", done, cookies.session(made.session_id))

@@ -1,0 +1,142 @@
+"""The settings of whoever is signed in, and the forms on them: accounts, permissions, developer tokens."""
+
+from collections.abc import Awaitable
+from functools import partial
+from http import HTTPStatus
+
+from readapi import refusing
+from readapi.accept import Accept
+from readapi.answers import HTML, Answer
+from readapi.belongings import Belongings
+from readapi.cookies import Cookies
+from readapi.endpoint import Routes
+from readapi.errors import NotFound
+from readapi.oauth.errors import OAuthError
+from readapi.pages import account_views, answer, notes, refusals
+from readapi.pages.account_views import FRESH, Attempt
+from readapi.pages.notes import Note
+from readapi.pages.permissions import Permissions
+from readapi.pages.render import Renderer
+from readapi.signing_in import PAGE, SigningIn
+from readapi.state.errand import Errand
+from readapi.state.state import State
+from readapi.viewer import InSession
+from schemas.api.auth import AddAccount, WantedToken
+from schemas.collections import SCROBBLING
+from schemas.settings import Settings
+
+routes = Routes("pages")
+deed = partial(routes.post, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
+
+
+@routes.get("/settings", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, even_ended=True)
+async def settings_page(
+    who: InSession | None,
+    state: State,
+    settings: Settings,
+    renderer: Renderer,
+    cookies: Cookies,
+    note: str | None = None,
+) -> Answer[str]:
+    """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
+    if who is None:
+        return answer.onward("/login", note)
+    view = await _view(who, state, settings, notes.note(note))
+    renewed = cookies.session(who.session_id) if who.by_cookie else {}
+    return answer.account(renderer, "settings.html", view, headers=renewed)
+
+
+@deed("/settings/sign-out", even_ended=True)
+async def sign_out(who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[str]:
+    """Sign out all accounts of the session."""
+    await belongings.sign_out(who)
+    return answer.onward("/login", "signed-out", cookies.no_session())
+
+
+@deed("/settings/accounts", raises=refusing.TO_START, even_ended=True)
+async def leave_to_add_account(
+    sent: AddAccount,
+    who: InSession,
+    accept: Accept,
+    state: State,
+    settings: Settings,
+    signing_in: SigningIn,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Lead somebody to the server of another account of theirs."""
+    try:
+        page = await signing_in.add_account(who, sent.handle, **{PAGE: notes.back("account-added")})
+    except OAuthError as error:
+        refusal = refusing.of_start(error)
+        if not refusals.prefers_page(accept.header):
+            raise refusal from error
+        view = await _view(who, state, settings, attempt=Attempt(sent.handle, error.sentence))
+        return answer.account(renderer, "settings.html", view, status=refusal.status)
+    return answer.away(page)
+
+
+@deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
+async def use_account(did: str, who: InSession, belongings: Belongings) -> Answer[str]:
+    """Be another account of the session from now on."""
+    await belongings.switch(who, did)
+    return answer.onward("/settings", "account-switched")
+
+
+@deed("/settings/accounts/{did}/remove", raises=(NotFound,), even_ended=True)
+async def remove_account(did: str, who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[str]:
+    """Take an account out of the session; with the last one the session ends."""
+    if await belongings.drop(who, did):
+        return answer.onward("/settings", "account-removed")
+    return answer.onward("/login", "signed-out", cookies.no_session())
+
+
+@deed("/settings/permissions", even_ended=True)
+async def leave_for_permissions(who: InSession, signing_in: SigningIn) -> Answer[str]:
+    """Ask somebody's server for what they have not granted."""
+    return await _away(signing_in.upgrade(who, (), **_PERMISSIONS_CHANGED))
+
+
+@deed("/settings/scrobbling/on")
+async def turn_scrobbling_on(who: InSession, signing_in: SigningIn) -> Answer[str]:
+    """Ask somebody's server for what scrobbling needs."""
+    return await _away(signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
+
+
+@deed("/settings/scrobbling/off")
+async def turn_scrobbling_off(who: InSession, signing_in: SigningIn) -> Answer[str]:
+    """Ask somebody's server for the rest: nothing that was granted can be given back in part."""
+    errand = Errand("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
+    return await _away(signing_in.begin(who.did, errand))
+
+
+@deed("/settings/tokens")
+async def leave_for_token(sent: WantedToken, who: InSession, signing_in: SigningIn) -> Answer[str]:
+    """Ask somebody's server for what a new developer token is to act with."""
+    return await _away(signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notes.RETURN}))
+
+
+@deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
+async def revoke_token(token_id: str, who: InSession, belongings: Belongings) -> Answer[str]:
+    """Revoke a developer token, here and at its owner's server."""
+    await belongings.revoke_token(who, token_id)
+    return answer.onward("/settings", "token-revoked")
+
+
+_PERMISSIONS_CHANGED = {PAGE: notes.back("permissions-changed")}
+
+
+async def _away(leaving: Awaitable[str]) -> Answer[str]:
+    """Off to somebody's server, or back to the settings with the reason why not."""
+    try:
+        return answer.away(await leaving)
+    except OAuthError as error:
+        return answer.onward("/settings", error.kind)
+
+
+async def _view(
+    who: InSession, state: State, settings: Settings, note: Note | None = None, attempt: Attempt = FRESH
+) -> account_views.View:
+    accounts = await state.accounts.of(who.key)
+    tokens = await state.developer_tokens.of(who.did)
+    permissions = Permissions.of(who.scopes, settings.collections)
+    return account_views.of_settings(who.account, accounts, permissions, tokens, note, attempt)

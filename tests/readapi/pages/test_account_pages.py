@@ -1,0 +1,325 @@
+"""The pages of signing in over HTTP: what they send, what they refuse, and from whom."""
+
+import asyncio
+import itertools
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import aiohttp
+import pytest
+import pytest_asyncio
+from yarl import URL
+
+from readapi.state.state import open_state
+from schemas.settings import Settings
+from tests.network.person import Person
+from tests.network.testnet import Testnet
+from tests.readapi.door import expire, opened
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
+
+NUMBERS = itertools.count(1)
+HTML = {"Accept": "text/html"}
+
+
+@dataclass(slots=True)
+class Visit:
+    """One browser that keeps cookies and follows nothing by itself, and the person in front of it."""
+
+    person: Person
+    site: str
+    client: aiohttp.ClientSession
+
+    def get(self, path: str) -> aiohttp.client._RequestContextManager:
+        return self.client.get(self.site + path, headers=HTML, allow_redirects=False)
+
+    def post(
+        self, path: str, origin: str | None = None, **form: str
+    ) -> aiohttp.client._RequestContextManager:
+        headers = {**HTML, "Origin": origin or self.site}
+        return self.client.post(self.site + path, data=form, headers=headers, allow_redirects=False)
+
+    def cookie(self, name: str) -> str:
+        """What the browser holds under this name."""
+        return self.client.cookie_jar.filter_cookies(URL(self.site))[name].value
+
+    async def led(self, path: str, **form: str) -> str:
+        """Where a form leads."""
+        async with self.post(path, **form) as answer:
+            assert answer.status == 303, await answer.text()
+            return answer.headers["Location"]
+
+    async def brought_back(self, page: str) -> str:
+        """Agree at the server; returns where the callback leads."""
+        back = await self.person.agree(page)
+        async with self.get(f"/auth/callback?{urlencode(back)}") as answer:
+            assert answer.status == 303, await answer.text()
+            return answer.headers["Location"].removeprefix(self.site)
+
+    async def signed_in(self) -> "Visit":
+        page = await self.led("/login", handle=self.person.account.handle)
+        async with self.get(await self.brought_back(page)) as answer:
+            assert answer.headers["Location"] == "/settings?note=signed-in"
+        return self
+
+    async def brought_back_to_settings(self, path: str) -> None:
+        """Send a form, agree at the server, and come back."""
+        async with self.get(await self.brought_back(await self.led(path))) as answer:
+            assert answer.headers["Location"] == "/settings?note=permissions-changed"
+
+    async def text(self, path: str) -> str:
+        async with self.get(path) as answer:
+            assert answer.status == 200, answer.status
+            return await answer.text()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(net: Testnet, service: str) -> AsyncIterator[Visit]:
+    """Somebody new, who has not signed in."""
+    person = Person(await net.pds[0].create_account(f"visit-{next(NUMBERS)}.test"))
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        yield Visit(person, service, client)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def elsewhere(visit: Visit) -> AsyncIterator[Visit]:
+    """The same person at another browser."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        yield Visit(visit.person, visit.site, client)
+
+
+def check_headers(answer: aiohttp.ClientResponse) -> None:
+    """Nobody keeps such a page, frames it, or is told where it was."""
+    policy = answer.headers["Content-Security-Policy"].split("; ")
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "style-src 'self'" in policy
+    assert "base-uri 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not [rule for rule in policy if "unsafe" in rule or "*" in rule]
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_pages_that_know_who_is_signed_in_are_kept_by_nobody(visit: Visit) -> None:
+    async with visit.get("/login") as answer:
+        check_headers(answer)
+    await visit.signed_in()
+    async with visit.get("/settings") as answer:
+        check_headers(answer)
+        assert visit.person.account.handle in await answer.text()
+    page = await visit.led("/settings/tokens", name="one", expires_in_days="1")
+    async with visit.get(await visit.brought_back(page)) as answer:
+        check_headers(answer)
+        assert "fmsvc_" in await answer.text()
+
+
+async def test_the_cookie_is_for_the_browser_alone(visit: Visit) -> None:
+    """No script reads it, no other site's form sends it, and it is renewed for two weeks."""
+    page = await visit.led("/login", handle=visit.person.account.handle)
+    async with visit.get(await visit.brought_back(page)) as answer:
+        cookie = answer.cookies["session_id"]
+    async with visit.get("/settings") as answer:
+        renewed = answer.cookies["session_id"]
+
+    assert (cookie["httponly"], cookie["samesite"], cookie["max-age"]) == (True, "Lax", "1209600")
+    assert renewed.value == cookie.value
+
+
+async def test_settings_of_one_are_never_shown_to_another(visit: Visit, elsewhere: Visit) -> None:
+    """Not even to nobody, from what is kept ready."""
+    await visit.signed_in()
+    await visit.text("/settings")
+
+    async with elsewhere.get("/settings") as answer:
+        assert (answer.status, answer.headers["Location"]) == (303, "/login")
+
+
+async def test_nobody_is_signed_in_by_a_link(visit: Visit, elsewhere: Visit) -> None:
+    """Whoever is led to the end of somebody else's sign-in stays who they are."""
+    page = await visit.led("/login", handle=visit.person.account.handle)
+    end = await visit.brought_back(page)
+
+    async with elsewhere.get(end) as answer:
+        assert answer.headers["Location"] == "/login?note=expired"
+        assert "session_id" not in answer.cookies
+
+
+async def test_an_account_is_linked_to_the_session_that_asked_for_it(visit: Visit, elsewhere: Visit) -> None:
+    """Led into another's session, the account stays out of it."""
+    await visit.signed_in()
+    await elsewhere.signed_in()
+    page = await visit.led("/settings/accounts", handle=visit.person.account.handle)
+    end = await visit.brought_back(page)
+
+    async with elsewhere.get(end) as answer:
+        assert answer.headers["Location"] == "/login?note=expired"
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+async def test_no_other_sites_form_does_anything(visit: Visit, origin: str) -> None:
+    """Signing in and out, tokens, accounts."""
+    await visit.signed_in()
+    forms = {
+        "/login": {"handle": visit.person.account.handle},
+        "/settings/sign-out": {},
+        "/settings/tokens": {"name": "stolen", "expires_in_days": "1"},
+        "/settings/accounts": {"handle": visit.person.account.handle},
+        f"/settings/accounts/{visit.person.account.did}/remove": {},
+        "/settings/scrobbling/on": {},
+    }
+
+    for path, form in forms.items():
+        async with visit.post(path, origin, **form) as answer:
+            assert answer.status == 403, path
+            assert "Only pages of this service" in await answer.text()
+    assert visit.person.account.handle in await visit.text("/settings")
+
+
+async def test_whatever_a_form_lacks_is_told(visit: Visit) -> None:
+    """On a page, with the names of the fields; nothing is begun."""
+    await visit.signed_in()
+    wrong = {"name": " ", "expires_in_days": "366"}
+
+    async with visit.post("/settings/tokens", **wrong) as answer:
+        page = await answer.text()
+
+    assert answer.status == 422
+    assert "<code>name</code>" in page
+    assert "<code>expires_in_days</code>" in page
+
+
+async def test_a_handle_that_leads_nowhere_comes_back_with_the_reason(visit: Visit) -> None:
+    """On the page it was typed on, as it was typed."""
+    typed = '"><script>alert(1)</script>'
+    async with visit.post("/login", handle=typed) as answer:
+        page = await answer.text()
+    await visit.signed_in()
+    async with visit.post("/settings/accounts", handle="nobody-at-all.test") as added:
+        settings = await added.text()
+
+    assert (answer.status, added.status) == (422, 422)
+    assert 'aria-invalid="true"' in page
+    assert "<script>alert" not in page
+    assert 'value="nobody-at-all.test"' in settings
+    assert '<details class="more" open>' in settings
+
+
+async def test_addresses_put_no_words_on_our_pages(visit: Visit) -> None:
+    """A note that nobody gave is none, wherever it came from."""
+    page = await visit.text("/login?note=Call+this+number")
+    async with visit.get("/login/return?error=Call+this+number") as answer:
+        led = answer.headers["Location"]
+
+    assert "Call this number" not in page
+    assert led == "/login"
+
+
+async def test_whoever_comes_back_too_late_is_led_to_the_beginning(visit: Visit) -> None:
+    """From their server, whose page they left open, and from a link of ours."""
+    async with visit.get("/auth/callback?state=forgotten&iss=x&code=y") as answer:
+        assert answer.headers["Location"] == "/login/return?error=callback_mismatch"
+    async with visit.get("/login/return?error=callback_mismatch") as answer:
+        assert answer.headers["Location"] == "/login?note=callback_mismatch"
+    async with visit.get("/login/return?exchange_token=unknown") as answer:
+        assert answer.headers["Location"] == "/login?note=expired"
+
+    assert "start again." in await visit.text("/login?note=expired")
+
+
+async def test_nobody_removes_what_is_not_theirs(visit: Visit) -> None:
+    """Tokens and accounts of others are not there."""
+    await visit.signed_in()
+
+    for path in ("/settings/tokens/unknown/revoke", "/settings/accounts/did%3Aplc%3Aother/remove"):
+        async with visit.post(path) as answer:
+            assert answer.status == 404, path
+
+
+async def test_the_last_account_that_is_removed_signs_out(visit: Visit) -> None:
+    await visit.signed_in()
+
+    led = await visit.led(f"/settings/accounts/{visit.person.account.did}/remove")
+
+    assert led == "/login?note=signed-out"
+    async with visit.get("/settings") as answer:
+        assert answer.status == 303
+
+
+async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit: Visit) -> None:
+    """What the server granted is what the settings show."""
+    await visit.signed_in()
+    before = await visit.text("/settings")
+    await visit.brought_back_to_settings("/settings/scrobbling/on")
+    on = await visit.text("/settings")
+    await visit.brought_back_to_settings("/settings/scrobbling/off")
+    off = await visit.text("/settings")
+
+    assert ["/settings/scrobbling/off" in page for page in (before, on, off)] == [False, True, False]
+
+
+async def test_what_was_not_granted_can_be_asked_for_again(visit: Visit) -> None:
+    """Somebody agreed to less than everything, and thinks better of it."""
+    page = await visit.led("/login", handle=visit.person.account.handle)
+    back = await visit.person.agree(page, "atproto repo:fm.svc.like")
+    async with visit.get(f"/auth/callback?{urlencode(back)}") as answer:
+        end = answer.headers["Location"].removeprefix(visit.site)
+    async with visit.get(end):
+        pass
+    less = await visit.text("/settings")
+
+    await visit.brought_back_to_settings("/settings/permissions")
+
+    assert less.count("not granted") == 5
+    assert "not granted" not in await visit.text("/settings")
+
+
+async def test_a_grant_that_was_taken_back_is_told(net: Testnet, visit: Visit, tmp_path: Path) -> None:
+    """The settings say so, and offer to sign in again; the session stays."""
+    settings = Settings(data_dir=tmp_path)
+    async with opened(net, settings) as door:
+        visit.site = door.address
+        await visit.signed_in()
+        await visit.person.end_all()
+        async with open_state(settings) as state:
+            await expire(state, visit.cookie("session_id"))
+        await asyncio.sleep(1.1)  # as long as a worker may not know of it
+        async with visit.get("/auth/me") as answer:
+            assert answer.status == 401
+
+        page = await visit.text("/settings")
+        await visit.brought_back_to_settings("/settings/permissions")
+        mended = await visit.text("/settings")
+
+    assert "Your server says that this authorization has ended." in page
+    assert "Sign in again" in page
+    assert "Sign in again" not in mended
+
+
+async def test_a_developer_token_opens_no_settings(visit: Visit) -> None:
+    """It acts for somebody, but is not them."""
+    await visit.signed_in()
+    page = await visit.led("/settings/tokens", name="program", expires_in_days="1")
+    shown = await visit.text(await visit.brought_back(page))
+    token = re.findall(r"fmsvc_[\w-]+", shown)[0]
+    bearer = {**HTML, "Authorization": f"Bearer {token}"}
+
+    async with aiohttp.ClientSession() as program:
+        async with program.get(f"{visit.site}/settings", headers=bearer, allow_redirects=False) as answer:
+            assert (answer.status, answer.headers["Location"]) == (303, "/login")
+        async with program.post(f"{visit.site}/settings/sign-out", headers=bearer) as answer:
+            assert answer.status == 401
+            assert '<a href="/login">Sign in</a>' in await answer.text()
+
+
+async def test_the_server_is_asked_in_its_own_address_alone(visit: Visit) -> None:
+    """The page that a form leads to carries a reference, and nothing of what was asked."""
+    page = await visit.led("/login", handle=visit.person.account.handle)
+
+    assert page.startswith(visit.person.origin)
+    assert dict(parse_qsl(urlsplit(page).query)).keys() == {"client_id", "request_uri"}

@@ -1,0 +1,76 @@
+"""Somebody with an account at the real PDS, in front of a real browser of their own."""
+
+import json
+from dataclasses import dataclass
+
+from tests.network.pds import Account
+from tests.readapi.pages.browser import Page
+
+OF_THE_PDS = ("Error with Permissions-Policy header", '["Uncompiled message')  # its own pages' complaints
+UNSCRIPTED = ["*/static/*.js"]  # keeps the scripts of our pages from loading, and no others
+
+
+@dataclass(slots=True)
+class Visitor:
+    """One tab, and whose it is."""
+
+    account: Account
+    page: Page
+    site: str
+
+    @property
+    def complaints(self) -> list[str]:
+        """What the browser has to say of our pages."""
+        return [one for one in self.page.complaints if not one.startswith(OF_THE_PDS)]
+
+    async def sign_in(self) -> None:
+        """From the sign-in page to the settings."""
+        await self.page.fill("[name=handle]", self.account.handle)
+        await self.page.click("Continue to your server")
+        await self.agree()
+        await self.page.arrive(f"{self.site}/settings")
+
+    async def agree(self, account: Account | None = None) -> None:
+        """Do at the server what it asks for, the password too unless it remembers it."""
+        who = account or self.account
+        await self.page.arrive(who.pds.url)
+        await self.page.until(
+            "document.querySelector('[name=password]') || /Authorize/.test(document.body.innerText)"
+        )
+        if await self.page.evaluate("!!document.querySelector('[name=password]')"):
+            await self.page.fill("[name=password]", who.password)
+            await self.page.click("Sign in")
+        await self.page.click("Authorize")
+
+    async def refuse(self) -> None:
+        """Say no, once the server knows who it is."""
+        await self.page.arrive(self.account.pds.url)
+        await self.page.fill("[name=password]", self.account.password)
+        await self.page.click("Sign in")
+        await self.page.click("Deny access")
+
+    async def create_token(self, name: str) -> str:
+        """From the settings to a new developer token, which the page shows."""
+        await self.page.fill("[name=name]", name)
+        form = "document.querySelector('form[action=\"/settings/tokens\"]')"
+        await self.page.evaluate(f"{form}.requestSubmit()")
+        await self.agree()
+        await self.page.arrive(f"{self.site}/login/return")
+        return str(await self.page.evaluate("document.getElementById('token').value"))
+
+    async def goes(self, words: str, back_to: str) -> str:
+        """Press what leads to another page of ours, and tell what that page says was done."""
+        self.page.loaded.clear()
+        await self.page.click(words)
+        await self.page.loaded.wait()
+        await self.page.arrive(self.site + back_to)
+        return await self.told()
+
+    async def told(self) -> str:
+        """The note at the top of the page."""
+        return str(await self.page.evaluate("document.querySelector('.note')?.textContent ?? ''"))
+
+    async def shows(self, section: str) -> str:
+        """The text of one section of the settings."""
+        found = f"document.getElementById({json.dumps(section)}).parentElement.innerText"
+        return str(await self.page.evaluate(found))
