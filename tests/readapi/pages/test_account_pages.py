@@ -4,91 +4,38 @@ import asyncio
 import itertools
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import aiohttp
 import pytest
 import pytest_asyncio
-from yarl import URL
 
 from readapi.state.state import open_state
 from schemas.settings import Settings
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.door import expire, opened
+from tests.readapi.pages.plain_browser import HTML, PlainBrowser
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
 NUMBERS = itertools.count(1)
-HTML = {"Accept": "text/html"}
-
-
-@dataclass(slots=True)
-class Visit:
-    """One browser that keeps cookies and follows nothing by itself, and the person in front of it."""
-
-    person: Person
-    site: str
-    client: aiohttp.ClientSession
-
-    def get(self, path: str) -> aiohttp.client._RequestContextManager:
-        return self.client.get(self.site + path, headers=HTML, allow_redirects=False)
-
-    def post(
-        self, path: str, origin: str | None = None, **form: str
-    ) -> aiohttp.client._RequestContextManager:
-        headers = {**HTML, "Origin": origin or self.site}
-        return self.client.post(self.site + path, data=form, headers=headers, allow_redirects=False)
-
-    def cookie(self, name: str) -> str:
-        """What the browser holds under this name."""
-        return self.client.cookie_jar.filter_cookies(URL(self.site))[name].value
-
-    async def led(self, path: str, **form: str) -> str:
-        """Where a form leads."""
-        async with self.post(path, **form) as answer:
-            assert answer.status == 303, await answer.text()
-            return answer.headers["Location"]
-
-    async def brought_back(self, page: str) -> str:
-        """Agree at the server; returns where the callback leads."""
-        back = await self.person.agree(page)
-        async with self.get(f"/auth/callback?{urlencode(back)}") as answer:
-            assert answer.status == 303, await answer.text()
-            return answer.headers["Location"].removeprefix(self.site)
-
-    async def signed_in(self) -> "Visit":
-        page = await self.led("/login", handle=self.person.account.handle)
-        async with self.get(await self.brought_back(page)) as answer:
-            assert answer.headers["Location"] == "/settings?note=signed-in"
-        return self
-
-    async def brought_back_to_settings(self, path: str) -> None:
-        """Send a form, agree at the server, and come back."""
-        async with self.get(await self.brought_back(await self.led(path))) as answer:
-            assert answer.headers["Location"] == "/settings?note=permissions-changed"
-
-    async def text(self, path: str) -> str:
-        async with self.get(path) as answer:
-            assert answer.status == 200, answer.status
-            return await answer.text()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(net: Testnet, service: str) -> AsyncIterator[Visit]:
+async def visit(net: Testnet, service: str) -> AsyncIterator[PlainBrowser]:
     """Somebody new, who has not signed in."""
     person = Person(await net.pds[0].create_account(f"visit-{next(NUMBERS)}.test"))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-        yield Visit(person, service, client)
+        yield PlainBrowser(person, service, client)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def elsewhere(visit: Visit) -> AsyncIterator[Visit]:
+async def elsewhere(visit: PlainBrowser) -> AsyncIterator[PlainBrowser]:
     """The same person at another browser."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-        yield Visit(visit.person, visit.site, client)
+        yield PlainBrowser(visit.person, visit.site, client)
 
 
 def check_headers(answer: aiohttp.ClientResponse) -> None:
@@ -106,7 +53,7 @@ def check_headers(answer: aiohttp.ClientResponse) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_pages_that_know_who_is_signed_in_are_kept_by_nobody(visit: Visit) -> None:
+async def test_pages_that_know_who_is_signed_in_are_kept_by_nobody(visit: PlainBrowser) -> None:
     async with visit.get("/login") as answer:
         check_headers(answer)
     await visit.signed_in()
@@ -119,7 +66,7 @@ async def test_pages_that_know_who_is_signed_in_are_kept_by_nobody(visit: Visit)
         assert "fmsvc_" in await answer.text()
 
 
-async def test_the_cookie_is_for_the_browser_alone(visit: Visit) -> None:
+async def test_the_cookie_is_for_the_browser_alone(visit: PlainBrowser) -> None:
     """No script reads it, no other site's form sends it, and it is renewed for two weeks."""
     page = await visit.led("/login", handle=visit.person.account.handle)
     async with visit.get(await visit.brought_back(page)) as answer:
@@ -131,7 +78,9 @@ async def test_the_cookie_is_for_the_browser_alone(visit: Visit) -> None:
     assert renewed.value == cookie.value
 
 
-async def test_settings_of_one_are_never_shown_to_another(visit: Visit, elsewhere: Visit) -> None:
+async def test_settings_of_one_are_never_shown_to_another(
+    visit: PlainBrowser, elsewhere: PlainBrowser
+) -> None:
     """Not even to nobody, from what is kept ready."""
     await visit.signed_in()
     await visit.text("/settings")
@@ -140,7 +89,7 @@ async def test_settings_of_one_are_never_shown_to_another(visit: Visit, elsewher
         assert (answer.status, answer.headers["Location"]) == (303, "/login")
 
 
-async def test_nobody_is_signed_in_by_a_link(visit: Visit, elsewhere: Visit) -> None:
+async def test_nobody_is_signed_in_by_a_link(visit: PlainBrowser, elsewhere: PlainBrowser) -> None:
     """Whoever is led to the end of somebody else's sign-in stays who they are."""
     page = await visit.led("/login", handle=visit.person.account.handle)
     end = await visit.brought_back(page)
@@ -150,7 +99,9 @@ async def test_nobody_is_signed_in_by_a_link(visit: Visit, elsewhere: Visit) -> 
         assert "session_id" not in answer.cookies
 
 
-async def test_an_account_is_linked_to_the_session_that_asked_for_it(visit: Visit, elsewhere: Visit) -> None:
+async def test_an_account_is_linked_to_the_session_that_asked_for_it(
+    visit: PlainBrowser, elsewhere: PlainBrowser
+) -> None:
     """Led into another's session, the account stays out of it."""
     await visit.signed_in()
     await elsewhere.signed_in()
@@ -162,7 +113,7 @@ async def test_an_account_is_linked_to_the_session_that_asked_for_it(visit: Visi
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
-async def test_no_other_sites_form_does_anything(visit: Visit, origin: str) -> None:
+async def test_no_other_sites_form_does_anything(visit: PlainBrowser, origin: str) -> None:
     """Signing in and out, tokens, accounts."""
     await visit.signed_in()
     forms = {
@@ -181,7 +132,7 @@ async def test_no_other_sites_form_does_anything(visit: Visit, origin: str) -> N
     assert visit.person.account.handle in await visit.text("/settings")
 
 
-async def test_whatever_a_form_lacks_is_told(visit: Visit) -> None:
+async def test_whatever_a_form_lacks_is_told(visit: PlainBrowser) -> None:
     """On a page, with the names of the fields; nothing is begun."""
     await visit.signed_in()
     wrong = {"name": " ", "expires_in_days": "366"}
@@ -194,7 +145,7 @@ async def test_whatever_a_form_lacks_is_told(visit: Visit) -> None:
     assert "<code>expires_in_days</code>" in page
 
 
-async def test_a_handle_that_leads_nowhere_comes_back_with_the_reason(visit: Visit) -> None:
+async def test_a_handle_that_leads_nowhere_comes_back_with_the_reason(visit: PlainBrowser) -> None:
     """On the page it was typed on, as it was typed."""
     typed = '"><script>alert(1)</script>'
     async with visit.post("/login", handle=typed) as answer:
@@ -210,7 +161,7 @@ async def test_a_handle_that_leads_nowhere_comes_back_with_the_reason(visit: Vis
     assert '<details class="more" open>' in settings
 
 
-async def test_addresses_put_no_words_on_our_pages(visit: Visit) -> None:
+async def test_addresses_put_no_words_on_our_pages(visit: PlainBrowser) -> None:
     """A note that nobody gave is none, wherever it came from."""
     page = await visit.text("/login?note=Call+this+number")
     async with visit.get("/login/return?error=Call+this+number") as answer:
@@ -220,7 +171,7 @@ async def test_addresses_put_no_words_on_our_pages(visit: Visit) -> None:
     assert led == "/login"
 
 
-async def test_whoever_comes_back_too_late_is_led_to_the_beginning(visit: Visit) -> None:
+async def test_whoever_comes_back_too_late_is_led_to_the_beginning(visit: PlainBrowser) -> None:
     """From their server, whose page they left open, and from a link of ours."""
     async with visit.get("/auth/callback?state=forgotten&iss=x&code=y") as answer:
         assert answer.headers["Location"] == "/login/return?error=callback_mismatch"
@@ -232,7 +183,7 @@ async def test_whoever_comes_back_too_late_is_led_to_the_beginning(visit: Visit)
     assert "start again." in await visit.text("/login?note=expired")
 
 
-async def test_nobody_removes_what_is_not_theirs(visit: Visit) -> None:
+async def test_nobody_removes_what_is_not_theirs(visit: PlainBrowser) -> None:
     """Tokens and accounts of others are not there."""
     await visit.signed_in()
 
@@ -241,7 +192,7 @@ async def test_nobody_removes_what_is_not_theirs(visit: Visit) -> None:
             assert answer.status == 404, path
 
 
-async def test_the_last_account_that_is_removed_signs_out(visit: Visit) -> None:
+async def test_the_last_account_that_is_removed_signs_out(visit: PlainBrowser) -> None:
     await visit.signed_in()
 
     led = await visit.led(f"/settings/accounts/{visit.person.account.did}/remove")
@@ -251,7 +202,7 @@ async def test_the_last_account_that_is_removed_signs_out(visit: Visit) -> None:
         assert answer.status == 303
 
 
-async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit: Visit) -> None:
+async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit: PlainBrowser) -> None:
     """What the server granted is what the settings show."""
     await visit.signed_in()
     before = await visit.text("/settings")
@@ -263,7 +214,7 @@ async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit
     assert ["/settings/scrobbling/off" in page for page in (before, on, off)] == [False, True, False]
 
 
-async def test_what_was_not_granted_can_be_asked_for_again(visit: Visit) -> None:
+async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) -> None:
     """Somebody agreed to less than everything, and thinks better of it."""
     page = await visit.led("/login", handle=visit.person.account.handle)
     back = await visit.person.agree(page, "atproto repo:fm.svc.like")
@@ -279,7 +230,7 @@ async def test_what_was_not_granted_can_be_asked_for_again(visit: Visit) -> None
     assert "not granted" not in await visit.text("/settings")
 
 
-async def test_a_grant_that_was_taken_back_is_told(net: Testnet, visit: Visit, tmp_path: Path) -> None:
+async def test_a_grant_that_was_taken_back_is_told(net: Testnet, visit: PlainBrowser, tmp_path: Path) -> None:
     """The settings say so, and offer to sign in again; the session stays."""
     settings = Settings(data_dir=tmp_path)
     async with opened(net, settings) as door:
@@ -301,7 +252,7 @@ async def test_a_grant_that_was_taken_back_is_told(net: Testnet, visit: Visit, t
     assert "Sign in again" not in mended
 
 
-async def test_a_developer_token_opens_no_settings(visit: Visit) -> None:
+async def test_a_developer_token_opens_no_settings(visit: PlainBrowser) -> None:
     """It acts for somebody, but is not them."""
     await visit.signed_in()
     page = await visit.led("/settings/tokens", name="program", expires_in_days="1")
@@ -317,7 +268,7 @@ async def test_a_developer_token_opens_no_settings(visit: Visit) -> None:
             assert '<a href="/login">Sign in</a>' in await answer.text()
 
 
-async def test_the_server_is_asked_in_its_own_address_alone(visit: Visit) -> None:
+async def test_the_server_is_asked_in_its_own_address_alone(visit: PlainBrowser) -> None:
     """The page that a form leads to carries a reference, and nothing of what was asked."""
     page = await visit.led("/login", handle=visit.person.account.handle)
 
