@@ -1,6 +1,8 @@
 """Who asks: the account behind the cookie or the bearer token of a request."""
 
+import asyncio
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +12,7 @@ from readapi import cookies
 from readapi.errors import NotAuthenticated, SessionExpired
 from readapi.state.developer_tokens import DeveloperToken
 from readapi.state.grants import GrantId
+from readapi.state.memory import Memory
 from readapi.state.secret import DEVELOPER_TOKEN
 from readapi.state.sessions import Session
 from readapi.state.state import State
@@ -82,9 +85,11 @@ class Viewers:
     """Looks credentials up. A header wins over a cookie: it was sent on purpose."""
 
     def __init__(self, state: State) -> None:
+        self._database = state.database
+        self._memory = Memory[Asker](state.database)
+        self._under_way: dict[Hashable, asyncio.Task[Asker]] = {}
         self._sessions = state.sessions
         self._developer_tokens = state.developer_tokens
-        self._now = state.database.now
 
     async def find(self, request: web.Request) -> Asker | None:
         """Who asks; None for a request without credentials."""
@@ -96,6 +101,26 @@ class Viewers:
         return None
 
     async def _asker(self, secret: str, *, by_cookie: bool) -> Asker:
+        """Requests that come together look once, and not again within a second of finding somebody."""
+        credential = secret, by_cookie
+        remembered = self._memory.recall(credential)
+        if remembered is not None:
+            return remembered
+        wanted = credential, self._database.writes  # what was written since may have changed the answer
+        looking = self._under_way.get(wanted)
+        if looking is None:
+            looking = self._under_way[wanted] = asyncio.create_task(self._remembered(secret, by_cookie))
+            looking.add_done_callback(lambda _: self._under_way.pop(wanted))
+        return await asyncio.shield(looking)
+
+    async def _remembered(self, secret: str, by_cookie: bool) -> Asker:
+        writes, now = self._database.writes, self._database.now()
+        asker = await self._look_up(secret, by_cookie)
+        if asker.signed_in is not None:
+            self._memory.keep((secret, by_cookie), asker, writes, now)
+        return asker
+
+    async def _look_up(self, secret: str, by_cookie: bool) -> Asker:
         who: SignedIn | None = None
         if secret.startswith(DEVELOPER_TOKEN):
             if (token := await self._developer_tokens.find(secret)) is not None:
@@ -104,7 +129,7 @@ class Viewers:
             who = InSession(session, secret, by_cookie)
         if who is None:
             return Asker(None, NotAuthenticated("There is no such session or token."), by_cookie)
-        return _judged(who, by_cookie, self._now())
+        return _judged(who, by_cookie, self._database.now())
 
 
 def _judged(who: SignedIn, by_cookie: bool, now: datetime) -> Asker:

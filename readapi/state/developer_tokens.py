@@ -9,7 +9,6 @@ from sqlalchemy import Row, delete, select, update
 from readapi.state.accounts import Account
 from readapi.state.database import Database
 from readapi.state.grants import GrantId, scopes_of
-from readapi.state.memory import Memory
 from readapi.state.secret import DEVELOPER_TOKEN, key_of, new_secret
 from readapi.state.tables import developer_tokens, grants
 from schemas.api.auth import DEFAULT_DAYS
@@ -46,7 +45,6 @@ class DeveloperTokens:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._memory = Memory[DeveloperToken](database)
 
     async def create(self, account: Account, name: str, days: int = DEFAULT_DAYS) -> tuple[str, datetime]:
         """A new token and its end. Nobody can be shown it again."""
@@ -68,16 +66,7 @@ class DeveloperTokens:
 
     async def find(self, token: str) -> DeveloperToken | None:
         """The token that somebody sent; that it was used is noted now and then."""
-        key = key_of(token)
-        found = self._memory.recall(key)
-        if found is None:
-            writes, now = self._database.writes, self._database.now()
-            found = await self._look_up(key, now)
-            if found is not None:
-                self._memory.keep(key, found, writes, now)
-        return found
-
-    async def _look_up(self, key: bytes, now: datetime) -> DeveloperToken | None:
+        key, now = key_of(token), self._database.now()
         async with self._database.reading() as connection:
             row = (await connection.execute(_WITH_GRANT.where(developer_tokens.c.key == key))).one_or_none()
         if row is None:

@@ -1,5 +1,6 @@
 """What was found a moment ago, so that not every request asks the database."""
 
+from collections.abc import Hashable
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
@@ -16,9 +17,9 @@ class Memory(Generic[Found]):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._found: dict[bytes, tuple[Found, int, datetime]] = {}
+        self._found: dict[Hashable, tuple[Found, int, datetime]] = {}
 
-    def recall(self, key: bytes) -> Found | None:
+    def recall(self, key: Hashable) -> Found | None:
         """What was found under this key, if that is still sure enough."""
         remembered = self._found.get(key)
         if remembered is None:
@@ -29,7 +30,7 @@ class Memory(Generic[Found]):
         del self._found[key]
         return None
 
-    def keep(self, key: bytes, found: Found, writes: int, at: datetime) -> None:
+    def keep(self, key: Hashable, found: Found, writes: int, at: datetime) -> None:
         """Remember it; `writes` and `at` are from before the database was asked."""
         if len(self._found) >= MOST:
             self._found.clear()

@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from readapi.state.accounts import Account, add
 from readapi.state.database import Database
 from readapi.state.grants import GrantId, scopes_of
-from readapi.state.memory import Memory
 from readapi.state.secret import key_of, new_secret
 from readapi.state.tables import accounts, grants, sessions
 from schemas.ids import Did, Handle
@@ -52,7 +51,6 @@ class Sessions:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._memory = Memory[Session](database)
 
     async def begin(self, account: Account) -> str:
         """A new session of one account; returns its id, which nobody else ever learns."""
@@ -67,16 +65,7 @@ class Sessions:
 
     async def find(self, session_id: str) -> Session | None:
         """The session with this id, its life renewed unless that was done within the hour."""
-        key = key_of(session_id)
-        session = self._memory.recall(key)
-        if session is None:
-            writes, now = self._database.writes, self._database.now()
-            session = await self._look_up(key, now)
-            if session is not None:
-                self._memory.keep(key, session, writes, now)
-        return session
-
-    async def _look_up(self, key: bytes, now: datetime) -> Session | None:
+        key, now = key_of(session_id), self._database.now()
         async with self._database.reading() as connection:
             row = (await connection.execute(_OF_ACTIVE_ACCOUNT.where(sessions.c.key == key))).one_or_none()
         if row is None:

@@ -1,0 +1,96 @@
+"""Who asks is never older than a second, nor than this process's own writes."""
+
+import asyncio
+
+from aiohttp.test_utils import make_mocked_request
+
+from readapi.state.accounts import Account
+from readapi.state.state import State, open_state
+from readapi.viewer import Asker, InSession, Viewers
+from schemas.settings import Settings
+from tests.readapi.state.people import HandClock, account
+
+
+async def asking(viewers: Viewers, **headers: str) -> Asker | None:
+    return await viewers.find(make_mocked_request("GET", "/", headers=headers))
+
+
+async def signed_in(state: State) -> tuple[Account, str]:
+    mara = await account(state)
+    return mara, await state.sessions.begin(mara)
+
+
+async def test_a_session_is_found_by_header_or_cookie(state: State) -> None:
+    """The header wins; what is neither says nothing."""
+    viewers = Viewers(state)
+    mara, session = await signed_in(state)
+    token, _ = await state.developer_tokens.create(mara, "notebook")
+
+    by_header = await asking(viewers, Authorization=f"bearer {session}")
+    by_cookie = await asking(viewers, Cookie=f"a=b; session_id={session}; c=d")
+    both = await asking(viewers, Authorization=f"Bearer {token}", Cookie=f"session_id={session}")
+    nobody = [
+        await asking(viewers, **sent) for sent in ({}, {"Authorization": "Basic x"}, {"Cookie": "session=x"})
+    ]
+
+    for asker, is_cookie in ((by_header, False), (by_cookie, True)):
+        assert asker is not None
+        assert isinstance(asker.viewer, InSession)
+        assert (asker.viewer.did, asker.by_cookie, asker.viewer.by_cookie) == (mara.did, is_cookie, is_cookie)
+        assert session not in repr(asker)
+    assert both is not None
+    assert both.viewer is not None
+    assert not isinstance(both.viewer, InSession)
+    assert nobody == [None] * 3
+
+
+async def test_another_process_is_believed_after_a_second(
+    state: State, state_settings: Settings, clock: HandClock
+) -> None:
+    """Until then a session that it ended may be served here."""
+    viewers = Viewers(state)
+    _, session_id = await signed_in(state)
+    first = await asking(viewers, Authorization=f"Bearer {session_id}")
+    session = await state.sessions.find(session_id)
+    assert session is not None
+    async with open_state(state_settings, clock) as other:
+        await other.sessions.end(session.key)
+
+    at_once = await asking(viewers, Authorization=f"Bearer {session_id}")
+    clock.forward(seconds=1)
+    later = await asking(viewers, Authorization=f"Bearer {session_id}")
+
+    assert at_once == first
+    assert later is not None
+    assert later.signed_in is None
+
+
+async def test_a_write_here_is_seen_here_at_once(state: State) -> None:
+    """Who signs out is signed out, also while somebody still looks."""
+    viewers = Viewers(state)
+    _, session_id = await signed_in(state)
+    session = await state.sessions.find(session_id)
+    assert session is not None
+    looking = [asyncio.create_task(asking(viewers, Cookie=f"session_id={session_id}")) for _ in range(5)]
+    await asyncio.gather(*looking)
+
+    await state.sessions.end(session.key)
+
+    asker = await asking(viewers, Cookie=f"session_id={session_id}")
+    assert asker is not None
+    assert asker.signed_in is None
+    assert asker.refusal is not None
+
+
+async def test_a_session_that_time_ended_says_so(state: State, clock: HandClock) -> None:
+    """Nobody is known by it any more."""
+    viewers = Viewers(state)
+    _, session_id = await signed_in(state)
+    clock.forward(days=14)
+
+    asker = await asking(viewers, Authorization=f"Bearer {session_id}")
+
+    assert asker is not None
+    assert asker.signed_in is None
+    assert asker.refusal is not None
+    assert asker.refusal.message == "You were not here for two weeks, so your session has ended."
