@@ -75,9 +75,12 @@ class Gate:
         path = request.raw_path.partition("?")[0]
         allowance: Allowance | None = None
         try:
-            if path not in self._operational:
-                allowance = await self._counted(request, path)
-            result = await self._result(request, application, allowance)
+            if path in self._operational:
+                result: Result = await application(request)
+            else:
+                asker = await self._who_asks(request)
+                allowance = await self._counted(request, path, asker)
+                result = await self._result(request, application, allowance, asker)
         except errors.ApiError as error:
             result = self._shown(request, error.answer())
         except web.HTTPException as error:
@@ -109,27 +112,23 @@ class Gate:
         metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
         metrics.watch("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
 
-    async def _counted(self, request: web.Request, path: str) -> Allowance:
-        """Find out who asks, and count it: for the account, or for the address of who has none."""
-        asker = await self._who_asks(request)
-        if asker is not None:
-            request[ASKER] = asker
+    async def _counted(self, request: web.Request, path: str, asker: Asker | None) -> Allowance:
+        """Count it for the account, or for the address of who has none."""
         named = None if asker is None or asker.signed_in is None else asker.signed_in.did
         # Other spellings of a path lead to the same place.
         plain = path if path.startswith("/") and "%" not in path else request.path
         return await self.limits.hit(named or self._clients.key(request), plain)
 
     async def _result(
-        self, request: web.Request, application: Application, allowance: Allowance | None
+        self, request: web.Request, application: Application, allowance: Allowance, asker: Asker | None
     ) -> Result:
         """The answer: kept from before, or made by the application and kept."""
-        if allowance is None:
-            return await application(request)
         if not allowance.allowed:
             raise errors.RateLimited
+        if asker is not None:
+            request[ASKER] = asker
         if request.method not in ("GET", "HEAD"):
             return await application(request)
-        asker = request.get(ASKER)
         # Some routes know people whose grant has ended, so that these count here too.
         is_somebody = asker is not None and asker.signed_in is not None
         version = self._version()

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -18,6 +18,8 @@ from readapi.state.sessions import Session
 from readapi.state.state import State
 from schemas.access import Viewer
 from schemas.ids import Did, Handle
+
+Credential = tuple[str, bool]  # a secret, and whether a cookie brought it
 
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
@@ -93,31 +95,25 @@ class Viewers:
 
     async def find(self, request: web.Request) -> Asker | None:
         """Who asks; None for a request without credentials."""
-        headers = request.headers
-        if "Authorization" in headers and (sent := _BEARER.fullmatch(headers["Authorization"])):
-            return await self._asker(sent[1], by_cookie=False)
-        if "Cookie" in headers and (secret := cookies.session_id(headers["Cookie"])):
-            return await self._asker(secret, by_cookie=True)
-        return None
+        credential = _credential(request.headers)
+        if credential is None:
+            return None
+        return self._memory.recall(credential) or await self._found(credential)
 
-    async def _asker(self, secret: str, *, by_cookie: bool) -> Asker:
+    async def _found(self, credential: Credential) -> Asker:
         """Requests that come together look once, and not again within a second of finding somebody."""
-        credential = secret, by_cookie
-        remembered = self._memory.recall(credential)
-        if remembered is not None:
-            return remembered
         wanted = credential, self._database.writes  # what was written since may have changed the answer
         looking = self._under_way.get(wanted)
         if looking is None:
-            looking = self._under_way[wanted] = asyncio.create_task(self._remembered(secret, by_cookie))
+            looking = self._under_way[wanted] = asyncio.create_task(self._remembered(credential))
             looking.add_done_callback(lambda _: self._under_way.pop(wanted))
         return await asyncio.shield(looking)
 
-    async def _remembered(self, secret: str, by_cookie: bool) -> Asker:
+    async def _remembered(self, credential: Credential) -> Asker:
         writes, now = self._database.writes, self._database.now()
-        asker = await self._look_up(secret, by_cookie)
+        asker = await self._look_up(*credential)
         if asker.signed_in is not None:
-            self._memory.keep((secret, by_cookie), asker, writes, now)
+            self._memory.keep(credential, asker, writes, now)
         return asker
 
     async def _look_up(self, secret: str, by_cookie: bool) -> Asker:
@@ -130,6 +126,14 @@ class Viewers:
         if who is None:
             return Asker(None, NotAuthenticated("There is no such session or token."), by_cookie)
         return _judged(who, by_cookie, self._database.now())
+
+
+def _credential(headers: Mapping[str, str]) -> Credential | None:
+    if "Authorization" in headers and (sent := _BEARER.fullmatch(headers["Authorization"])):
+        return sent[1], False
+    if "Cookie" in headers and (secret := cookies.session_id(headers["Cookie"])):
+        return secret, True
+    return None
 
 
 def _judged(who: SignedIn, by_cookie: bool, now: datetime) -> Asker:

@@ -17,15 +17,15 @@ class Memory(Generic[Found]):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._found: dict[Hashable, tuple[Found, int, datetime]] = {}
+        self._found: dict[Hashable, tuple[Found, int, datetime, datetime]] = {}
 
     def recall(self, key: Hashable) -> Found | None:
         """What was found under this key, if that is still sure enough."""
         remembered = self._found.get(key)
         if remembered is None:
             return None
-        found, writes, at = remembered
-        if writes == self._database.writes and timedelta() <= self._database.now() - at < LIFE:
+        found, writes, since, until = remembered
+        if writes == self._database.writes and since <= self._database.now() < until:
             return found
         del self._found[key]
         return None
@@ -34,4 +34,4 @@ class Memory(Generic[Found]):
         """Remember it; `writes` and `at` are from before the database was asked."""
         if len(self._found) >= MOST:
             self._found.clear()
-        self._found[key] = found, writes, at
+        self._found[key] = found, writes, at, at + LIFE
