@@ -73,6 +73,11 @@ class Network:
                 self.records.pop(uri, None)
         return frame
 
+    @property
+    def repos_there_are(self) -> int:
+        """Those that were written to, since their deletion if there was one."""
+        return sum(repo.rev is not None for repo in self.repos)
+
     def is_visible(self, uri: str) -> bool:
         return self.status[_did(uri)] == "active"
 
@@ -185,13 +190,13 @@ async def _caught_up(process: Process, network: Network) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             health = await process.health()
-            if health.get("cursor") == network.seq and _is_settled(health):
+            if health.get("cursor") == network.seq and _is_settled(health, network):
                 return
             await asyncio.sleep(0.1)
 
 
-def _is_settled(health: dict[str, Any]) -> bool:
-    in_step = health["repos"].get("active") == health["accounts"]
+def _is_settled(health: dict[str, Any], network: Network) -> bool:
+    in_step = health["repos"].get("active") == network.repos_there_are
     return in_step and bool(health["watermark"] == health["op"])
 
 
