@@ -13,7 +13,7 @@ from tests.promises.stage import COLLECTIONS, MADE, Stage, found, gone, percenti
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
-ROUNDS = int(os.environ.get("NETWORK_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("NETWORK_ROUNDS", "1"))
 P99_SECONDS = 1.5 * float(os.environ.get("NETWORK_PATIENCE", "2"))
 SHOWN = MADE.replace(".678Z", ".678000Z")
 ANY_CID = "bafyreie5cvv4h45feadgeuwhbcutmh6t2ceseocckahdoe6uat64zmz454"
