@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from schemas.settings import Settings
 
-SIGNING_IN = ("/auth/", "/login")
+SIGNING_IN = ("/auth/", "/login", "/settings/")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -48,7 +48,7 @@ class Limits:
     """Few requests where people sign in, more everywhere else; each kind is counted for itself."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
-        self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock)
+        self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
         self._of_the_rest = Limiter(Rate.read(settings.rate_limit), clock)
 
     @property
@@ -68,8 +68,9 @@ class Limits:
 class Limiter:
     """Counts each client's requests. Clients that are silent for a whole window are forgotten."""
 
-    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+    def __init__(self, rate: Rate, clock: Callable[[], float], name: str = "all") -> None:
         self.rate = rate
+        self.name = name
         self.refused = 0
         self._clock = clock
         self._windows: dict[str, deque[float]] = {}

@@ -55,7 +55,7 @@ class SharedLimits(Limits):
 
     async def _shared(self, limiter: Limiter, client: str) -> Allowance:
         rate, one = limiter.rate, secrets.token_hex(8)
-        key = f"fmsvc:{rate.count}/{rate.seconds}:{client}"
+        key = f"fmsvc:{limiter.name}:{rate.count}/{rate.seconds}:{client}"
         allowed, remaining, reset = await self._hit(keys=[key], args=[rate.seconds, rate.count, one])
         limiter.refused += 1 - allowed
         return Allowance(bool(allowed), rate.count, remaining, reset)
@@ -65,9 +65,13 @@ class SharedLimits(Limits):
 async def shared(settings: Settings, url: str) -> AsyncIterator[Limits]:
     """Limits that whoever is given this address shares."""
     client = Valkey.from_url(
-        url.replace("redis", "valkey", 1),
-        socket_timeout=ANSWER_SECONDS,
-        socket_connect_timeout=ANSWER_SECONDS,
+        address_of(url), socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
     )
     async with client:
         yield SharedLimits(settings, client)
+
+
+def address_of(url: str) -> str:
+    """The library calls both by one name."""
+    scheme, separator, rest = url.partition("://")
+    return scheme.replace("redis", "valkey") + separator + rest

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeGuard
 
 import structlog
 
@@ -129,11 +130,15 @@ class SigningIn:
     ) -> SessionBegun | TokenMade:
         """The same for a page of ours; `browser`: what the cookie of whoever looks at it proves.
 
-        A page signs nobody in who was led there with the token of somebody else.
+        A page signs nobody in, and shows nobody a developer token, who was led there with the token of
+        somebody else.
         """
         arrival = await self._taken(token)
-        if arrival.errand.purpose == "sign_in" and not _left_from(browser, arrival.errand):
+        errand = arrival.errand
+        if errand.purpose == "sign_in" and not _left_from(browser, errand):
             raise NoSuchExchange("This was begun in another browser.")
+        if errand.purpose == "developer_token" and not _began(who, errand):
+            raise NoSuchExchange("This exchange token belongs to another session.")
         return await self._ended(arrival, who)
 
     async def _taken(self, token: str) -> Arrival:
@@ -159,7 +164,7 @@ class SigningIn:
 
     async def _link(self, account: Account, errand: Errand, who: SignedIn | None) -> SessionBegun:
         """Into the session that began it: else an account could be led into somebody else's."""
-        if not isinstance(who, InSession) or who.key.hex() != errand.session_key:
+        if not _began(who, errand):
             raise NoSuchExchange("This exchange token belongs to another session.")
         try:
             replaced = await self._state.accounts.link(who.key, account)
@@ -172,7 +177,8 @@ class SigningIn:
     def _granted_besides(self, who: SignedIn) -> list[str]:
         """What was once asked for and granted is asked for again."""
         optional = set(scopes.everything(self._collections)) - {self._collections.permission_set}
-        return sorted(who.scopes & optional)
+        # Servers may write what was granted more shortly than it was asked for.
+        return sorted(scope for scope in optional if scopes.covers(who.scopes, scope, self._collections))
 
 
 @contextmanager
@@ -183,6 +189,11 @@ def _failures_logged() -> Iterator[None]:
     except OAuthError as error:
         log.info("signing in went no further", kind=error.kind, reason=str(error))
         raise
+
+
+def _began(who: SignedIn | None, errand: Errand) -> TypeGuard[InSession]:
+    """Is this the session that the errand began in?"""
+    return isinstance(who, InSession) and who.key.hex() == errand.session_key
 
 
 def _left_from(browser: str | None, errand: Errand) -> bool:

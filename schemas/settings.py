@@ -111,7 +111,9 @@ class Settings(BaseModel):
         "100/minute", description="Requests allowed for one account, or address without one."
     )
     auth_rate_limit: str = Field(
-        "10/minute", description="Requests to /auth/* allowed for one account, or address without one."
+        "10/minute",
+        description="Requests that have to do with signing in, allowed for one account, "
+        "or address without one.",
     )
     limits_url: str | None = Field(
         None,

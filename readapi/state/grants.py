@@ -138,5 +138,6 @@ def _in_use() -> ColumnElement[bool]:
 
 
 async def _sealed_now(connection: AsyncConnection, grant_id: GrantId) -> bytes | None:
-    found = await connection.execute(select(grants.c.sealed).where(grants.c.id == grant_id))
+    """Held until the transaction ends: tokens that come meanwhile must not be written over."""
+    found = await connection.execute(select(grants.c.sealed).where(grants.c.id == grant_id).with_for_update())
     return found.scalar_one_or_none()

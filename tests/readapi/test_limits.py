@@ -1,6 +1,9 @@
 """The rate limit: an exact moving window for each client."""
 
-from readapi.limits import Limiter, Rate
+import pytest
+
+from readapi.limits import Limiter, Limits, Rate
+from schemas.settings import Settings
 
 
 class Clock:
@@ -64,3 +67,20 @@ def test_silent_clients_are_forgotten():
     limit.hit("late")
 
     assert list(limit._windows) == ["late"]
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [
+        ("/auth/start", 10),
+        ("/login", 10),
+        ("/settings/accounts", 10),
+        ("/settings", 100),
+        ("/tracks/", 100),
+    ],
+)
+async def test_whatever_begins_an_authorization_is_counted_with_signing_in(path: str, limit: int) -> None:
+    """Each asks a server that a stranger may name."""
+    limits = Limits(Settings(), Clock())
+
+    assert (await limits.hit("a", path)).limit == limit

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from readapi.shared_limits import shared
+from readapi.shared_limits import address_of, shared
 from schemas.settings import Settings
 from tests.valkey import running_valkey
 
@@ -30,6 +30,27 @@ async def test_two_workers_count_in_one_window(valkey: str) -> None:
     assert all(59 <= hit.reset_seconds <= 60 for hit in hits)
     assert [hit.remaining for hit in elsewhere] == [2, 9]
     assert one.refused + other.refused == 2
+
+
+async def test_kinds_of_routes_are_counted_apart_even_when_as_many_are_allowed(valkey: str) -> None:
+    """Whoever has used up one may still sign in."""
+    same = Settings(rate_limit="3/minute", auth_rate_limit="3/minute")
+    async with shared(same, valkey) as limits:
+        hits = [(await limits.hit("e", path)).allowed for path in ["/stats"] * 4 + ["/auth/me"]]
+
+    assert hits == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("redis://redis:6379/0", "valkey://redis:6379/0"),
+        ("rediss://:redis@host", "valkeys://:redis@host"),
+        ("valkey://redis", "valkey://redis"),
+    ],
+)
+def test_of_an_address_nothing_but_its_scheme_is_another(url: str, address: str) -> None:
+    assert address_of(url) == address
 
 
 async def test_requests_at_the_same_time_are_all_counted(valkey: str) -> None:

@@ -112,6 +112,19 @@ async def test_an_account_is_linked_to_the_session_that_asked_for_it(
         assert answer.headers["Location"] == "/login?note=expired"
 
 
+async def test_nobody_is_shown_the_token_of_somebody_else(
+    visit: PlainBrowser, elsewhere: PlainBrowser
+) -> None:
+    """Whoever used it would act on an account that is not theirs."""
+    await visit.signed_in()
+    await elsewhere.signed_in()
+    page = await visit.led("/settings/tokens", name="one", expires_in_days="1")
+    end = await visit.brought_back(page)
+
+    async with elsewhere.get(end) as answer:
+        assert answer.headers["Location"] == "/login?note=expired"
+
+
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
 async def test_no_other_sites_form_does_anything(visit: PlainBrowser, origin: str) -> None:
     """Signing in and out, tokens, accounts."""
