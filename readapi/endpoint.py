@@ -17,7 +17,7 @@ from readapi.errors import ApiError
 from readapi.oauth.scopes import Need
 from readapi.viewer import InSession
 
-Method = Literal["GET", "POST", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]
 Handled = TypeVar("Handled", bound=Handler)
 
@@ -105,6 +105,13 @@ class Options(TypedDict, total=False):
     redirects: HTTPStatus
 
 
+class Conditions(Options, total=False):
+    """The same, with what it asks of whoever uses it: that they granted what it `requires`; see `Needs`."""
+
+    requires: Sequence[Need]
+    even_ended: bool
+
+
 class Routes:
     """The routes of one module, in the order they are written."""
 
@@ -112,36 +119,34 @@ class Routes:
         self.tag = tag
         self.endpoints: list[Endpoint] = []
 
-    def get(
-        self, path: str, *, even_ended: bool = False, **options: Unpack[Options]
-    ) -> Callable[[Handled], Handled]:
+    def get(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
         """Serve a function at a path, for GET and HEAD. Query parameters it does not name are ignored."""
-        return self._register("GET", path, (), even_ended, options)
+        return self._register("GET", path, **conditions)
 
-    def post(
-        self,
-        path: str,
-        *,
-        requires: Sequence[Need] = (),
-        even_ended: bool = False,
-        **options: Unpack[Options],
-    ) -> Callable[[Handled], Handled]:
-        """Let a function do something, for whoever granted what it `requires`."""
-        return self._register("POST", path, requires, even_ended, options)
+    def post(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Let a function do something."""
+        return self._register("POST", path, **conditions)
 
-    def delete(
-        self,
-        path: str,
-        *,
-        requires: Sequence[Need] = (),
-        even_ended: bool = False,
-        **options: Unpack[Options],
-    ) -> Callable[[Handled], Handled]:
-        """Let a function take something away, for whoever granted what it `requires`."""
-        return self._register("DELETE", path, requires, even_ended, options)
+    def put(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Let a function replace something whole."""
+        return self._register("PUT", path, **conditions)
+
+    def patch(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Let a function change something in part."""
+        return self._register("PATCH", path, **conditions)
+
+    def delete(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Let a function take something away."""
+        return self._register("DELETE", path, **conditions)
 
     def _register(
-        self, method: Method, path: str, requires: Sequence[Need], even_ended: bool, options: Options
+        self,
+        method: Method,
+        path: str,
+        *,
+        requires: Sequence[Need] = (),
+        even_ended: bool = False,
+        **options: Unpack[Options],
     ) -> Callable[[Handled], Handled]:
         def register(function: Handled) -> Handled:
             if not inspect.getdoc(function):

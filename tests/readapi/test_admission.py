@@ -41,6 +41,16 @@ def routes() -> Routes:
     async def end(who: InSession) -> None:
         """End."""
 
+    @made.put("/like", requires=("like",))
+    async def put_like(greeting: Greeting, viewer: Viewer) -> list[str]:
+        """Replace a like."""
+        return [viewer.did, greeting.word]
+
+    @made.patch("/like", requires=("like",))
+    async def patch_like(greeting: Greeting, viewer: Viewer) -> list[str]:
+        """Change a like."""
+        return [greeting.word, viewer.did]
+
     @made.post("/greet")
     async def greet(greeting: Greeting, who: SignedIn | None) -> list[str]:
         """Greet."""
@@ -75,6 +85,20 @@ async def test_what_was_granted_decides() -> None:
 
     assert (status, body["detail"]) == (403, "scope_upgrade_required")
     assert "repo:our.music.like" in body["message"]
+
+
+async def test_what_is_replaced_or_changed_is_asked_for_like_what_is_done() -> None:
+    """PUT and PATCH have a body, need scopes, and keep other sites' pages out."""
+    for method, said in (("PUT", [MARA, "ho"]), ("PATCH", ["ho", MARA])):
+        async with site(having(LIKES)) as here:
+            assert await answer(here, method, "/like", json={"word": "ho"}) == (200, said)
+            assert await answer(here, method, "/like", data={"word": "ho"}) == (200, said)
+        async with site(having(PLAYS)) as here:
+            status, body = await answer(here, method, "/like", json={"word": "ho"})
+            assert (status, body["detail"]) == (403, "scope_upgrade_required")
+        async with site(None) as here:
+            foreign = await answer(here, method, "/like", json={}, headers={"Origin": "https://a.example"})
+            assert foreign[1]["detail"] == "foreign_origin"
 
 
 async def test_whoever_has_ended_may_only_leave() -> None:
