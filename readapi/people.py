@@ -27,7 +27,7 @@ class People:
         self.state = state
         self._keeper = keeper
         self._client = ClientMetadata.of(settings)
-        oauth = _client(settings, network)
+        oauth = _speaking(self._client, settings, network)
         renewal = Renewal(state.grants, state.locks, oauth)
         self._grants = Grants(state.grants, keeper or renewal)
         self._revoking = Revoking(state, renewal)
@@ -56,8 +56,9 @@ class People:
 async def keep(settings: Settings, network: Network) -> None:
     """Refresh grants for the worker at standard input."""
     async with open_state(settings) as state:
-        await keeping.keep(Renewal(state.grants, state.locks, _client(settings, network)))
+        oauth = _speaking(ClientMetadata.of(settings), settings, network)
+        await keeping.keep(Renewal(state.grants, state.locks, oauth))
 
 
-def _client(settings: Settings, network: Network) -> OAuthClient:
-    return OAuthClient(ClientMetadata.of(settings), network, allow_loopback=settings.allow_loopback)
+def _speaking(client: ClientMetadata, settings: Settings, network: Network) -> OAuthClient:
+    return OAuthClient(client, network, allow_loopback=settings.allow_loopback)

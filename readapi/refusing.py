@@ -1,10 +1,22 @@
 """What authorization servers refuse, in the words of our own errors."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from readapi.errors import ApiError, InvalidRequest, NotAuthenticated, PdsRefused, PdsUnavailable
 from readapi.oauth.errors import OAuthError
 from schemas.errors import FieldError
 
 TO_START = (InvalidRequest, PdsUnavailable, PdsRefused)  # all that `of_start` gives
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Around whatever leads somebody to their server: raises what `of_start` makes of a failure."""
+    try:
+        yield
+    except OAuthError as error:
+        raise of_start(error) from error
 
 
 def of_start(error: OAuthError) -> ApiError:

@@ -41,10 +41,9 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class SessionBegun:
-    """`was_there`: in the same session as before, which has changed."""
+    """A session, new or changed."""
 
     session_id: str = field(repr=False)
-    was_there: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ class SigningIn:
         account = Account(arrival.did, arrival.handle, arrival.grant_id)
         match arrival.errand.purpose:
             case "sign_in":
-                return SessionBegun(await self._state.sessions.begin(account), was_there=False)
+                return SessionBegun(await self._state.sessions.begin(account))
             case "developer_token":
                 return await self._token(account, arrival.errand)
             case "scope_upgrade" | "add_account":
@@ -172,7 +171,7 @@ class SigningIn:
             raise NoSuchExchange(str(error)) from error
         if replaced is not None:
             await self._revoking.revoke([replaced])
-        return SessionBegun(who.session_id, was_there=True)
+        return SessionBegun(who.session_id)
 
     def _granted_besides(self, who: SignedIn) -> list[str]:
         """What was once asked for and granted is asked for again."""

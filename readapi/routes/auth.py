@@ -20,7 +20,7 @@ from readapi.errors import (
     SessionExpired,
 )
 from readapi.grants import Ended, Grants
-from readapi.oauth.errors import OAuthError, Unavailable
+from readapi.oauth.errors import Unavailable
 from readapi.pages import notes, refusals
 from readapi.queries import artists
 from readapi.search import Index
@@ -142,20 +142,17 @@ async def start_scope_upgrade(
     Scopes besides those of signing in are asked for only when they are named here.
     """
     try:
-        return shapes.ToVisit(auth_url=await signing_in.upgrade(who, sent.scopes))
+        with refusing.starting():
+            return shapes.ToVisit(auth_url=await signing_in.upgrade(who, sent.scopes))
     except UnknownScope as error:
         raise InvalidRequest.of_field("scopes", str(error)) from None
-    except OAuthError as error:
-        raise refusing.of_start(error) from error
 
 
 @routes.post("/auth/add-account/start", raises=refusing.TO_START, even_ended=True)
 async def start_add_account(sent: shapes.AddAccount, who: InSession, signing_in: SigningIn) -> shapes.ToVisit:
     """Begin to link another account to the session."""
-    try:
+    with refusing.starting():
         return shapes.ToVisit(auth_url=await signing_in.add_account(who, sent.handle))
-    except OAuthError as error:
-        raise refusing.of_start(error) from error
 
 
 @routes.post("/auth/switch-account", raises=(NotFound,), even_ended=True)
@@ -178,10 +175,8 @@ async def start_developer_token(
     sent: shapes.WantedToken, who: InSession, signing_in: SigningIn
 ) -> shapes.ToVisit:
     """Begin to make a developer token, which gets a grant of its own; the exchange then shows it, once."""
-    try:
+    with refusing.starting():
         return shapes.ToVisit(auth_url=await signing_in.make_token(who, sent.name, sent.expires_in_days))
-    except OAuthError as error:
-        raise refusing.of_start(error) from error
 
 
 @routes.get("/auth/developer-tokens")
@@ -213,10 +208,8 @@ async def revoke_developer_token(token_id: str, who: InSession, belongings: Belo
 async def _leave(signing_in: SigningIn, accept: Accept, name: str | None) -> Answer[shapes.ToVisit]:
     if name is None:
         raise InvalidRequest.of_field("handle", "Field required")
-    try:
+    with refusing.starting():
         page = await signing_in.begin(name, Errand("sign_in"))
-    except OAuthError as error:
-        raise refusing.of_start(error) from error
     if _wants_json(accept):
         return _made_anew(shapes.ToVisit(auth_url=page))
     return _redirect(page, HTTPStatus.FOUND)
