@@ -129,15 +129,12 @@ class SigningIn:
     ) -> SessionBegun | TokenMade:
         """The same for a page of ours; `browser`: what the cookie of whoever looks at it proves.
 
-        A page signs nobody in, and shows nobody a developer token, who was led there with the token of
-        somebody else.
+        A page signs nobody in who was led there with the token of somebody else.
         """
         arrival = await self._taken(token)
         errand = arrival.errand
         if errand.purpose == "sign_in" and not _left_from(browser, errand):
             raise NoSuchExchange("This was begun in another browser.")
-        if errand.purpose == "developer_token" and not _began(who, errand):
-            raise NoSuchExchange("This exchange token belongs to another session.")
         return await self._ended(arrival, who)
 
     async def _taken(self, token: str) -> Arrival:
@@ -148,23 +145,29 @@ class SigningIn:
 
     async def _ended(self, arrival: Arrival, who: SignedIn | None) -> SessionBegun | TokenMade:
         account = Account(arrival.did, arrival.handle, arrival.grant_id)
-        match arrival.errand.purpose:
-            case "sign_in":
-                return SessionBegun(await self._state.sessions.begin(account))
-            case "developer_token":
-                return await self._token(account, arrival.errand)
-            case "scope_upgrade" | "add_account":
-                return await self._link(account, arrival.errand, who)
+        errand = arrival.errand
+        if errand.purpose == "sign_in":
+            return await self._begun(account, who)
+        # What was begun in a session ends in it: nobody else is given a token or an account.
+        if not _began(who, errand):
+            raise NoSuchExchange("This exchange token belongs to another session.")
+        if errand.purpose == "developer_token":
+            return await self._token(account, errand)
+        return await self._link(account, who)
+
+    async def _begun(self, account: Account, who: SignedIn | None) -> SessionBegun:
+        """A new session, in the place of the one that whoever signs in had."""
+        session_id = await self._state.sessions.begin(account)
+        if isinstance(who, InSession):
+            await self._revoking.revoke(await self._state.sessions.end(who.key))
+        return SessionBegun(session_id)
 
     async def _token(self, account: Account, errand: Errand) -> TokenMade:
         name, days = str(errand.details[NAME]), int(errand.details[DAYS])
         token, expires_at = await self._state.developer_tokens.create(account, name, days)
         return TokenMade(token, name, expires_at)
 
-    async def _link(self, account: Account, errand: Errand, who: SignedIn | None) -> SessionBegun:
-        """Into the session that began it: else an account could be led into somebody else's."""
-        if not _began(who, errand):
-            raise NoSuchExchange("This exchange token belongs to another session.")
+    async def _link(self, account: Account, who: InSession) -> SessionBegun:
         try:
             replaced = await self._state.accounts.link(who.key, account)
         except LookupError as error:

@@ -84,8 +84,9 @@ async def exchange(
 ) -> Answer[shapes.NewSession | shapes.NewDeveloperToken]:
     """Change an exchange token for what it stands for: a session, or a developer token.
 
-    For browsers the session is set as a cookie too. Whoever upgraded scopes or added an account sends their
-    session along, and it stays the same.
+    For browsers the session is set as a cookie too. Whoever upgraded scopes, added an account or made a
+    developer token sends along the session that they began it in, which stays the same. Signing in ends the
+    session that is sent along.
     """
     try:
         made = await signing_in.exchange_by_program(sent.exchange_token, who)

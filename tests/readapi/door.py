@@ -76,7 +76,7 @@ class Door:
         """A developer token, from its form to the moment that it is shown."""
         started = await self.ask("POST", "/auth/developer-token/start", {"name": name, **more}, session)
         assert started.status == 200, started.json
-        reply = await self.exchange(await self.arrive(person, started.json["auth_url"]))
+        reply = await self.exchange(await self.arrive(person, started.json["auth_url"]), session)
         assert reply.status == 200, reply.json
         return str(reply.json["token"])
 

@@ -144,6 +144,18 @@ async def test_signing_out_ends_the_session_here_and_the_grant_there(door: Door,
     assert await person.agreements() == []
 
 
+async def test_signing_in_ends_the_session_that_one_had(door: Door, person: Person) -> None:
+    """Whoever signs in over it has one session afterwards, and its server one agreement."""
+    before = await door.sign_in(person)
+    token = await door.arrive(person, await door.start(person))
+
+    after = (await door.exchange(token, before)).json["session_id"]
+
+    assert after != before
+    assert [(await door.me(session)).status for session in (before, after)] == [401, 200]
+    assert len(await person.agreements()) == 1
+
+
 async def test_a_cookie_changes_nothing_for_other_sites(door: Door, person: Person) -> None:
     """Whose page asks must be ours; a bearer token proves itself."""
     session = await door.sign_in(person)

@@ -34,7 +34,7 @@ async def test_a_token_is_made_shown_once_and_used(door: Door, person: Person) -
     session = await door.sign_in(person)
     asked = {"name": " radio ", "expires_in_days": 30}
     started = await door.ask("POST", "/auth/developer-token/start", asked, session)
-    shown = await door.exchange(await door.arrive(person, started.json["auth_url"]))
+    shown = await door.exchange(await door.arrive(person, started.json["auth_url"]), session)
     token = shown.json["token"]
 
     me = await door.me(token)
@@ -49,6 +49,24 @@ async def test_a_token_is_made_shown_once_and_used(door: Door, person: Person) -
     life = datetime.fromisoformat(shown.json["expires_at"]) - datetime.now(UTC)
     assert timedelta(days=29, hours=23) < life <= timedelta(days=30)
     assert token not in str(row)
+
+
+async def test_a_token_is_shown_only_to_the_session_that_began_it(door: Door, person: Person) -> None:
+    """Neither to nobody, nor to another session of the same person, nor afterwards to the right one."""
+    session, other = await door.sign_in(person), await door.sign_in(person)
+    started = await door.ask("POST", "/auth/developer-token/start", {"name": "radio"}, session)
+    tokens = [await door.arrive(person, started.json["auth_url"])]
+    started = await door.ask("POST", "/auth/developer-token/start", {"name": "radio"}, session)
+    tokens.append(await door.arrive(person, started.json["auth_url"]))
+
+    refused = [
+        await door.exchange(tokens[0]),
+        await door.exchange(tokens[1], other),
+        await door.exchange(tokens[1], session),
+    ]
+
+    assert [(reply.status, reply.json["detail"]) for reply in refused] == [(401, "not_authenticated")] * 3
+    assert await listed(door, session) == []
 
 
 async def test_a_token_lives_half_a_year_unless_told_otherwise(door: Door, person: Person) -> None:
