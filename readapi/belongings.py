@@ -23,9 +23,9 @@ class Belongings:
 
     async def switch(self, who: InSession, did: str) -> LinkedAccount:
         """Be another account of the session from now on. Raises NotFound."""
-        if not await self._state.accounts.switch(who.key, Did(did)):
+        active = await self._state.accounts.switch(who.key, Did(did))
+        if active is None:
             raise NotFound(_NOT_LINKED)
-        [active] = [account for account in await self._state.accounts.of(who.key) if account.active]
         return active
 
     async def drop(self, who: InSession, did: str) -> bool:

@@ -1,8 +1,10 @@
 """The accounts linked in one session, one of them active."""
 
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.state.database import Database
@@ -35,55 +37,50 @@ class Accounts:
 
     async def of(self, session_key: bytes) -> list[LinkedAccount]:
         """All accounts of a session, in the order in which they were linked."""
-        found = (
-            select(accounts, sessions.c.active_did)
-            .join(sessions, sessions.c.key == accounts.c.session_key)
-            .where(accounts.c.session_key == session_key)
-            .order_by(accounts.c.linked_at, accounts.c.did)
-        )
         async with self._database.reading() as connection:
-            rows = (await connection.execute(found)).all()
-        return [LinkedAccount(row.did, row.handle, row.grant_id, row.did == row.active_did) for row in rows]
+            return await _all(connection, session_key)
 
     async def link(self, session_key: bytes, account: Account) -> GrantId | None:
         """Add an account and make it the active one; returns the grant that its new one replaces, if any.
 
         Raises LookupError when the session is gone.
         """
-        async with self._database.writing() as connection:
+        async with self._changing(session_key) as connection:
             if not await _activate(connection, session_key, account.did):
                 raise LookupError("The session has ended meanwhile.")
             replaced = await _unlink(connection, session_key, account.did)
             await add(connection, session_key, account, self._database)
         return replaced
 
-    async def switch(self, session_key: bytes, did: Did) -> bool:
-        """Make a linked account the active one; False when it is not linked."""
-        linked = exists().where(accounts.c.session_key == session_key, accounts.c.did == did)
-        change = update(sessions).where(sessions.c.key == session_key, linked).values(active_did=did)
-        async with self._database.writing() as connection:
-            return (await connection.execute(change)).rowcount == 1
+    async def switch(self, session_key: bytes, did: Did) -> LinkedAccount | None:
+        """Make a linked account the active one; None when it is not linked."""
+        async with self._changing(session_key) as connection:
+            linked = {one.did: one for one in await _all(connection, session_key)}
+            if did not in linked:
+                return None
+            await _activate(connection, session_key, did)
+        return replace(linked[did], active=True)
 
     async def drop(self, session_key: bytes, did: Did) -> GrantId | None:
         """Take an account out of its session; returns its grant, to be revoked.
 
         The longest linked of the others becomes active if it was; with the last account the session ends.
         """
-        async with self._database.writing() as connection:
+        async with self._changing(session_key) as connection:
             dropped = await _unlink(connection, session_key, did)
-            left = (
-                select(accounts.c.did)
-                .where(accounts.c.session_key == session_key)
-                .order_by(accounts.c.linked_at, accounts.c.did)
-                .limit(1)
-            )
-            first = (await connection.execute(left)).scalar_one_or_none()
-            if first is None:
+            left = await _all(connection, session_key)
+            if not left:
                 await connection.execute(delete(sessions).where(sessions.c.key == session_key))
-            else:
-                was_active = (sessions.c.key == session_key) & (sessions.c.active_did == did)
-                await connection.execute(update(sessions).where(was_active).values(active_did=first))
+            elif not any(one.active for one in left):
+                await _activate(connection, session_key, left[0].did)
         return dropped
+
+    @asynccontextmanager
+    async def _changing(self, session_key: bytes) -> AsyncIterator[AsyncConnection]:
+        """A transaction that no other change of this session's accounts comes between."""
+        async with self._database.writing() as connection:
+            await hold(connection, sessions.c.key == session_key)
+            yield connection
 
 
 async def add(connection: AsyncConnection, session_key: bytes, account: Account, database: Database) -> None:
@@ -92,6 +89,22 @@ async def add(connection: AsyncConnection, session_key: bytes, account: Account,
     await connection.execute(
         accounts.insert().values(session_key=session_key, linked_at=database.now(), **row)
     )
+
+
+async def hold(connection: AsyncConnection, which: ColumnElement[bool]) -> None:
+    """Let nobody else change these sessions, nor their accounts, until the transaction ends."""
+    await connection.execute(select(sessions.c.key).where(which).order_by(sessions.c.key).with_for_update())
+
+
+async def _all(connection: AsyncConnection, session_key: bytes) -> list[LinkedAccount]:
+    found = (
+        select(accounts, sessions.c.active_did)
+        .join(sessions, sessions.c.key == accounts.c.session_key)
+        .where(accounts.c.session_key == session_key)
+        .order_by(accounts.c.linked_at, accounts.c.did)
+    )
+    rows = (await connection.execute(found)).all()
+    return [LinkedAccount(row.did, row.handle, row.grant_id, row.did == row.active_did) for row in rows]
 
 
 async def _activate(connection: AsyncConnection, session_key: bytes, did: Did) -> bool:

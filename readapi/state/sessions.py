@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from readapi.state.accounts import Account, add
+from readapi.state.accounts import Account, add, hold
 from readapi.state.database import Database
 from readapi.state.grants import GrantId, scopes_of
 from readapi.state.secret import key_of, new_secret
@@ -98,6 +98,7 @@ class Sessions:
 
 
 async def _remove(connection: AsyncConnection, which: ColumnElement[bool]) -> list[GrantId]:
+    await hold(connection, which)
     of_them = accounts.c.session_key.in_(select(sessions.c.key).where(which))
     found = await connection.execute(delete(accounts).where(of_them).returning(accounts.c.grant_id))
     grant_ids = [GrantId(grant_id) for grant_id in found.scalars()]

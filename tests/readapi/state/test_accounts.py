@@ -1,5 +1,7 @@
 """Several accounts can be linked in one session; one of them is active."""
 
+import asyncio
+
 import pytest
 
 from readapi.state.accounts import Account
@@ -26,8 +28,10 @@ async def test_a_linked_account_becomes_active(state: State, key: bytes) -> None
     assert await state.accounts.link(key, await account(state, BEN)) is None
     assert await linked(state, key) == [(MARA, False), (BEN, True)]
 
-    assert await state.accounts.switch(key, MARA)
-    assert not await state.accounts.switch(key, Did("did:plc:nobody"))
+    switched = await state.accounts.switch(key, MARA)
+    assert switched is not None
+    assert (switched.did, switched.active) == (MARA, True)
+    assert await state.accounts.switch(key, Did("did:plc:nobody")) is None
 
     assert await linked(state, key) == [(MARA, True), (BEN, False)]
 
@@ -55,6 +59,19 @@ async def test_dropping_the_active_account_activates_the_longest_linked(state: S
 
     assert await state.accounts.of(key) == []
     assert await state.sessions.end(key) == []
+
+
+async def test_whatever_happens_at_once_a_session_has_an_active_account(state: State, key: bytes) -> None:
+    """Nobody switches to an account while it is dropped, nor is left with one that is not there."""
+    for _ in range(8):
+        await state.accounts.link(key, await account(state, BEN))
+        await state.accounts.switch(key, MARA)
+
+        await asyncio.gather(
+            *(state.accounts.switch(key, BEN) for _ in range(3)), state.accounts.drop(key, BEN)
+        )
+
+        assert await linked(state, key) == [(MARA, True)]
 
 
 async def test_nothing_can_be_linked_to_a_session_that_ended(state: State, key: bytes) -> None:
