@@ -11,8 +11,12 @@ from schemas.settings import Settings
 SESSION = "session_id"
 LEAVING = "leaving"
 
-_SESSION = re.compile(rf"(?:^|;) *{SESSION}=([\w-]+)")
-_LEAVING = re.compile(rf"(?:^|;) *{LEAVING}=([\w-]+)")
+
+def _said(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:^|;) *{name}=([\w-]+)")
+
+
+_SESSION = _said(SESSION)
 
 
 def session_id(header: str) -> str | None:
@@ -27,19 +31,16 @@ class Browser:
 
     header: str = field(repr=False)
 
-    @property
-    def proof(self) -> str | None:
-        """What proves that it was this one that left to sign in."""
-        found = _LEAVING.search(self.header)
-        return None if found is None else found[1]
-
 
 class Cookies:
-    """Writes them, as headers of an answer."""
+    """Writes them, as headers of an answer, and reads what only this service may have written."""
 
     def __init__(self, settings: Settings) -> None:
-        secure = "; Secure" if settings.base_url.startswith("https://") else ""
-        self._flags = f"; Path=/; HttpOnly; SameSite=Lax{secure}"
+        is_secure = settings.base_url.startswith("https://")
+        self._flags = "; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if is_secure else "")
+        # A cookie of such a name cannot come from a neighbouring host, nor over plain HTTP.
+        self._leaving = f"__Host-{LEAVING}" if is_secure else LEAVING
+        self._proof = _said(self._leaving)
 
     def session(self, session_id: str) -> Mapping[str, str]:
         """Kept as long as the session lives if nobody uses it."""
@@ -51,7 +52,12 @@ class Cookies:
 
     def leaving(self, secret: str) -> Mapping[str, str]:
         """Kept as long as somebody may take to come back."""
-        return self._set(LEAVING, secret, flights.LIFE)
+        return self._set(self._leaving, secret, flights.LIFE)
+
+    def proof(self, browser: Browser) -> str | None:
+        """What proves that it was this browser that left to sign in."""
+        found = self._proof.search(browser.header)
+        return None if found is None else found[1]
 
     def _set(self, name: str, value: str, life: timedelta) -> Mapping[str, str]:
         return {"Set-Cookie": f"{name}={value}; Max-Age={int(life.total_seconds())}{self._flags}"}

@@ -61,7 +61,7 @@ async def come_back(
     if error is not None:
         return answer.onward("/login", error)
     try:
-        made = await signing_in.exchange(exchange_token, who, browser.proof)
+        made = await signing_in.exchange(exchange_token, who, cookies.proof(browser))
     except NoSuchExchange:
         return answer.onward("/login", "expired")
     if isinstance(made, TokenMade):
