@@ -16,6 +16,7 @@ from readapi.access_log import AccessLog
 from readapi.answers import HTML, Answer
 from readapi.cache import AnswerCache, Kept
 from readapi.clients import Clients
+from readapi.cookies import Cookies
 from readapi.cors import Cors
 from readapi.endpoint import ENDPOINT, Endpoint
 from readapi.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching
@@ -59,6 +60,7 @@ class Gate:
         self._operational = {endpoint.path for endpoint in endpoints if endpoint.operational}
         self._who_asks = who_asks
         self._clients = Clients(settings.trusted_proxies)
+        self._cookies = Cookies(settings)
         self._cors = Cors(settings.web_url)
         self._responses = Responses(settings, self._cors, lag)
         self._metrics = metrics
@@ -74,6 +76,7 @@ class Gate:
         self._metrics.in_flight += 1
         path = request.raw_path.partition("?")[0]
         allowance: Allowance | None = None
+        asker: Asker | None = None
         try:
             if path in self._operational:
                 result: Result = await application(request)
@@ -90,6 +93,8 @@ class Gate:
             result = self._shown(request, errors.Internal().answer())
         finally:
             self._metrics.in_flight -= 1
+        if asker is not None and asker.renewed_cookie is not None:
+            result = self._renewing(result, asker.renewed_cookie)
         request_id = self._request_id(request)
         response = self._responses.of(result, request, request_id, allowance)
         seconds = time.perf_counter() - started
@@ -143,6 +148,13 @@ class Gate:
             if kept.caching is not PRIVATE and "Vary" not in made.headers:
                 self.cache.keep(request.raw_path, version, kept)
         return kept
+
+    def _renewing(self, result: Result, session_id: str) -> Result:
+        """The same with the cookie once more, so that nobody else may keep it. What streams goes without."""
+        answer = result.answer if isinstance(result, Kept) else result
+        if isinstance(answer, web.StreamResponse) or "Set-Cookie" in answer.headers:
+            return answer
+        return answer._replace(headers={**answer.headers, **self._cookies.session(session_id)})
 
     def _preflight(self, request: web.Request, refused: web.HTTPException) -> Answer[Any] | None:
         """What a browser wants to know before it asks; None for other requests."""

@@ -75,6 +75,14 @@ class Asker:
     by_cookie: bool
 
     @property
+    def renewed_cookie(self) -> str | None:
+        """The session id that a browser is to keep for longer, when this request made its session do so."""
+        who = self.signed_in
+        if isinstance(who, InSession) and who.by_cookie and who.account.renewed:
+            return who.session_id
+        return None
+
+    @property
     def viewer(self) -> SignedIn | None:
         """Somebody only as long as the credential is of use."""
         return self.signed_in if self.refusal is None else None

@@ -102,9 +102,7 @@ async def exchange(
 
 
 @routes.get("/auth/me", raises=(NotAuthenticated, SessionExpired))
-async def me(
-    who: SignedIn, state: State, grants: Grants, index: Index, cookies: Cookies
-) -> Answer[shapes.Me]:
+async def me(who: SignedIn, state: State, grants: Grants, index: Index) -> shapes.Me:
     """Tell who you are, what you granted, and which accounts are linked in your session."""
     try:
         await grants.fresh(who.grant_id)
@@ -112,9 +110,8 @@ async def me(
         raise SessionExpired(str(error)) from None
     except Unavailable:
         pass  # what was granted stands for as long as nobody says otherwise
-    session = who if isinstance(who, InSession) else None
-    linked = [] if session is None else await state.accounts.of(session.key)
-    told = shapes.Me(
+    linked = await state.accounts.of(who.key) if isinstance(who, InSession) else []
+    return shapes.Me(
         did=who.did,
         handle=who.handle,
         display_name=artists.display_name(index, who.did),
@@ -123,14 +120,18 @@ async def me(
             shapes.LinkedAccount(did=one.did, handle=one.handle, active=one.active) for one in linked
         ],
     )
-    renewed = cookies.session(session.session_id) if session is not None and session.by_cookie else {}
-    return Answer(render(told), headers=renewed)
 
 
-@routes.post("/auth/logout", even_ended=True)
-async def logout(who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[None]:
-    """Sign out all accounts of the session, and give back at their servers what they granted."""
-    await belongings.sign_out(who)
+@routes.post("/auth/logout", raises=(NotAuthenticated,), even_ended=True)
+async def logout(who: SignedIn | None, belongings: Belongings, cookies: Cookies) -> Answer[None]:
+    """Sign out all accounts of the session, and give back at their servers what they granted.
+
+    Whoever has no session any more is signed out already.
+    """
+    if isinstance(who, InSession):
+        await belongings.sign_out(who)
+    elif who is not None:
+        raise NotAuthenticated("A developer token has no session; it can be revoked.")
     return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=cookies.no_session())
 
 
@@ -166,9 +167,10 @@ async def switch_account(
 
 
 @routes.delete("/auth/accounts/{did}", raises=(NotFound,), even_ended=True)
-async def drop_account(did: str, who: InSession, belongings: Belongings) -> None:
+async def drop_account(did: str, who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[None]:
     """Take an account out of the session; with the last one the session ends."""
-    await belongings.drop(who, did)
+    remains = await belongings.drop(who, did)
+    return Answer(b"", status=HTTPStatus.NO_CONTENT, headers={} if remains else cookies.no_session())
 
 
 @routes.post("/auth/developer-token/start", raises=refusing.TO_START)

@@ -35,21 +35,20 @@ async def settings_page(
     state: State,
     settings: Settings,
     renderer: Renderer,
-    cookies: Cookies,
     note: str | None = None,
 ) -> Answer[str]:
     """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
     if who is None:
         return answer.onward("/login", note)
     view = await _view(who, state, settings, notes.note(note))
-    renewed = cookies.session(who.session_id) if who.by_cookie else {}
-    return answer.account(renderer, "settings.html", view, headers=renewed)
+    return answer.account(renderer, "settings.html", view)
 
 
 @deed("/settings/sign-out", even_ended=True)
-async def sign_out(who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[str]:
-    """Sign out all accounts of the session."""
-    await belongings.sign_out(who)
+async def sign_out(who: InSession | None, belongings: Belongings, cookies: Cookies) -> Answer[str]:
+    """Sign out all accounts of the session; who has none any more is signed out already."""
+    if who is not None:
+        await belongings.sign_out(who)
     return answer.onward("/login", "signed-out", cookies.no_session())
 
 

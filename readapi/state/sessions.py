@@ -35,7 +35,10 @@ _OF_ACTIVE_ACCOUNT = (
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session as its active account uses it. `ended_because`: a sentence when it is of no use any more."""
+    """A session as its active account uses it. `ended_because`: a sentence when it is of no use any more.
+
+    `renewed`: this very use made it live longer.
+    """
 
     key: bytes = field(repr=False)
     did: Did
@@ -44,6 +47,7 @@ class Session:
     scopes: frozenset[str]
     expires_at: datetime
     ended_because: str | None
+    renewed: bool = False
 
 
 class Sessions:
@@ -70,12 +74,13 @@ class Sessions:
             row = (await connection.execute(_OF_ACTIVE_ACCOUNT.where(sessions.c.key == key))).one_or_none()
         if row is None:
             return None
-        expires_at, ended = row.expires_at, row.ended_because
+        expires_at, ended, renewed = row.expires_at, row.ended_because, False
         if expires_at <= now:
             ended = EXPIRED
         elif row.renewed_at <= now - RENEWED_AT_MOST_EVERY:
-            expires_at = await self._renew(row.key, now)
-        return Session(row.key, row.did, row.handle, row.grant_id, scopes_of(row.scopes), expires_at, ended)
+            expires_at, renewed = await self._renew(row.key, now), True
+        whose = row.key, row.did, row.handle, row.grant_id, scopes_of(row.scopes)
+        return Session(*whose, expires_at, ended, renewed)
 
     async def end(self, key: bytes) -> list[GrantId]:
         """Sign out; returns the grants of all its accounts, to be revoked."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from datetime import UTC, datetime
 
 import orjson
 import pytest
@@ -10,12 +11,14 @@ from aiohttp import web
 from readapi.answers import Answer
 from readapi.endpoint import Routes
 from readapi.errors import IndexNotReady, NotAuthenticated
-from readapi.viewer import Asker, SignedIn
+from readapi.state.grants import GrantId
+from readapi.state.sessions import Session
+from readapi.viewer import Asker, InSession, SignedIn
 from schemas.access import Viewer
-from schemas.ids import Did
+from schemas.ids import Did, Handle
 from schemas.settings import Settings
 from tests.readapi.site import running
-from tests.readapi.state.people import token
+from tests.readapi.state.people import MARA, token
 
 LARGE = b'"' + b"x" * 10_000 + b'"'
 
@@ -194,6 +197,31 @@ async def test_answers_for_somebody_are_kept_by_nobody_else():
             assert "Authorization, Cookie" in vary
 
     assert said == ["nobody 1", "did:plc:mara 2", "did:plc:mara 3", "did:plc:ben 4", "nobody 1", "nobody 1"]
+
+
+async def test_a_renewed_cookie_goes_with_whatever_is_answered() -> None:
+    """Kept, made, or refused; nobody keeps an answer that has it, and one of its own wins."""
+
+    async def renewed(_: web.Request) -> Asker | None:
+        whose = b"key", MARA, Handle("mara.example"), GrantId("1"), frozenset[str]()
+        session = Session(*whose, datetime(9999, 1, 1, tzinfo=UTC), None, renewed=True)
+        return Asker(InSession(session, "secret", by_cookie=True), None, by_cookie=True)
+
+    made = routes()
+
+    @made.get("/left", acts=True)
+    async def left() -> Answer[str]:
+        """Take the cookie away."""
+        return Answer(b'"bye"', headers={"Set-Cookie": "session_id="})
+
+    async with running(made, {Calls: Calls()}, who_asks=renewed) as site:
+        for path in ("/counted", "/counted", "/mine", "/nowhere", "/broken"):
+            async with site.get(path) as response:
+                assert response.headers["Set-Cookie"].startswith("session_id=secret; Max-Age=1209600"), path
+                assert response.headers["Cache-Control"] == "no-store"
+                assert await response.read()
+        async with site.get("/left") as response:
+            assert response.headers["Set-Cookie"] == "session_id="
 
 
 async def test_what_depends_on_nobody_is_kept_for_everybody():

@@ -45,11 +45,14 @@ async def test_accounts_are_added_switched_and_dropped(door: Door, person: Perso
 
     dropped = await door.ask("DELETE", f"/auth/accounts/{mine}", session=session)
     assert dropped.status == 204
+    assert "Set-Cookie" not in dropped.headers
     assert await active(door, session) == {theirs: True}
     assert await person.agreements() == []
     assert len(await other.agreements()) == 1
 
-    assert (await door.ask("DELETE", f"/auth/accounts/{theirs}", session=session)).status == 204
+    last = await door.ask("DELETE", f"/auth/accounts/{theirs}", session=session)
+    assert last.status == 204
+    assert last.headers["Set-Cookie"].startswith("session_id=; Max-Age=0")
     assert (await door.me(session)).status == 401
 
 

@@ -44,6 +44,22 @@ async def test_a_session_is_found_by_header_or_cookie(state: State) -> None:
     assert nobody == [None] * 3
 
 
+async def test_a_cookie_is_renewed_with_its_session(state: State, clock: HandClock) -> None:
+    """Once an hour, by the request that renewed the session, and for browsers only."""
+    viewers = Viewers(state)
+    _, session = await signed_in(state)
+    by_cookie, by_header = {"Cookie": f"session_id={session}"}, {"Authorization": f"Bearer {session}"}
+
+    renewed = []
+    for minutes, headers in ((0, by_cookie), (60, by_cookie), (0, by_cookie), (60, by_header)):
+        clock.forward(minutes=minutes)
+        asker = await asking(viewers, **headers)
+        assert asker is not None
+        renewed.append(asker.renewed_cookie)
+
+    assert renewed == [None, session, None, None]
+
+
 async def test_another_process_is_believed_after_a_second(
     state: State, state_settings: Settings, clock: HandClock
 ) -> None:
