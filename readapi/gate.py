@@ -20,7 +20,7 @@ from readapi.cookies import Cookies
 from readapi.cors import Cors
 from readapi.endpoint import ENDPOINT, Endpoint
 from readapi.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching
-from readapi.limits import Allowance, Limits
+from readapi.limits import Allowance, Limits, Spent
 from readapi.metrics import Metrics
 from readapi.pages import refusals
 from readapi.responses import Responses, Result
@@ -84,6 +84,8 @@ class Gate:
                 asker = await self._who_asks(request)
                 allowance = await self._counted(request, path, asker)
                 result = await self._result(request, application, allowance, asker)
+        except Spent as spent:
+            allowance, result = spent.allowance, self._shown(request, errors.RateLimited().answer())
         except errors.ApiError as error:
             result = self._shown(request, error.answer())
         except web.HTTPException as error:

@@ -44,17 +44,29 @@ class Allowance(NamedTuple):
         return told if self.allowed else f"{told}Retry-After: {max(self.reset_seconds, 1)}\r\n"
 
 
+class Spent(Exception):
+    """A client has used up what it may ask for; `allowance` tells until when."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        super().__init__("too many requests")
+        self.allowance = allowance
+
+
 class Limits:
-    """Few requests where people sign in, more everywhere else; each kind is counted for itself."""
+    """Few requests where people sign in, more everywhere else; each kind is counted for itself.
+
+    `guesses` counts credentials that are not known to be good, so that wrong ones cost no look-ups.
+    """
 
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+        self.guesses = Limiter(Rate.read(settings.rate_limit), clock, "guesses")
         self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
         self._of_the_rest = Limiter(Rate.read(settings.rate_limit), clock)
 
     @property
     def refused(self) -> int:
         """Requests that were too many."""
-        return self._of_signing_in.refused + self._of_the_rest.refused
+        return self._of_signing_in.refused + self._of_the_rest.refused + self.guesses.refused
 
     async def hit(self, client: str, path: str) -> Allowance:
         """Count one request, to a path without percent signs."""
@@ -95,6 +107,13 @@ class Limiter:
         reset = math.ceil(window[0] - begin)
         return Allowance(allowed, self.rate.count, self.rate.count - len(window), reset)
 
+    def take_back(self, client: str) -> None:
+        """The newest request of this client need not have been counted."""
+        if window := self._windows.get(client):
+            window.pop()
+
     def _sweep(self, begin: float, now: float) -> None:
-        self._windows = {client: window for client, window in self._windows.items() if window[-1] > begin}
+        self._windows = {
+            client: window for client, window in self._windows.items() if window and window[-1] > begin
+        }
         self._swept_at = now

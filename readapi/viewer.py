@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from aiohttp import web
 
 from readapi import cookies
 from readapi.errors import NotAuthenticated, SessionExpired
+from readapi.limits import Limiter, Spent
 from readapi.state.developer_tokens import DeveloperToken
 from readapi.state.grants import GrantId
 from readapi.state.memory import Memory
@@ -92,9 +93,15 @@ ASKER = web.RequestKey("asker", Asker)  # where a request says who asks, if it b
 
 
 class Viewers:
-    """Looks credentials up. A header wins over a cookie: it was sent on purpose."""
+    """Looks credentials up. A header wins over a cookie: it was sent on purpose.
 
-    def __init__(self, state: State) -> None:
+    `guesses` limits how many that were not good before are looked up for one client, of those that `client`
+    tells apart: whoever tries out wrong ones holds up nobody who is signed in already.
+    """
+
+    def __init__(self, state: State, guesses: Limiter, client: Callable[[web.Request], str]) -> None:
+        self._guesses = guesses
+        self._client = client
         self._database = state.database
         self._memory = Memory[Asker](state.database)
         self._under_way: dict[Hashable, asyncio.Task[Asker]] = {}
@@ -102,11 +109,24 @@ class Viewers:
         self._developer_tokens = state.developer_tokens
 
     async def find(self, request: web.Request) -> Asker | None:
-        """Who asks; None for a request without credentials."""
+        """Who asks; None for a request without credentials. Raises Spent."""
         credential = _credential(request.headers)
         if credential is None:
             return None
-        return self._memory.recall(credential) or await self._found(credential)
+        if (remembered := self._memory.recall(credential)) is not None:
+            return remembered
+        if self._memory.knows(credential):
+            return await self._found(credential)
+        return await self._guessed(credential, self._client(request))
+
+    async def _guessed(self, credential: Credential, client: str) -> Asker:
+        allowance = self._guesses.hit(client)
+        if not allowance.allowed:
+            raise Spent(allowance)
+        asker = await self._found(credential)
+        if asker.signed_in is not None:
+            self._guesses.take_back(client)
+        return asker
 
     async def _found(self, credential: Credential) -> Asker:
         """Requests that come together look once, and not again within a second of finding somebody."""
@@ -120,7 +140,9 @@ class Viewers:
     async def _remembered(self, credential: Credential) -> Asker:
         writes, now = self._database.writes, self._database.now()
         asker = await self._look_up(*credential)
-        if asker.signed_in is not None:
+        if asker.signed_in is None:
+            self._memory.forget(credential)
+        else:
             self._memory.keep(credential, asker, writes, now)
         return asker
 

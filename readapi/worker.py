@@ -17,6 +17,7 @@ from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
 from readapi.catalog import Catalog
+from readapi.clients import Clients
 from readapi.cookies import Cookies
 from readapi.endpoint import Endpoint
 from readapi.gate import Gate
@@ -113,7 +114,7 @@ async def _serving(
     gate = Gate(
         settings,
         endpoints,
-        Viewers(people.state).find,
+        Viewers(people.state, limits.guesses, Clients(settings.trusted_proxies).key).find,
         limits,
         metrics,
         access_log,

@@ -25,13 +25,19 @@ class Memory(Generic[Found]):
         if remembered is None:
             return None
         found, writes, since, until = remembered
-        if writes == self._database.writes and since <= self._database.now() < until:
-            return found
-        del self._found[key]
-        return None
+        is_sure = writes == self._database.writes and since <= self._database.now() < until
+        return found if is_sure else None
+
+    def knows(self, key: Hashable) -> bool:
+        """Was something found under this key when it was last looked for, however long ago?"""
+        return key in self._found
 
     def keep(self, key: Hashable, found: Found, writes: int, at: datetime) -> None:
         """Remember it; `writes` and `at` are from before the database was asked."""
         if len(self._found) >= MOST:
             self._found.clear()
         self._found[key] = found, writes, at, at + LIFE
+
+    def forget(self, key: Hashable) -> None:
+        """There is nothing under this key any more."""
+        self._found.pop(key, None)

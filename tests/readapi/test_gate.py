@@ -11,6 +11,7 @@ from aiohttp import web
 from readapi.answers import Answer
 from readapi.endpoint import Routes
 from readapi.errors import IndexNotReady, NotAuthenticated
+from readapi.limits import Allowance, Spent
 from readapi.state.grants import GrantId
 from readapi.state.sessions import Session
 from readapi.viewer import Asker, InSession, SignedIn
@@ -336,6 +337,18 @@ async def test_more_than_the_limit_is_refused_with_how_long_to_wait():
         async with site.get("/health") as health:
             assert health.status == 200
             assert "RateLimit-Limit" not in health.headers
+
+
+async def test_too_many_guesses_are_refused_as_too_many_requests() -> None:
+    """429 that says how long to wait, before anybody is asked who it is."""
+
+    async def spent(_: web.Request) -> Asker | None:
+        raise Spent(Allowance(False, 100, 0, 7))
+
+    async with running(routes(), {Calls: Calls()}, who_asks=spent) as site, site.get("/counted") as response:
+        assert response.status == 429
+        assert (await response.json())["detail"] == "rate_limited"
+        assert response.headers["Retry-After"] == "7"
 
 
 async def test_forwarded_addresses_count_only_from_trusted_proxies():

@@ -1,9 +1,12 @@
 """Who asks is never older than a second, nor than this process's own writes."""
 
 import asyncio
+import time
 
+import pytest
 from aiohttp.test_utils import make_mocked_request
 
+from readapi.limits import Limiter, Rate, Spent
 from readapi.state.accounts import Account
 from readapi.state.state import State, open_state
 from readapi.viewer import Asker, InSession, Viewers
@@ -11,8 +14,18 @@ from schemas.settings import Settings
 from tests.readapi.state.people import HandClock, account
 
 
+def viewers_of(state: State, guesses: int = 100) -> Viewers:
+    """`guesses`: wrong credentials a minute that are looked up."""
+    return Viewers(state, Limiter(Rate(guesses, 60), time.monotonic), lambda _: "198.51.100.7")
+
+
 async def asking(viewers: Viewers, **headers: str) -> Asker | None:
     return await viewers.find(make_mocked_request("GET", "/", headers=headers))
+
+
+async def known(viewers: Viewers, credential: str) -> bool:
+    asker = await asking(viewers, Authorization=f"Bearer {credential}")
+    return asker is not None and asker.signed_in is not None
 
 
 async def signed_in(state: State) -> tuple[Account, str]:
@@ -22,7 +35,7 @@ async def signed_in(state: State) -> tuple[Account, str]:
 
 async def test_a_session_is_found_by_header_or_cookie(state: State) -> None:
     """The header wins; what is neither says nothing."""
-    viewers = Viewers(state)
+    viewers = viewers_of(state)
     mara, session = await signed_in(state)
     token, _ = await state.developer_tokens.create(mara, "notebook")
 
@@ -46,7 +59,7 @@ async def test_a_session_is_found_by_header_or_cookie(state: State) -> None:
 
 async def test_a_cookie_is_renewed_with_its_session(state: State, clock: HandClock) -> None:
     """Once an hour, by the request that renewed the session, and for browsers only."""
-    viewers = Viewers(state)
+    viewers = viewers_of(state)
     _, session = await signed_in(state)
     by_cookie, by_header = {"Cookie": f"session_id={session}"}, {"Authorization": f"Bearer {session}"}
 
@@ -64,7 +77,7 @@ async def test_another_process_is_believed_after_a_second(
     state: State, state_settings: Settings, clock: HandClock
 ) -> None:
     """Until then a session that it ended may be served here."""
-    viewers = Viewers(state)
+    viewers = viewers_of(state)
     _, session_id = await signed_in(state)
     first = await asking(viewers, Authorization=f"Bearer {session_id}")
     session = await state.sessions.find(session_id)
@@ -83,7 +96,7 @@ async def test_another_process_is_believed_after_a_second(
 
 async def test_a_write_here_is_seen_here_at_once(state: State) -> None:
     """Who signs out is signed out, also while somebody still looks."""
-    viewers = Viewers(state)
+    viewers = viewers_of(state)
     _, session_id = await signed_in(state)
     session = await state.sessions.find(session_id)
     assert session is not None
@@ -100,7 +113,7 @@ async def test_a_write_here_is_seen_here_at_once(state: State) -> None:
 
 async def test_a_session_that_time_ended_says_so(state: State, clock: HandClock) -> None:
     """Nobody is known by it any more."""
-    viewers = Viewers(state)
+    viewers = viewers_of(state)
     _, session_id = await signed_in(state)
     clock.forward(days=14)
 
@@ -110,3 +123,21 @@ async def test_a_session_that_time_ended_says_so(state: State, clock: HandClock)
     assert asker.signed_in is None
     assert asker.refusal is not None
     assert asker.refusal.message == "You were not here for two weeks, so your session has ended."
+
+
+async def test_wrong_credentials_are_looked_up_only_so_often(state: State) -> None:
+    """However many come at once; whoever is signed in is known all the same, and right ones cost nothing."""
+    viewers = viewers_of(state, guesses=3)
+    good = [(await signed_in(state))[1] for _ in range(5)]
+    for session in good:
+        assert await known(viewers, session)
+
+    wrong = (known(viewers, f"wrong-{number}") for number in range(10))
+    told = await asyncio.gather(*wrong, return_exceptions=True)
+    state.database.writes += 1  # so that nothing is remembered any more
+
+    assert [isinstance(one, Spent) for one in told] == [False] * 3 + [True] * 7
+    assert await known(viewers, good[0])
+    with pytest.raises(Spent) as spent:
+        await known(viewers, "another")
+    assert spent.value.allowance.lines().endswith("Retry-After: 60\r\n")
