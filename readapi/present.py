@@ -3,7 +3,7 @@
 Bytes are put together; nothing that is ready-made is parsed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -17,16 +17,18 @@ from schemas.ids import Did
 Parts = list[bytes | Card]
 
 
-def track(card: Card, viewer: Viewer | None, is_liked: bool = False) -> Parts:
-    """A Track: the card, and what this viewer may do with it."""
-    return [card, _strangers(card.policy) if viewer is None else _members(card.access, viewer, is_liked)]
+def track(card: Card, viewer: Viewer | None, liked: Container[int]) -> Parts:
+    """A Track: the card, what this viewer may do with it, and whether it is among the keys they liked."""
+    if viewer is None:
+        return [card, _strangers(card.policy)]
+    return [card, _members(card.access, viewer, card.key in liked)]
 
 
-def tracks(cards: Iterable[Card], viewer: Viewer | None) -> Parts:
+def tracks(cards: Iterable[Card], viewer: Viewer | None, liked: Container[int]) -> Parts:
     """A list of Track."""
     parts: Parts = [b"["]
     for card in cards:
-        parts += track(card, viewer)
+        parts += track(card, viewer, liked)
         parts.append(b",")
     if len(parts) > 1:
         parts.pop()

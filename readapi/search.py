@@ -23,6 +23,7 @@ from schemas.stored import Stored
 
 Sort = Literal["recent", "popular"]
 MOST_LIKED = 50_000  # likes of one person that are counted
+MOST_RECORDS = 8  # in which one person likes the same track
 
 
 class Like(NamedTuple):
@@ -193,6 +194,14 @@ class Index:
             found += self._seen(chunk)
         cards = [card for card, _ in found[:limit]]
         return Page(cards, found[limit - 1][1] if len(found) > limit else None)
+
+    def liked_among(self, did: str, keys: Sequence[int]) -> frozenset[int]:
+        """Those of these tracks that somebody likes."""
+        if not keys:
+            return frozenset()
+        likes = every(self._likes_of(did), self.social.any_term("subject", list(keys)))
+        found = self.addresses(likes, len(keys) * MOST_RECORDS, self.social)
+        return frozenset(self.social.numbers("subject", found))
 
     def liked_count(self, did: str) -> int:
         """How many tracks somebody likes and anybody may see."""

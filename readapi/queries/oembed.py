@@ -39,7 +39,7 @@ def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
 
 
 def _track(card: Card, addresses: Addresses) -> Embeddable:
-    track: Any = orjson.loads(present.together(present.track(card, None)))
+    track: Any = orjson.loads(present.together(present.track(card, None, ())))
     return Embeddable(
         track["title"],
         track["artist"],

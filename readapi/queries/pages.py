@@ -64,4 +64,4 @@ def shelf(index: Index, name: str, after: Position | None) -> Shelf:
 
 
 def _read(cards: list[Card]) -> list[Track]:
-    return _TRACKS.validate_json(present.together(present.tracks(cards, None)))
+    return _TRACKS.validate_json(present.together(present.tracks(cards, None, ())))

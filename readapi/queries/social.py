@@ -1,12 +1,15 @@
 """Who liked a track, what was said of it, and what somebody likes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
+from readapi.cards import Card
 from readapi.paging import Page, Position
 from readapi.queries import people
 from readapi.search import Index
+from schemas.access import Viewer
 
 
 def likers(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
@@ -16,6 +19,11 @@ def likers(index: Index, track_key: int, after: Position | None, limit: int) -> 
     return Page(
         [orjson.dumps({**named[like.did], "liked_at": like.liked_at}) for like in page.items], page.after
     )
+
+
+def liked(index: Index, tracks: Sequence[Card], viewer: Viewer | None) -> frozenset[int]:
+    """The keys of those tracks that this viewer likes; nobody likes none."""
+    return frozenset() if viewer is None else index.liked_among(viewer.did, [card.key for card in tracks])
 
 
 def comments(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:

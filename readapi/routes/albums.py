@@ -6,7 +6,7 @@ from readapi.cards import Card
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
 from readapi.paging import Page
-from readapi.queries import artists, lists
+from readapi.queries import artists, lists, social
 from readapi.queries.names import ArtistName, ListName
 from readapi.search import Index
 from schemas.access import Viewer
@@ -49,4 +49,5 @@ def _page(page: Page[Card]) -> Answer[AlbumPage]:
 
 def _whole(index: Index, album: Card, viewer: Viewer | None) -> Answer[Album]:
     tracks = lists.album_tracks(index, album, viewer)
-    return present.answer(present.record(metadata=album.card, tracks=present.tracks(tracks, viewer)))
+    shown = present.tracks(tracks, viewer, social.liked(index, tracks, viewer))
+    return present.answer(present.record(metadata=album.card, tracks=shown))

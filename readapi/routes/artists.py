@@ -6,7 +6,7 @@ from readapi import cursors, present
 from readapi.answers import Answer
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.queries import artists, people
+from readapi.queries import artists, people, social
 from readapi.queries.names import ArtistName
 from readapi.search import Index
 from schemas.access import Viewer
@@ -32,7 +32,7 @@ async def liked_tracks(
     return present.answer(
         present.record(
             user=orjson.dumps(people.person(user.did, user)),
-            tracks=present.tracks(page.items, viewer),
+            tracks=present.tracks(page.items, viewer, social.liked(index, page.items, viewer)),
             count=b"%d" % index.liked_count(user.did),
             **present.rest(cursors.write(page.after, "liked")),
         )

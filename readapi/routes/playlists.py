@@ -5,7 +5,7 @@ from readapi.answers import Answer
 from readapi.cards import Card
 from readapi.endpoint import Routes
 from readapi.errors import NotFound
-from readapi.queries import lists
+from readapi.queries import lists, social
 from readapi.queries.names import AtUriName, DidName, ListName
 from readapi.search import Index
 from schemas.access import Viewer
@@ -36,4 +36,5 @@ async def get_playlist(
 
 def _whole(index: Index, playlist: Card, viewer: Viewer | None) -> Answer[PlaylistWithTracks]:
     tracks = lists.playlist_tracks(index, playlist, viewer)
-    return present.answer(present.extended(playlist, tracks=present.tracks(tracks, viewer)))
+    shown = present.tracks(tracks, viewer, social.liked(index, tracks, viewer))
+    return present.answer(present.extended(playlist, tracks=shown))

@@ -8,6 +8,7 @@ from pydantic import Field
 from readapi import cursors, present, times
 from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import CAR, JSON, Answer, render
+from readapi.cards import Card
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
@@ -44,7 +45,8 @@ async def list_tracks(
     order = f"tracks.{sort}"
     page = tracks.page(index, sort, cursors.read(cursor, order), limit, artist_did, tags, viewer)
     following = present.rest(cursors.write(page.after, order))
-    return present.answer(present.record(tracks=present.tracks(page.items, viewer), **following))
+    shown = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
+    return present.answer(present.record(tracks=shown, **following))
 
 
 @routes.get("/tracks/top")
@@ -63,7 +65,8 @@ async def top_tracks(
     snapshot = catalog.current
     found = index.tracks_by_id(await top_queries.tracks(snapshot, period, times.this_minute()))
     cards = tracks.seen(found, viewer, "discovery")[:limit]
-    return present.answer(present.tracks(cards, viewer), headers={"X-As-Of": times.render(snapshot.as_of)})
+    shown = present.tracks(cards, viewer, social.liked(index, cards, viewer))
+    return present.answer(shown, headers={"X-As-Of": times.render(snapshot.as_of)})
 
 
 @routes.get("/tracks/tags")
@@ -86,20 +89,20 @@ async def tracks_by_tag(
     head = tag_queries.find(index, name)
     page = tracks.page(index, "recent", cursors.read(cursor, "tag"), limit, None, [name], viewer)
     following = present.rest(cursors.write(page.after, "tag"))
-    page_of_tracks = present.tracks(page.items, viewer)
-    return present.answer(present.record(tag=render(head), tracks=page_of_tracks, **following))
+    shown = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
+    return present.answer(present.record(tag=render(head), tracks=shown, **following))
 
 
 @routes.get("/tracks/by-uri", raises=(NotFound,))
 async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return the track that a record is."""
-    return present.answer(present.track(tracks.find(index, uri, viewer), viewer))
+    return _shown(index, tracks.find(index, uri, viewer), viewer)
 
 
 @routes.get("/tracks/{track_id}")
 async def get_track(track_id: TrackName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return one track, with what this viewer may do with it."""
-    return present.answer(present.track(tracks.find(index, track_id, viewer), viewer))
+    return _shown(index, tracks.find(index, track_id, viewer), viewer)
 
 
 @routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsUnavailable), media_types=(JSON, CAR))
@@ -139,3 +142,7 @@ async def track_comments(
     count = b"%d" % index.comment_count(track.key)
     following = present.rest(cursors.write(page.after, "comments"))
     return present.answer(present.record(comments=present.array(page.items), count=count, **following))
+
+
+def _shown(index: Index, track: Card, viewer: Viewer | None) -> Answer[Track]:
+    return present.answer(present.track(track, viewer, social.liked(index, [track], viewer)))

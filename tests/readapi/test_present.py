@@ -22,6 +22,7 @@ def card(access: Access) -> Card:
     ("access", "viewer", "expected"),
     [
         (Access(ARTIST), None, (False, False, True)),
+        (Access(ARTIST), Viewer(Did("did:plc:liker")), (True, False, True)),
         (Access(ARTIST, listening="signed_in"), None, (False, True, False)),
         (Access(ARTIST, listening="signed_in"), Viewer(Did("did:plc:fan")), (False, False, True)),
         (Access(ARTIST, downloads="off"), None, (False, False, False)),
@@ -31,8 +32,9 @@ def card(access: Access) -> Card:
 def test_a_track_says_what_this_viewer_may_do(access, viewer, expected):
     """`is_liked`, `gated` and `downloadable` complete the card."""
     is_liked, gated, downloadable = expected
+    liked = {7} if viewer == Viewer(Did("did:plc:liker")) else {8}
 
-    assert orjson.loads(present.together(present.track(card(access), viewer))) == {
+    assert orjson.loads(present.together(present.track(card(access), viewer, liked))) == {
         "id": 1,
         "is_liked": is_liked,
         "gated": gated,
