@@ -80,6 +80,7 @@ class Endpoint:
 
         async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
             request[ENDPOINT] = self
+            bodies.check_address(request)
             who = admission.admit(request, needs)
             sent = await bodies.read(request) if has_body else _NOTHING
             result = await function(**bind(request, who, sent))

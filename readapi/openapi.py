@@ -186,7 +186,7 @@ def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
     kinds = [*endpoint.raises, *_ALWAYS]
     if any(parameter.place == "path" for parameter in endpoint.signature.parameters):
         kinds.append(errors.NotFound)
-    if any(parameter.place == "query" for parameter in endpoint.signature.parameters):
+    if endpoint.signature.parameters:
         kinds.append(errors.InvalidRequest)
     if any(parameter.name == "cursor" for parameter in endpoint.signature.parameters):
         kinds.append(errors.InvalidCursor)

@@ -55,6 +55,7 @@ QUERIES = {
     "/tracks/by-uri": f"?uri={uri('mara', 'track', 1)}",
     "/lists/playlists/by-uri": f"?uri={uri('ben', 'list', 2)}",
 }
+SIGNING_OUT = {"POST /auth/logout", "POST /settings/sign-out"}  # read nothing, and are done for nobody too
 HOSTILE = ["%00", "%FF%FE", "..%2F..%2Fetc", "%E2%80%AE", "'%22%3Cscript%3E", "-1", "1e999", "x" * 2000]
 
 
@@ -197,7 +198,7 @@ async def test_nothing_is_changed_for_another_sites_page(music, name):
         check_refusal(reply)
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", sorted(DEEDS.keys() - SIGNING_OUT))
 @pytest.mark.parametrize("sent", [b"{", b"[]", b'"x"', b"\xff\xfe", b"null", b"{}"])
 async def test_every_deed_survives_whatever_is_sent_to_it(music, name, sent):
     """As JSON, as a form, and as what nobody reads."""
@@ -218,7 +219,7 @@ async def test_pages_of_ones_own_are_kept_by_nobody(music, path, name):
     reply = await music.get(hostile(OWN[path], name))
 
     check_headers(reply)
-    assert reply.status in (200, 303)
+    assert reply.status in ((422,) if name == "%00" else (200, 303))
     assert reply.headers["Cache-Control"] == "no-store"
     assert reply.headers.get("Location", "/login").startswith("/login")
 

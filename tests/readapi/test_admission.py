@@ -15,6 +15,7 @@ from tests.readapi.site import Site, running
 from tests.readapi.state.people import MARA, token
 
 LIKES, PLAYS = frozenset({"atproto", "repo:our.music.like"}), frozenset({"atproto"})
+JSON = {"Content-Type": "application/json"}
 ENDED = Asker(SignedIn(token(ended_because="Taken back.")), SessionExpired("Taken back."), by_cookie=False)
 
 
@@ -130,6 +131,19 @@ async def test_a_body_is_json_or_a_form(sent: dict[str, Any]) -> None:
         members["unknown"] = "x"
     async with site(None) as here:
         assert await answer(here, "POST", "/greet", **sent) == (200, ["ho", "ho"])
+
+
+async def test_a_body_has_no_nul_characters() -> None:
+    """Wherever they stand; what only looks like one is text."""
+    async with site(None) as here:
+        for members in ({"word": "h\0"}, {"word": "ho", "h\0": 1}, {"word": "ho", "more": [{"x": ["\0"]}]}):
+            status, body = await answer(here, "POST", "/greet", json=members)
+            assert (status, body["detail"]) == (422, "invalid_request")
+            assert "NUL" in body["errors"][0]["message"]
+        assert (await answer(here, "POST", "/greet", data={"word": "h\0"}))[0] == 422
+        deep = b'{"word":"ho","more":' + b"[" * 1000 + b"]" * 1000 + b"}"
+        assert (await answer(here, "POST", "/greet", data=deep, headers=JSON))[0] == 200
+        assert await answer(here, "POST", "/greet", json={"word": "\\u0000"}) == (200, ["\\u0000"])
 
 
 async def test_a_body_that_does_not_fit_is_told_member_by_member() -> None:

@@ -114,6 +114,16 @@ async def test_a_path_that_cannot_be_a_name_is_not_found(site):
         assert (await response.json())["detail"] == "not_found"
 
 
+@pytest.mark.parametrize("path", ["/paths/a%00", "/required?word=%00", "/required?word=a&other=%00"])
+async def test_an_address_has_no_nul_characters(site, path):
+    """422 wherever there is a route; no database is asked for one."""
+    async with site.get(path) as response:
+        assert response.status == 422
+        assert (await response.json())["detail"] == "invalid_request"
+    async with site.get("/required?word=%2500") as response:
+        assert await response.json() == "%00"
+
+
 async def test_head_answers_as_get_without_a_body(site):
     """Status and headers are those of GET, the length included."""
     async with site.get("/numbers/3") as got, site.send("HEAD", "/numbers/3") as headed:
