@@ -15,12 +15,16 @@ from schemas.ids import Did, tid_at
 
 
 class Accounts:
-    """The table, and what every event asks of it held in memory: who is known, hidden, removed."""
+    """The table, and what every event asks of it held in memory: who is known, hidden, removed.
+
+    `away` are those that the relay says are not active, `hidden` also those whose servers refuse them.
+    """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self.known: set[Did] = set()
         self.hidden: set[Did] = set()
+        self.away: frozenset[Did] = frozenset()
         self._removed: dict[Did, str] = {}
         self.load()
 
@@ -30,6 +34,7 @@ class Accounts:
         self.known.clear()
         self.known.update(did for (did,) in rows("select did from accounts"))
         self.hidden = {did for (did,) in rows("select did from hidden_accounts")}
+        self.away = frozenset(did for (did,) in rows("select did from away_accounts"))
         self._removed = dict(rows("select did, removed_rev from accounts where removed_rev is not null"))
         self._deleted = {did for (did,) in rows("select did from accounts where status = 'deleted'")}
         self._refused = {did for (did,) in rows("select did from accounts where refusal is not null")}
@@ -78,7 +83,8 @@ class Accounts:
         self._removed |= removals
         self._deleted = _renewed(self._deleted, rows, lambda row: row["status"] == "deleted")
         self._refused = _renewed(self._refused, rows, lambda row: row["refusal"] is not None)
-        hidden = self._hidden_among(rows.keys())
+        self.away = self.away - rows.keys() | self._among("away_accounts", rows.keys())
+        hidden = self._among("hidden_accounts", rows.keys())
         flipped = {did for did in rows if (did in hidden) != (did in self.hidden)}
         self.hidden = self.hidden - rows.keys() | hidden
         return flipped, removals
@@ -140,10 +146,10 @@ class Accounts:
         con.unregister("asked")
         return pairs
 
-    def _hidden_among(self, dids: Collection[Did]) -> set[Did]:
+    def _among(self, view: str, dids: Collection[Did]) -> set[Did]:
         if not dids:
             return set()
-        query = f"select did from hidden_accounts where did in {LISTED}"
+        query = f"select did from {view} where did in {LISTED}"
         return {did for (did,) in self._catalogue.rows(query, [listed(dids)])}
 
     def _rows(self, dids: Collection[Did]) -> dict[Did, dict[str, Any]]:

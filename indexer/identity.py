@@ -22,6 +22,7 @@ KEPT = 50_000
 DOUBT_SECONDS = 10.0
 LOOKS = 6  # at one identity, within
 LOOKS_SECONDS = 60.0
+LOOKS_RETRIES = 10.0  # the same where retries are quick: a flood comes quicker still
 DOCUMENT_BYTES = 64 << 10
 LOG_BYTES = 1 << 20
 DOCUMENT_SECONDS = 8.0
@@ -59,8 +60,7 @@ class Resolver:
         self._allow_loopback = allow_loopback
         self._keep_incomplete_seconds = min(KEEP_INCOMPLETE_SECONDS, retry_seconds or inf)
         self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
-        # A flood is still one where retries are quick.
-        self._looks_seconds = min(LOOKS_SECONDS, LOOKS_SECONDS * (retry_seconds or inf))
+        self._looks_seconds = min(LOOKS_SECONDS, LOOKS_RETRIES * (retry_seconds or inf))
         self._clock = clock
         self._kept: OrderedDict[Did, _Kept] = OrderedDict()
         self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}

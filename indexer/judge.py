@@ -7,7 +7,7 @@ from prometheus_client import Counter
 from indexer import chain, keys, verify
 from indexer.batch import Batch, DeadLetter, RecordChange, RepoMark, WaitingCommit
 from indexer.changes import changes_of
-from indexer.events import Commit, Frame, Sync, Unverified
+from indexer.events import Account, Commit, Frame, Identity, Sync, Unverified
 from indexer.keys import KeyFault
 from indexer.repos import Happening, Repo, Repos
 from schemas.ids import Did, Nsid
@@ -18,7 +18,8 @@ VERIFIED = Counter("fmsvc_commits_total", "Commits of tracked repos, by what bec
 class Judge:
     """Follows the table of `repos.py`. Never waits: what cannot be decided now waits in the batch.
 
-    `ask` is told of repos that want a resync, `doubt` of accounts whose signing key may have changed.
+    `ask` is told of repos that want a resync, `doubt` of accounts whose signing key may have changed,
+    `forget` of those that may have become somebody else in any way.
     """
 
     def __init__(
@@ -28,11 +29,13 @@ class Judge:
         *,
         ask: Callable[[Iterable[Did]], None],
         doubt: Callable[[Did], None],
+        forget: Callable[[Did], None],
     ) -> None:
         self._repos = repos
         self._collections = collections
         self._ask = ask
         self._doubt = doubt
+        self._forget = forget
 
     def commit(self, commit: Commit, frame: Frame, batch: Batch) -> None:
         """Take a commit over, or see to it that it is taken over later."""
@@ -78,6 +81,20 @@ class Judge:
                 self._become(sync.did, batch, RepoMark("active", head.rev, head.data))
             else:
                 self._leave(sync.did, batch, "set anew")
+
+    def account(self, account: Account, batch: Batch) -> None:
+        """Take over a status, whether the stream tells of it or the relay was asked."""
+        batch.accounts.append(account)
+        if account.status == "deleted":
+            self.happened("deleted", account.did, batch, account.status)
+        elif account.status == "active":
+            # Servers do not answer for the handle of somebody who is away.
+            self._doubt_identity(account.did, batch)
+
+    def identity(self, identity: Identity, batch: Batch) -> None:
+        """Whatever is known of the account's name, server and key may be outdated."""
+        self._repos.doubt_key(identity.did)
+        self._doubt_identity(identity.did, batch)
 
     def happened(self, what: Happening, did: Did, batch: Batch, reason: str) -> None:
         """Something that needs no looking at."""
@@ -156,6 +173,10 @@ class Judge:
         state = repo.state if repo.state == "pending" else "desynchronized"
         self._become(did, batch, RepoMark(state, repo.rev, repo.data, repo.fetch, reason))
         self._ask([did])
+
+    def _doubt_identity(self, did: Did, batch: Batch) -> None:
+        self._forget(did)
+        batch.stale.add(did)
 
     def _become(self, did: Did, batch: Batch, mark: RepoMark) -> None:
         self._repos.become(did, mark)

@@ -29,7 +29,6 @@ from indexer.events import (
     Unverified,
 )
 from indexer.follower import Follower
-from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.judge import Judge
 from indexer.lag import Lag
@@ -53,7 +52,6 @@ class Pipeline:
         *,
         cursor: int | None,
         intake: Intake,
-        resolver: Resolver,
         identities: Errands[Did],
         pictures: Errands[Picture],
         follower: Follower,
@@ -69,7 +67,6 @@ class Pipeline:
         self._collections = collections
         self._repos = repos
         self._intake = intake
-        self._resolver = resolver
         self._identities = identities
         self._pictures = pictures
         self._follower = follower
@@ -118,16 +115,10 @@ class Pipeline:
                 self._judge.sync(event, frame, batch)
                 self._intake.added(1)
             case Account():
-                batch.accounts.append(event)
-                if event.status == "deleted":
-                    self._judge.happened("deleted", event.did, batch, event.status)
-                elif event.status == "active":
-                    # Servers do not answer for the handle of somebody who is away.
-                    self._doubt_identity(event.did, batch)
+                self._judge.account(event, batch)
                 self._intake.added(1)
             case Identity():
-                self._repos.doubt_key(event.did)
-                self._doubt_identity(event.did, batch)
+                self._judge.identity(event, batch)
                 self._intake.added(1)
             case Malformed():
                 log.warning(
@@ -141,10 +132,6 @@ class Pipeline:
                 log.warning("stream says", source=frame.source, name=event.name, message=event.message)
                 if event.name in GAPS:
                     self._gap()
-
-    def _doubt_identity(self, did: Did, batch: Batch) -> None:
-        self._resolver.forget(did)
-        batch.stale.add(did)
 
     def _move(self, event: Event, source: str) -> None:
         """All events up to this one are in this batch or an earlier one: the cursor goes with them."""

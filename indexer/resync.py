@@ -41,13 +41,24 @@ class OutOfStep(OutboundError):
 
 
 class Resyncs:
-    """`mend` is an errand: it raises OutboundError when it has to be run again."""
+    """`mend` is an errand: it raises OutboundError when it has to be run again.
 
-    def __init__(self, repos: Repos, resolver: Resolver, intake: Intake, fetch: Fetch) -> None:
+    `away`: does the relay say that this account is not active?
+    """
+
+    def __init__(
+        self,
+        repos: Repos,
+        resolver: Resolver,
+        intake: Intake,
+        fetch: Fetch,
+        away: Callable[[Did], bool],
+    ) -> None:
         self._repos = repos
         self._resolver = resolver
         self._intake = intake
         self._fetch = fetch
+        self._away = away
         self._failures: Counter[Did] = Counter()
 
     async def mend(self, did: Did) -> None:
@@ -61,9 +72,12 @@ class Resyncs:
             raise  # Nothing is wrong with the repo: its server has enough to do with others.
         except RepoGone as gone:
             RESYNCS.labels(gone.status).inc()
+            self._failed(did, f"the server says that it is {gone.status}")
+            if self._away(did):
+                del self._failures[did]
+                return  # There is nothing to fetch before it comes back, and then it is asked for.
             # Hidden until its server gives it again. Not removed: a server may have lost it for a while.
             self._intake.batch.refusals[did] = gone.status
-            self._failed(did, f"the server says that it is {gone.status}")
             raise OutOfStep(str(gone)) from gone
         except (OutboundError, ValueError) as error:
             if isinstance(error, Refused) and error.check == "signature":
@@ -87,6 +101,7 @@ class Resyncs:
         key = keys.parse(facts.signing_key or "")
         for _ in range(ROUNDS):
             fetched = await self._fetched(facts, key) if repo.fetch else None
+            await self._intake.room()
             await self._put(Mend(did, key, fetched, again=fetched is not None and repo.fetch))
             if repo.state == "active":
                 repo.loose = False
@@ -114,6 +129,7 @@ class Resyncs:
             attempts = LOOSE_AFTER if isinstance(error, TooLarge) else self._failures[facts.did] + 1
             if not isinstance(error, NotNow) and attempts >= LOOSE_AFTER:
                 repo.loose = True
+                await self._intake.room()
                 await self._put(Mend(facts.did, key, loose=True))
             raise
 
@@ -131,8 +147,7 @@ class Resyncs:
             raise
 
     async def _put(self, mend: Mend) -> None:
-        """Put it into the batch and wait for its transaction."""
-        await self._intake.room()
+        """Put it into the batch, at once, and wait for its transaction."""
         repo, batch = self._repos[mend.did], self._intake.batch
         repo.mending, repo.waits = batch, False
         batch.mends.append(mend)

@@ -79,12 +79,20 @@ class Indexer:
         self._hosts = Hosts(own=[settings.plc_url])
         self._outbound = outbound
         self._spools = Spools(settings.data_dir)
-        resyncs = Resyncs(self.repos, self._resolver, self._intake, self._fetch)
+        resyncs = Resyncs(
+            self.repos, self._resolver, self._intake, self._fetch, away=lambda did: did in stores.writer.away
+        )
         retry_seconds = settings.retry_seconds
         self._resyncs = Errands[Did](
             "resync", resyncs.mend, workers=RESYNCS, patience=RESYNC_PATIENCE.within(retry_seconds)
         )
-        judge = Judge(self.repos, collections, ask=self._resyncs.ask, doubt=self._resolver.doubt)
+        judge = Judge(
+            self.repos,
+            collections,
+            ask=self._resyncs.ask,
+            doubt=self._resolver.doubt,
+            forget=self._resolver.forget,
+        )
         facts = Facts(self._resolver, outbound, self._intake, self.repos)
         self._identities = Errands[Did](
             "identity", facts.identity, workers=32, patience=Patience().within(retry_seconds)
@@ -112,7 +120,6 @@ class Indexer:
             self.repos,
             cursor=choice.begin(source, stores.writer),
             intake=self._intake,
-            resolver=self._resolver,
             identities=self._identities,
             pictures=self._pictures,
             follower=self.follower,

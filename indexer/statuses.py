@@ -49,8 +49,10 @@ class Statuses:
 
     async def _check(self, dids: Iterable[Did]) -> None:
         for did in dids:
+            # Of two statuses the later counts, and an event may overtake the answer.
+            asked_at = datetime.now(UTC)
             if status := await self._status(did):
-                self._heard(Account(0, did, datetime.now(UTC), status))
+                self._heard(Account(0, did, asked_at, status))
 
     async def _status(self, did: Did) -> str | None:
         """What the relay says of it; None: nothing."""

@@ -3,13 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
 from aiohttp import web
 
 from indexer.audit import Audit, Audited, Outcome
-from indexer.backfill import Discovery
+from indexer.backfill import EVERYTHING, Discovery
 from indexer.batch import Listing
 from indexer.events import Account
 from indexer.hosts import Hosts
@@ -25,6 +26,7 @@ from schemas.ids import Did, Tid
 from schemas.settings import Settings
 
 AUDIT_PATH: Final = "/audit"
+OURS: Final = "ours"  # in the place of a host: the repos that we know, to be compared with their servers
 LOOK_SECONDS: Final = 0.1
 
 
@@ -49,6 +51,8 @@ class Upkeep:
         self._judge = judge
         self._intake = intake
         self._gap = asyncio.Event()
+        if any(listing.source == OURS and listing.finished_at is None for listing in writer.listings()):
+            self._gap.set()  # The last run ended before all was compared.
         self._statuses = Statuses(
             outbound, settings.relay_url, hidden=lambda: writer.hidden, heard=self._heard
         )
@@ -82,7 +86,7 @@ class Upkeep:
         batch = self._intake.batch
         for did in self._repos.chaining():
             self._judge.happened("doubt", did, batch, "events are lost")
-        batch.listings += self.discovery.renew()
+        batch.listings += [*self.discovery.renew(), Listing(OURS, EVERYTHING)]
         self._resolver.forget_all()
         batch.stale |= set(self._repos)
         self._intake.added(1)
@@ -108,13 +112,13 @@ class Upkeep:
         await self.discovery.run()
 
     async def _close_gaps(self) -> None:
-        if self.discovery.reading:  # The last run ended in the middle of this.
-            self._gap.set()
         while True:
             await self._gap.wait()
             self._gap.clear()
             await self._statuses.check_all()
             await self._audit.check_all()
+            if not self._gap.is_set():
+                await self._save(Listing(OURS, EVERYTHING, finished_at=datetime.now(UTC)))
 
     async def _found(self, dids: list[Did]) -> None:
         await self._intake.room()
@@ -127,7 +131,7 @@ class Upkeep:
         self._intake.added()
 
     def _heard(self, account: Account) -> None:
-        self._intake.batch.accounts.append(account)
+        self._judge.account(account, self._intake.batch)
         self._intake.added(1)
 
     def _audited(self) -> Iterator[Audited]:

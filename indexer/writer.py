@@ -83,6 +83,11 @@ class Writer:
         return set(self._accounts.hidden)
 
     @property
+    def away(self) -> frozenset[Did]:
+        """Accounts that the relay says are not active, at this moment."""
+        return self._accounts.away
+
+    @property
     def op(self) -> int:
         """Number of the last outbox entry ever written."""
         return self._op
@@ -192,10 +197,10 @@ class Writer:
         self._marks.store(mended.marks)
         applied += self._take(mended.changes, now, stale, moves)
         letters = [*batch.dead_letters, *mended.letters, *_clashes(applied)]
-        shown = self._flip(batch, stale, moves)
+        returned = self._flip(batch, stale, moves)
         renamed, moved = self._accounts.learn(batch.identities, now)
         stale.renamed(renamed)
-        doubtful = dict.fromkeys([*shown, *moved, *crowded_out])
+        doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
         self._marks.doubt(doubtful.keys() | batch.again)
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))
@@ -244,11 +249,12 @@ class Writer:
     def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> list[Did]:
         """Let the accounts' events hide, show and remove, and their servers' words hide and show.
 
-        Returns those that are shown again and were not fetched just now.
+        Returns those that came back, to be shown or to be asked for, and were not fetched just now.
         """
         fetched = {mend.did for mend in batch.mends if mend.fetched}
         refusals = dict.fromkeys(fetched) | batch.refusals
         shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self._accounts.hidden
+        away = self._accounts.away
         flipped, removals = self._accounts.obey(batch.accounts, refusals)
         affected = flipped | removals.keys()
         stale.shown_or_hidden(affected)
@@ -257,7 +263,8 @@ class Writer:
         self._waiting.take(removals)
         self._marks.store(dict.fromkeys(removals, UNKNOWN))
         self._counters.contributions(affected - self._accounts.hidden, 1, moves)
-        return sorted(flipped - self._accounts.hidden - fetched)
+        returned = (flipped - self._accounts.hidden) | (away - self._accounts.away)
+        return sorted(returned - fetched)
 
     def _move_cursors(self, batch: Batch) -> None:
         for source, mark in batch.cursors.items():

@@ -147,9 +147,12 @@ create table if not exists dead_letters (
 );
 
 -- Visible is what is live and whose account's status does not hide it.  Both are written here only.
+create view if not exists away_accounts as
+    select did from accounts where status not in ('active', 'throttled', 'desynchronized');
+
 create view if not exists hidden_accounts as
     select did from accounts
-    where status not in ('active', 'throttled', 'desynchronized') or refusal is not null;
+    where did in (select did from away_accounts) or refusal is not null;
 
 create view if not exists visible_tracks as
     select * exclude (state) from tracks

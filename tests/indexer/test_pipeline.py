@@ -18,12 +18,8 @@ from indexer.decode import decode
 from indexer.errands import Errands, Patience
 from indexer.events import Frame
 from indexer.follower import Follower
-from indexer.handles import Handles
-from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.judge import Judge
-from indexer.names import Dns
-from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
 from indexer.repos import Repos
 from indexer.sources import Status
@@ -374,23 +370,21 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
     async def nothing(*_: object) -> int:
         return 0
 
-    async with Outbound(Dns()) as outbound:
-        intake = Intake(write, batch_rows=batch_rows, batch_seconds=0.001, buffer_bytes=1 << 20)
-        pipeline = Pipeline(
-            Script(frames),
-            ours,
-            repos,
-            cursor=None,
-            intake=intake,
-            resolver=Resolver(outbound, Handles(outbound, Dns()), plc_url="https://plc.example.com"),
-            identities=Errands("identity", nothing, workers=1, patience=Patience()),
-            pictures=Errands("picture", nothing, workers=1, patience=Patience()),
-            follower=Follower(nothing, nothing, watermark=0, op=0),
-            judge=Judge(repos, ours, ask=lambda dids: None, doubt=lambda did: None),
-            gap=lambda: None,
-        )
-        writing = asyncio.create_task(intake.run())
-        await pipeline.read()
-        intake.close()
-        await writing
+    intake = Intake(write, batch_rows=batch_rows, batch_seconds=0.001, buffer_bytes=1 << 20)
+    pipeline = Pipeline(
+        Script(frames),
+        ours,
+        repos,
+        cursor=None,
+        intake=intake,
+        identities=Errands("identity", nothing, workers=1, patience=Patience()),
+        pictures=Errands("picture", nothing, workers=1, patience=Patience()),
+        follower=Follower(nothing, nothing, watermark=0, op=0),
+        judge=Judge(repos, ours, ask=lambda dids: None, doubt=lambda did: None, forget=lambda did: None),
+        gap=lambda: None,
+    )
+    writing = asyncio.create_task(intake.run())
+    await pipeline.read()
+    intake.close()
+    await writing
     return batches

@@ -8,6 +8,7 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from indexer import service
 from indexer.batch import Batch, Written
@@ -126,6 +127,23 @@ async def test_a_server_may_change_its_mind_within_one_batch(
         assert titles(indexer) == ["Song 1", "Unread"]
 
 
+async def test_who_is_away_is_asked_for_again_when_they_are_back(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """And not before: there may be many who never return."""
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        await relay.send(unreadable(repo, 2, "Unread"))
+        await until(lambda: indexer.rows("from accounts where refusal = 'deactivated'"))
+        await relay.send(repo.account_frame(3, "deactivated", time=datetime.now(UTC)))
+        await until(lambda: not len(indexer.indexer._resyncs) and not indexer.indexer._resyncs._running)
+        world.status.clear()
+        await relay.send(repo.account_frame(4, "active", time=datetime.now(UTC)))
+
+        await until(lambda: titles(indexer) == ["Song 1", "Unread"])
+
+
 async def test_a_server_cannot_undo_what_the_relay_says(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
@@ -189,6 +207,45 @@ async def test_a_lost_reactivation_is_found_when_events_were_lost(
         await relay.send(forge.info_frame("OutdatedCursor"))
 
         await until(lambda: titles(indexer) == ["Song 1"])
+
+
+async def test_a_kill_does_not_end_the_search_for_what_was_lost(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """The lists are read by then, the repos not yet compared."""
+    lists = web.get("/xrpc/com.atproto.sync.listReposByCollection", _no_repos)
+    async with Relay(frames_of(repo, 1), routes=[lists]) as relay:
+        async with following(configured, relay, drift_seconds=60) as indexer:
+            await indexer.reach(1)
+            await until(lambda: indexer.indexer.upkeep.discovery.reading is None)
+            unreadable(repo, 2, "Lost")
+            await relay.send(forge.info_frame("OutdatedCursor"))
+            await until(lambda: world.asked["getLatestCommit"])
+            await until(lambda: indexer.indexer.upkeep.discovery.reading is None)
+        relay.frames.pop()
+        async with following(configured, relay) as indexer:
+            await until(lambda: titles(indexer) == ["Lost", "Song 1"])
+
+
+async def _no_repos(_: web.Request) -> web.Response:
+    return web.json_response({"repos": []})
+
+
+async def test_whoever_comes_back_unheard_has_their_name_again(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Servers do not answer for the handle of somebody who is away."""
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        away = repo.account_frame(2, "deactivated", time=datetime.now(UTC))
+        await relay.send(away, repo.identity_frame(3))
+        await until(lambda: indexer.rows("select handle from accounts") == [("handle.invalid",)])
+        world.status.clear()
+        relay.statuses[repo.did] = "active"
+        await indexer.indexer.upkeep._statuses.check_all()
+
+        await until(lambda: indexer.rows("select handle from accounts") == [(world.handle(repo.did),)])
 
 
 async def test_a_repo_that_is_not_in_step_yet_when_events_are_lost_is_fetched(
