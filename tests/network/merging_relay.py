@@ -34,7 +34,7 @@ FIRST_SEQ = 1000
 PAGE = 500
 ELSEWHERE = "net.example.thing"
 RECONNECT_SECONDS = 0.05
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 @dataclass(slots=True)
@@ -137,8 +137,8 @@ class MergingRelay(Relay):
                     async with session.ws_connect(f"{address}?cursor={cursor}", max_msg_size=0) as stream:
                         async for frame in stream:
                             if message := meddling.read(host, frame.data):
-                                cursor = message.body["seq"]
                                 await self._receive(session, message)
+                                cursor = message.body["seq"]
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _receive(self, session: aiohttp.ClientSession, message: Message) -> None:

@@ -42,6 +42,7 @@ class Mixture:
         self._dice = dice
         self._people: list[Person] = []
         self._tracks: list[Ref] = []
+        self._names = itertools.count(1)
         self._faults = AsyncExitStack()
         self._lost: set[str] = set()  # kinds of events that did not arrive as they were
         self._steps: dict[Step, int] = {
@@ -170,7 +171,7 @@ class Mixture:
     async def _rename(self) -> None:
         if person := self._anybody():
             self._say("is renamed", person)
-            await person.account.change_handle(f"named-{self._dice.randrange(10**6)}.test")
+            await person.account.change_handle(f"named-{next(self._names)}.test")
 
     async def _leave_or_return(self) -> None:
         person = self._dice.choice(self._people)

@@ -14,7 +14,7 @@ from tests.promises.scenarios.truth import Hosted
 
 TABLES = ("tracks", "likes", "comments", "lists", "profiles")
 POLL_SECONDS = 0.05
-SHOWN = 20
+SHOWN = 8
 
 
 class Disagreement(AssertionError):
