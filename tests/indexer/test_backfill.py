@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from indexer import backfill
 from indexer.backfill import EVERYTHING, Discovery
@@ -19,6 +18,7 @@ from indexer.outbound import Answered, Outbound, OutboundError
 from schemas.collections import Collections
 from schemas.ids import Did
 from tests.indexer.running import until
+from tests.network.doubles import Loopback
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Refuse
@@ -90,22 +90,13 @@ async def test_all_collections_are_asked_for(notes: Notes) -> None:
         assert notes.saved == {name: Listing(net.url, name, None, NOW) for name in OURS.all}
 
 
-class Pages:
+class Lists(Loopback):
     """A host whose one list has so many pages of one account, whatever the collection."""
 
     def __init__(self, count: int) -> None:
+        super().__init__(web.get("/xrpc/com.atproto.sync.listReposByCollection", self._answer))
         self.count = count
         self.cursors: list[str | None] = []
-        app = web.Application()
-        app.router.add_get("/xrpc/com.atproto.sync.listReposByCollection", self._answer)
-        self._server = TestServer(app, host="127.0.0.1")
-
-    async def __aenter__(self) -> str:
-        await self._server.start_server()
-        return f"http://localhost:{self._server.port}"
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
 
     async def _answer(self, request: web.Request) -> web.Response:
         cursor = request.query.get("cursor")
@@ -117,13 +108,12 @@ class Pages:
 
 @pytest.mark.parametrize("pages", range(8))
 async def test_a_kill_between_any_two_pages_skips_none(notes: Notes, pages: int) -> None:
-    server = Pages(3)
     notes.pages_until_killed = pages
-    async with server as url:
+    async with Lists(3) as server:
         with pytest.raises(asyncio.CancelledError):
-            await notes.read(url)
+            await notes.read(server.url)
         notes.pages_until_killed = -1
-        await notes.read(url)
+        await notes.read(server.url)
 
     assert len(notes.found) == 3 * len(OURS.all)
     assert len(server.cursors) == 3 * len(OURS.all) + 1
@@ -240,12 +230,8 @@ async def answering(body: bytes) -> AsyncIterator[str]:
     async def answer(_: web.Request) -> web.Response:
         return web.Response(body=body)
 
-    app = web.Application()
-    app.router.add_get("/{path:.*}", answer)
-    server = TestServer(app, host="127.0.0.1")
-    await server.start_server()
-    yield f"http://localhost:{server.port}"
-    await server.close()
+    async with Loopback(web.get("/{path:.*}", answer)) as host:
+        yield host.url
 
 
 async def test_it_goes_on_after_a_failure(notes: Notes) -> None:

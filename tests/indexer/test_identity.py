@@ -89,7 +89,7 @@ async def world(tls: tuple[ssl.SSLContext, ssl.SSLContext]) -> AsyncIterator[Wor
         world.resolver = Resolver(
             outbound,
             Handles(outbound, Dns(names.asked()), allow_test=True),
-            plc_url=directory.origin,
+            plc_url=directory.url,
             allow_loopback=True,
             clock=lambda: world.now,
         )
@@ -319,8 +319,8 @@ async def test_forgetting_asks_again_even_while_an_answer_is_under_way(world: Wo
 
 async def test_a_handle_service_replaces_dns_and_https() -> None:
     """With a service configured only that is asked; its 400 means that the handle names nobody."""
-    async with Pages() as pages, Outbound(Dns(), trusted=[pages.origin]) as outbound:
-        handles = Handles(outbound, Dns(), service=pages.origin, allow_test=True)
+    async with Pages() as pages, Outbound(Dns(), trusted=[pages.url]) as outbound:
+        handles = Handles(outbound, Dns(), service=pages.url, allow_test=True)
         ask = "/xrpc/com.atproto.identity.resolveHandle?handle="
         pages.answers[f"{ask}alice.test"] = (200, orjson.dumps({"did": ALICE}))
         pages.answers[f"{ask}nobody.test"] = (400, b"{}")

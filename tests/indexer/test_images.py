@@ -60,9 +60,9 @@ def test_hostile_bytes_measure_something_sane(magic: bytes, rest: bytes) -> None
 async def measured(status: int, body: bytes) -> tuple[int, int]:
     """What is measured when the owner's server answers so."""
     async with Pages() as server, Outbound(Dns(), allow_loopback=True) as outbound:
-        server.answers[f"/{ALICE}"] = (200, document(alsoKnownAs=[], service=service(server.origin)))
+        server.answers[f"/{ALICE}"] = (200, document(alsoKnownAs=[], service=service(server.url)))
         server.answers[f"/xrpc/com.atproto.sync.getBlob?did={ALICE}&cid=bafy"] = (status, body)
-        resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url=server.origin, allow_loopback=True)
+        resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url=server.url, allow_loopback=True)
         return await images.measure(resolver, outbound, Picture(Did(ALICE), "bafy"))
 
 

@@ -131,8 +131,8 @@ async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -
         )
         server.answers[ask] = (200, repo.record_proof(PROFILE, "self"))
 
-        sent = await proof.ask(outbound, server.origin, uri(repo))
+        sent = await proof.ask(outbound, server.url, uri(repo))
         with pytest.raises(Answered):
-            await proof.ask(outbound, server.origin, uri(repo, "other"))
+            await proof.ask(outbound, server.url, uri(repo, "other"))
 
     assert sent == repo.record_proof(PROFILE, "self")

@@ -16,7 +16,7 @@ async def _heard(answer: bytes, delay_seconds: float = 0.0) -> list[Account]:
     heard: list[Account] = []
     async with Pages() as relay, Outbound(Dns(), allow_loopback=True) as outbound:
         relay.answers[ADDRESS], relay.delay_seconds = (200, answer), delay_seconds
-        await Statuses(outbound, relay.origin, hidden=lambda: [ALICE], heard=heard.append).check_all()
+        await Statuses(outbound, relay.url, hidden=lambda: [ALICE], heard=heard.append).check_all()
     return heard
 
 

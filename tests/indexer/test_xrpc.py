@@ -29,10 +29,10 @@ async def test_an_answer_that_is_no_object_is_a_bad_answer(body: bytes) -> None:
     async with Pages() as server, Outbound(Dns(), allow_loopback=True) as outbound:
         server.answers["/xrpc/a.b.c?did=x"] = (200, body)
         with pytest.raises(BadAnswer):
-            await xrpc.query(outbound, server.origin, "a.b.c", 100, 5, did="x")
+            await xrpc.query(outbound, server.url, "a.b.c", 100, 5, did="x")
 
         server.answers["/xrpc/a.b.c?did=x"] = (200, b'{"rev": "r"}')
-        assert await xrpc.query(outbound, server.origin, "a.b.c", 100, 5, did="x") == {"rev": "r"}
+        assert await xrpc.query(outbound, server.url, "a.b.c", 100, 5, did="x") == {"rev": "r"}
 
 
 @pytest.mark.parametrize(

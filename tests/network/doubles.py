@@ -102,31 +102,39 @@ class NameServer(asyncio.DatagramProtocol):
             self.transport.sendto(response.to_wire(), address)
 
 
-class Pages:
-    """A web server on loopback whose answers are set by path; counts what it was asked."""
+class Loopback:
+    """A web server with these routes at a port of 127.0.0.1, for as long as the block lasts."""
 
-    def __init__(self) -> None:
-        self.answers: dict[str, tuple[int, bytes]] = {}
-        self.asked: list[str] = []
-        self.delay_seconds = 0.0
+    def __init__(self, *routes: web.RouteDef) -> None:
         app = web.Application()
-        app.router.add_get("/{path:.*}", self._answer)
-        self.server = TestServer(app, host="127.0.0.1")
+        app.router.add_routes(routes)
+        self._server = TestServer(app, host="127.0.0.1")
 
     @property
     def port(self) -> int:
-        return self.server.port or 0
+        return self._server.port or 0
 
     @property
-    def origin(self) -> str:
+    def url(self) -> str:
+        """Its origin."""
         return f"http://localhost:{self.port}"
 
     async def __aenter__(self) -> Self:
-        await self.server.start_server()
+        await self._server.start_server()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.server.close()
+        await self._server.close()
+
+
+class Pages(Loopback):
+    """Its answers are set by path; notes what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(web.get("/{path:.*}", self._answer))
+        self.answers: dict[str, tuple[int, bytes]] = {}
+        self.asked: list[str] = []
+        self.delay_seconds = 0.0
 
     async def _answer(self, request: web.Request) -> web.Response:
         path = request.path_qs

@@ -10,12 +10,11 @@ or for ever with `itertools.repeat`. Methods in `net.missing` are not implemente
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import libipld
 import orjson
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 from cbrrr import decode_dag_cbor
 
 from tests.network import doubles
@@ -32,10 +31,11 @@ class Xrpc(Exception):
     """A refusal that is part of the protocol, by its name."""
 
 
-class ForgedNetwork:
+class ForgedNetwork(doubles.Loopback):
     """`status`: why accounts are not active. `handles`, `keys`: what documents claim instead of the truth."""
 
     def __init__(self, repos: Iterable[ForgedRepo] = ()) -> None:
+        super().__init__(web.get("/xrpc/{method}", self._xrpc), web.get("/{did}", self._document))
         self.repos = {repo.did: repo for repo in repos}
         self.status: dict[str, str] = {}
         self.handles: dict[str, str] = {}
@@ -43,22 +43,6 @@ class ForgedNetwork:
         self.faults: dict[str, Iterator[Fault | None]] = {}
         self.missing: set[str] = set()
         self.asked: Counter[str] = Counter()
-        app = web.Application()
-        app.router.add_get("/xrpc/{method}", self._xrpc)
-        app.router.add_get("/{did}", self._document)
-        self._server = TestServer(app, host="127.0.0.1")
-
-    @property
-    def url(self) -> str:
-        """The origin of everything."""
-        return f"http://localhost:{self._server.port}"
-
-    async def __aenter__(self) -> Self:
-        await self._server.start_server()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
 
     def add(self, *repos: ForgedRepo) -> None:
         self.repos |= {repo.did: repo for repo in repos}

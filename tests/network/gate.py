@@ -15,8 +15,8 @@ from typing import Self
 
 import aiohttp
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 
+from tests.network.doubles import Loopback
 from tests.network.relay import Cut, Refuse
 
 
@@ -35,30 +35,23 @@ class Corrupt:
 Fault = Refuse | Stall | Corrupt | Cut
 
 
-class Gate:
+class Gate(Loopback):
     """Each answer takes the next of `faults`; with none left all is well."""
 
     def __init__(self, *origins: str, names: Mapping[str, str] | None = None) -> None:
+        super().__init__(web.get("/{path:.*}", self._pass))
         self.origins = origins
         self.names = dict(names or {})
         self.faults: Iterator[Fault | None] = iter(())
         self.asked: Counter[str] = Counter()
-        app = web.Application()
-        app.router.add_get("/{path:.*}", self._pass)
-        self._server = TestServer(app, host="127.0.0.1")
         self._session: aiohttp.ClientSession
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self._server.port}"
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession()
-        await self._server.start_server()
-        return self
+        return await super().__aenter__()
 
     async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
+        await super().__aexit__()
         await self._session.close()
 
     async def _pass(self, request: web.Request) -> web.StreamResponse:

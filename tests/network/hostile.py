@@ -10,10 +10,9 @@ It believes everything that it is told in turn: what a server checks is for the 
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from tests.network import doubles
 
@@ -22,37 +21,24 @@ ELSEWHERE = "elsewhere"
 PAGE = b"<!doctype html><title>Welcome</title>"
 
 
-class Hostile:
+class Hostile(doubles.Loopback):
     """`changes` to each endpoint's answer; `instead`: who answers. `nonces`: each asked for in turn."""
 
     def __init__(self) -> None:
+        super().__init__(
+            web.get("/xrpc/com.atproto.identity.resolveHandle", self._answer("handle")),
+            web.get("/.well-known/oauth-protected-resource", self._answer("resource")),
+            web.get("/.well-known/oauth-authorization-server", self._answer("server")),
+            *(web.post(f"/{endpoint}", self._answer(endpoint)) for endpoint in ("par", "token", "revoke")),
+            web.get(f"/{ELSEWHERE}", self._answer(ELSEWHERE)),
+            web.get("/{did}", self._answer("document")),
+        )
         self.changes: dict[str, dict[str, Any]] = {}
         self.instead: dict[str, Answering] = {}
         self.nonces: Iterator[str] = iter(())
         self.tells_nonce = True
         self.asked: Counter[str] = Counter()
         self.forms: list[dict[str, str]] = []
-        app = web.Application()
-        app.router.add_get("/xrpc/com.atproto.identity.resolveHandle", self._answer("handle"))
-        app.router.add_get("/.well-known/oauth-protected-resource", self._answer("resource"))
-        app.router.add_get("/.well-known/oauth-authorization-server", self._answer("server"))
-        for endpoint in ("par", "token", "revoke"):
-            app.router.add_post(f"/{endpoint}", self._answer(endpoint))
-        app.router.add_get(f"/{ELSEWHERE}", self._answer(ELSEWHERE))
-        app.router.add_get("/{did}", self._answer("document"))
-        self._server = TestServer(app, host="127.0.0.1")
-
-    @property
-    def url(self) -> str:
-        """The origin of everything."""
-        return f"http://localhost:{self._server.port}"
-
-    async def __aenter__(self) -> Self:
-        await self._server.start_server()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
 
     def _answer(self, endpoint: str) -> Answering:
         async def answer(request: web.Request) -> web.StreamResponse:

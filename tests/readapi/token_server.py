@@ -5,39 +5,25 @@ from datetime import UTC, datetime, timedelta
 
 import aiohttp
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from readapi.oauth.errors import Refused, Unavailable
 from readapi.oauth.grant import Grant, Tokens
+from tests.network.doubles import Loopback
 
 LIFE = timedelta(hours=1)
 
 
-class TokenServer:
+class TokenServer(Loopback):
     """Answers `hold_seconds` after it has exchanged a token: so long nobody but it knows the new one."""
 
     def __init__(self, hold_seconds: float = 0.0) -> None:
+        super().__init__(web.post("/token", self._token), web.post("/revoke", self._revoke))
         self.hold_seconds = hold_seconds
         self.current = "refresh-token-1"
         self.used: list[str] = []
         self.revoked = False
         self.down = False
         self.asked = asyncio.Event()
-        app = web.Application()
-        app.router.add_post("/token", self._token)
-        app.router.add_post("/revoke", self._revoke)
-        self._server = TestServer(app, host="127.0.0.1")
-
-    @property
-    def url(self) -> str:
-        return str(self._server.make_url("/"))
-
-    async def __aenter__(self) -> "TokenServer":
-        await self._server.start_server()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
 
     async def _token(self, request: web.Request) -> web.Response:
         if self.down:
@@ -79,7 +65,7 @@ class TokenClient:
         try:
             async with (
                 aiohttp.ClientSession() as session,
-                session.post(self._url + path, json=body) as response,
+                session.post(f"{self._url}/{path}", json=body) as response,
             ):
                 if response.status == 400:
                     raise Refused("invalid_grant", "Your server has taken the grant back.")

@@ -9,7 +9,6 @@ from pathlib import Path
 import libipld
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 
 from indexer import car, did_documents, keys, repo_slice
 from indexer.batch import Fetched
@@ -24,6 +23,7 @@ from indexer.verify import Refused
 from indexer.xrpc import RepoGone
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey, Tid
+from tests.network.doubles import Loopback
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.gate import Corrupt
@@ -240,21 +240,12 @@ async def test_a_rev_of_the_future_is_refused(fetch: Fetching) -> None:
             await fetch(net.url, forged)
 
 
-class Only:
+class Only(Loopback):
     """A server that has getRepo alone, and answers it with these bytes."""
 
     def __init__(self, body: bytes) -> None:
+        super().__init__(web.get("/xrpc/com.atproto.sync.getRepo", self._answer))
         self._body = body
-        app = web.Application()
-        app.router.add_get("/xrpc/com.atproto.sync.getRepo", self._answer)
-        self._server = TestServer(app, host="127.0.0.1")
-
-    async def __aenter__(self) -> str:
-        await self._server.start_server()
-        return f"http://localhost:{self._server.port}"
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
 
     async def _answer(self, _: web.Request) -> web.Response:
         return web.Response(body=self._body)
@@ -265,17 +256,17 @@ async def test_blocks_come_in_any_order_with_others_among_them(fetch: Fetching) 
     roots, blocks = car.split(forged.whole_repo())
     stray = libipld.encode_dag_cbor({"nobody": "asked"})
     random.Random(1).shuffle(blocks)
-    async with Only(car.write(roots, [*blocks, (car.cid_of(stray), stray), *blocks[:50]])) as url:
-        fetched = await fetch(url, forged)
+    async with Only(car.write(roots, [*blocks, (car.cid_of(stray), stray), *blocks[:50]])) as server:
+        fetched = await fetch(server.url, forged)
 
     assert fetched.records == ours_of(forged)
 
 
 async def test_another_accounts_repo_is_refused(fetch: Fetching) -> None:
     forged, other = filled(), filled("other")
-    async with Only(other.whole_repo()) as url:
+    async with Only(other.whole_repo()) as server:
         with pytest.raises(Refused, match="another account"):
-            await fetch(url, forged)
+            await fetch(server.url, forged)
 
 
 async def test_a_block_under_a_wrong_cid_is_refused(fetch: Fetching) -> None:
@@ -283,9 +274,9 @@ async def test_a_block_under_a_wrong_cid_is_refused(fetch: Fetching) -> None:
     forged = filled()
     roots, blocks = car.split(forged.whole_repo())
     stray = libipld.encode_dag_cbor({"nobody": "asked"})
-    async with Only(car.write(roots, [*blocks, (blocks[-1][0], stray)])) as url:
+    async with Only(car.write(roots, [*blocks, (blocks[-1][0], stray)])) as server:
         with pytest.raises(CarError, match="does not match"):
-            await fetch(url, forged)
+            await fetch(server.url, forged)
 
 
 @pytest.mark.parametrize("left_out", ["a node", "a record", "the commit"])
@@ -300,20 +291,20 @@ async def test_a_repo_with_a_hole_is_refused(fetch: Fetching, left_out: str) -> 
         "a record": next(pair for pair in blocks if pair[1] in records),
     }[left_out]
     blocks.remove(first)
-    async with Only(car.write(roots, blocks)) as url:
+    async with Only(car.write(roots, blocks)) as server:
         with pytest.raises((Refused, MissingNode), match=r"missing|no commit"):
-            await fetch(url, forged)
+            await fetch(server.url, forged)
 
 
 async def test_a_car_that_breaks_off_is_refused(fetch: Fetching) -> None:
     forged = filled()
     whole = forged.whole_repo()
-    async with Only(whole[:-3]) as url:
+    async with Only(whole[:-3]) as server:
         with pytest.raises(CarError, match="truncated"):
-            await fetch(url, forged)
-    async with Only(b"") as url:
+            await fetch(server.url, forged)
+    async with Only(b"") as server:
         with pytest.raises(CarError, match="truncated"):
-            await fetch(url, forged)
+            await fetch(server.url, forged)
 
 
 async def test_a_connection_that_breaks_off_is_worth_another_try(fetch: Fetching) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Self
 
 import orjson
 from aiohttp import web
 from aiohttp.abc import AbstractResolver
-from aiohttp.test_utils import TestServer
 
 from indexer.handles import Handles
 from indexer.identity import Resolver
@@ -18,6 +18,7 @@ from readapi.oauth.grant import Grant
 from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.oauth.network import Network
 from schemas.settings import Settings
+from tests.network.doubles import Loopback
 from tests.network.person import Person
 
 LOOPBACK = ClientMetadata.of(Settings())
@@ -52,28 +53,22 @@ async def write(client: OAuthClient, grant: Grant, collection: str = "fm.svc.lik
     return (await client.request(grant, "POST", url, headers=headers, body=body)).status
 
 
-class Published:
+class Published(Loopback):
     """A client with keys, whose document and keys can be fetched by PDSes; `metadata` may be changed."""
 
     def __init__(self, *private: str) -> None:
+        super().__init__(web.get(DOCUMENT_PATH, self._document), web.get(JWKS_PATH, self._jwks))
         self._keys = private or (keys.generated(),)
-        app = web.Application()
-        app.router.add_get(DOCUMENT_PATH, self._document)
-        app.router.add_get(JWKS_PATH, self._jwks)
-        self._server = TestServer(app, host="127.0.0.1")
         self.metadata: ClientMetadata
 
-    async def __aenter__(self) -> "Published":
-        await self._server.start_server()
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
         self.metadata = self.with_keys(*self._keys)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
-
     def with_keys(self, *private: str) -> ClientMetadata:
         """The same client, after its operator changed its keys."""
-        url = f"https://port-{self._server.port}.fmsvc-network.net"
+        url = f"https://port-{self.port}.fmsvc-network.net"
         return ClientMetadata.of(
             Settings.model_validate({"public_url": url, "oauth_keys": f"[{','.join(private)}]"})
         )
