@@ -1,14 +1,21 @@
 """Keeps the search index up with the catalogue: a step after each commit, or one after several."""
 
 import asyncio
+import contextlib
+import time
 from collections.abc import Awaitable, Callable
 
+PLENTY_ENTRIES = 8000  # of the outbox, which are worth a step whenever they come
 LAST_ENTRIES = 500  # of the outbox, which a stop still takes the time for
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
 
 
 class Follower:
-    """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way."""
+    """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way.
+
+    A step costs a price for itself, however little it does. So after each comes a pause as long as it took,
+    in which more comes together, unless somebody waits or there is plenty.
+    """
 
     def __init__(
         self,
@@ -26,6 +33,7 @@ class Follower:
         self._moved = asyncio.Condition()
         self._wake = asyncio.Event()
         self._wake.set()
+        self._hurry = asyncio.Event()
         self._closing = False
 
     def committed(self, op: int) -> None:
@@ -33,9 +41,12 @@ class Follower:
         if op > self._op:
             self._op = op
             self._wake.set()
+            if op >= self.watermark + PLENTY_ENTRIES:
+                self._hurry.set()
 
     async def reached(self, op: int) -> None:
-        """Wait until everything up to `op` can be found."""
+        """Wait until everything up to `op` can be found, which is soon."""
+        self._hurry.set()
         async with self._moved:
             await self._moved.wait_for(lambda: self.watermark >= op)
 
@@ -43,16 +54,20 @@ class Follower:
         """Take one more step if it reaches the end; then `run` ends. The next start does the rest."""
         self._closing = True
         self._wake.set()
+        self._hurry.set()
 
     async def run(self) -> None:
         """Follow for ever. What the index raises ends it: our own store is at fault."""
         while True:
             await self._wake.wait()
             self._wake.clear()
+            self._hurry.clear()
             closing = self._closing
             if closing and self._op - self.watermark > LAST_ENTRIES:
                 return
+            began = time.monotonic()
             watermark = await self._follow()
+            seconds = time.monotonic() - began
             async with self._moved:
                 self.watermark = watermark
                 self._moved.notify_all()
@@ -63,3 +78,9 @@ class Follower:
                 return
             if watermark < self._op:
                 self._wake.set()
+            await self._rest(seconds)
+
+    async def _rest(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()

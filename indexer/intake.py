@@ -15,7 +15,7 @@ ROW_BYTES = 1024  # what a row costs in memory besides its bytes
 AHEAD = 4  # batches' worth of rows that may be read while one is written
 
 BATCH_ROWS = Histogram(
-    "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 500, 1000, 5000)
+    "fmsvc_batch_rows", "Things stored in one transaction.", buckets=(1, 10, 100, 1000, 10_000)
 )
 BATCH_SECONDS = Histogram("fmsvc_batch_seconds", "Time that one transaction took to write.")
 HELD_BYTES = Gauge("fmsvc_held_bytes", "Bytes read from the network and not yet committed.")
@@ -25,8 +25,9 @@ class Intake:
     """`batch` may be filled without awaiting in between: what is put there together commits together.
 
     A batch is due after `batch_rows`, or `batch_seconds` after the one before it, so after a quiet spell at
-    once; also when somebody waits for it, and when the intake closes. While a write is under way the next
-    batch goes on growing, up to `buffer_bytes` for both. `written` is told of each batch that is committed.
+    once; also when somebody waits for it, and when the intake closes. Every write costs a price for itself,
+    so a pause is as long as the last write at least. While one is under way the next batch goes on growing,
+    up to `buffer_bytes` for both. `written` is told of each batch that is committed.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Intake:
         self._closing = False
         self._writing_bytes = 0
         self._writing = False
-        self._written_at = -math.inf
+        self._next_at = -math.inf
         self._begin()
 
     def _begin(self) -> None:
@@ -117,6 +118,7 @@ class Intake:
             batch, awaited = self.batch, self._awaited
             self._writing, self._writing_bytes = True, self._bytes
             self._begin()
+            began = time.monotonic()
             try:
                 with BATCH_SECONDS.time():
                     written = await self._write(batch)
@@ -127,7 +129,8 @@ class Intake:
             BATCH_ROWS.observe(len(batch))
             self._writing, self._writing_bytes = False, 0
             if len(batch):
-                self._written_at = time.monotonic()
+                now = time.monotonic()
+                self._next_at = now + max(self._batch_seconds, now - began)
             self._room.set()
             self.written(batch, written)
             if awaited is not None:
@@ -148,5 +151,5 @@ class Intake:
         if self._urgent or self._is_full:
             return 0.0
         if self._has_rows:
-            return self._written_at + self._batch_seconds - time.monotonic()
+            return self._next_at - time.monotonic()
         return self._since + IDLE_SECONDS - time.monotonic()

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from indexer.follower import LAST_ENTRIES, PRUNE_ENTRIES, Follower
+from indexer.follower import LAST_ENTRIES, PLENTY_ENTRIES, PRUNE_ENTRIES, Follower
 from tests.indexer.running import until
 
 
@@ -17,12 +17,13 @@ class Index:
         self.watermark = 0
         self.step = 1 << 30
         self.steps = 0
+        self.seconds = 0.01
         self.pruned: list[int] = []
 
     async def follow(self) -> int:
         self.steps += 1
         reached = min(self.op, self.watermark + self.step)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(self.seconds)
         self.watermark = reached
         return reached
 
@@ -64,6 +65,34 @@ async def test_commits_during_a_step_are_taken_together(index: Index, follower: 
     await asyncio.wait_for(follower.reached(49), 1)
 
     assert index.steps < 20
+
+
+async def test_after_a_long_step_comes_as_long_a_pause(index: Index, follower: Follower) -> None:
+    """A step costs as much for a few entries as for many, so the next ones come together."""
+    index.seconds = 0.2
+    commit(index, follower, 1)
+    await until(lambda: follower.watermark == 1)
+    for op in range(2, 8):
+        await asyncio.sleep(0.02)
+        commit(index, follower, op)
+    await until(lambda: follower.watermark == 7)
+
+    assert index.steps == 3  # the first has nothing to do
+
+
+async def test_whoever_waits_and_whoever_brings_plenty_ends_the_pause(
+    index: Index, follower: Follower
+) -> None:
+    index.seconds = 0.4
+    commit(index, follower, 1)
+    await until(lambda: follower.watermark == 1)
+
+    async with asyncio.timeout(0.7):
+        commit(index, follower, 2)
+        await follower.reached(2)
+    async with asyncio.timeout(0.7):
+        commit(index, follower, 2 + PLENTY_ENTRIES)
+        await until(lambda: follower.watermark > 2)
 
 
 async def test_a_long_way_is_gone_in_steps(index: Index, follower: Follower) -> None:

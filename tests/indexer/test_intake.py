@@ -79,6 +79,20 @@ async def test_rows_that_follow_soon_are_written_together(intake: Intake, disk: 
     assert [len(batch) for batch in disk.batches] == [1, 2]
 
 
+async def test_after_a_long_write_comes_as_long_a_pause(intake: Intake, disk: Disk) -> None:
+    """A write costs as much for a few rows as for many, so the next ones come together."""
+    disk.ready.clear()
+    put(intake, 1)
+    await asyncio.sleep(0.4)
+    disk.ready.set()
+    put(intake, 2)
+    await asyncio.sleep(0.3)
+    put(intake, 3)
+    await asyncio.sleep(0.2)
+
+    assert [len(batch) for batch in disk.batches] == [1, 2]
+
+
 async def test_a_cursor_alone_is_written_after_a_second(intake: Intake, disk: Disk) -> None:
     """Idle traffic moves the cursor once a second, not with every frame."""
     started = asyncio.get_running_loop().time()
