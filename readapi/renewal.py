@@ -2,7 +2,10 @@
 
 A refresh token works once. A server takes its second use for theft and revokes the whole grant, so two
 processes must never use the same one: each holds the grant's lock while it asks and until it has committed.
-Locks end with their holder (`state/locks.py`), never by time, so a slow answer is not asked for twice.
+Locks end with their holder (`state/locks.py`), never by time, so a slow answer is not asked for twice. It is
+waited for as long as it may reasonably take (`oauth/client.py`), whoever has lost patience meanwhile. When
+none comes even so, or the connection breaks, the token that is stored is the only one there is, and the next
+attempt uses it: it works if the server never heard of the first; if it did, there is nothing left to lose.
 
 Between a server's answer and our commit the new token exists in one process's memory only; if that process
 dies, no retry brings it back. Therefore refreshes are not done in the processes that serve requests, but in
@@ -14,7 +17,8 @@ and developer tokens stay in every case.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 import structlog
@@ -26,6 +30,7 @@ from readapi.oauth.grant import Grant, Tokens
 from readapi.state.database import Clock, utc_now
 from readapi.state.grants import GrantId, GrantStore, Held
 from readapi.state.locks import Locks
+from readapi.turns import Turns
 
 log = structlog.get_logger()
 
@@ -53,6 +58,7 @@ class Renewal:
     """Refreshes and revokes under the grant's lock."""
 
     def __init__(self, store: GrantStore, locks: Locks, servers: Servers, clock: Clock = utc_now) -> None:
+        self._turns = Turns()
         self._store = store
         self._locks = locks
         self._servers = servers
@@ -60,8 +66,7 @@ class Renewal:
 
     async def renew(self, grant_id: GrantId, refused: str | None) -> None:
         """Refresh the grant unless somebody was faster. Raises Ended, or Unavailable: try again later."""
-        async with self._locks.holding(lock_of(grant_id)):
-            held = await find_usable(self._store, grant_id)
+        async with self._holding(grant_id) as held:
             if is_due(held, refused, self._clock()):
                 await self._refresh(held)
 
@@ -71,16 +76,22 @@ class Renewal:
         When its server cannot be asked it stays among the forgotten (`GrantStore.forgotten`), to be tried
         again.
         """
-        async with self._locks.holding(lock_of(grant_id)):
-            try:
-                held = await find_usable(self._store, grant_id)
+        try:
+            async with self._holding(grant_id) as held:
                 await self._servers.revoke(grant_of(held))
-            except (Ended, Refused):
-                pass  # asking again would change nothing
-            except OAuthError as error:
-                log.warning("grant not revoked yet", grant=grant_id, reason=error.sentence)
-                return
-            await self._store.remove(grant_id)
+        except (Ended, Refused):
+            pass  # asking again would change nothing
+        except OAuthError as error:
+            log.warning("grant not revoked yet", grant=grant_id, reason=error.sentence)
+            return
+        await self._store.remove(grant_id)
+
+    @asynccontextmanager
+    async def _holding(self, grant_id: GrantId) -> AsyncIterator[Held]:
+        """The grant, which nobody else changes meanwhile, when it is its turn at its server."""
+        server = grant_of(await find_usable(self._store, grant_id)).server.issuer
+        async with self._turns.at(server), self._locks.holding(lock_of(grant_id)):
+            yield await find_usable(self._store, grant_id)
 
     async def _refresh(self, held: Held) -> None:
         try:

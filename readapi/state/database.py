@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from readapi.state.advisory import Advisory
 from schemas.settings import Settings
 
 FOLDER = "state"
@@ -39,9 +41,8 @@ class Database:
         self.now = clock
         self.writes = 0
         self.is_sqlite = url.get_backend_name() == "sqlite"
-        self.engine = _sqlite(url) if self.is_sqlite else _postgresql(url)
-        # Locks have connections of their own, or their holders would wait for each other to write.
-        self.locking = self.engine if self.is_sqlite else _postgresql(url)
+        self.engine = _sqlite(url) if self.is_sqlite else _postgresql(url, CONNECTIONS)
+        self.advisory = None if self.is_sqlite else Advisory(_postgresql(url, 1, "AUTOCOMMIT"))
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
@@ -60,16 +61,20 @@ class Database:
 
     async def close(self) -> None:
         """Let all connections go."""
+        if self.advisory is not None:
+            await self.advisory.close()
         await self.engine.dispose()
-        await self.locking.dispose()
 
 
-def _postgresql(url: URL) -> AsyncEngine:
+def _postgresql(
+    url: URL, connections: int, isolation_level: IsolationLevel = "READ COMMITTED"
+) -> AsyncEngine:
     return create_async_engine(
         url,
-        pool_size=CONNECTIONS,
+        pool_size=connections,
         max_overflow=0,
         pool_pre_ping=True,
+        isolation_level=isolation_level,
         connect_args={"timeout": CONNECT_SECONDS, "command_timeout": COMMAND_SECONDS},
         hide_parameters=True,
     )

@@ -1,6 +1,6 @@
 """Locks that processes hold against each other, and that end with the process that holds them.
 
-On SQLite a lock is a locked file beside the database, on PostgreSQL an advisory lock of a transaction.
+On SQLite a lock is a locked file beside the database, on PostgreSQL an advisory lock.
 Neither has a time limit: whoever gets one can be sure that nobody else is still at it.
 """
 
@@ -12,11 +12,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sqlalchemy import func, select
-
+from readapi.state.advisory import LOOK_SECONDS
 from readapi.state.database import Database
 
-LOOK_SECONDS = 0.025
 _FILES = 256  # names that share a file merely wait for each other
 
 
@@ -30,8 +28,8 @@ class Locks:
     async def holding(self, name: str) -> AsyncIterator[None]:
         """Wait for the lock, then hold it for as long as the block runs."""
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
-        hold = self._hold_file(number) if self._database.is_sqlite else self._hold_advisory(number)
-        async with hold:
+        advisory = self._database.advisory
+        async with self._hold_file(number) if advisory is None else advisory.holding(number):
             yield
 
     @asynccontextmanager
@@ -44,16 +42,6 @@ class Locks:
             yield
         finally:
             os.close(file)
-
-    @asynccontextmanager
-    async def _hold_advisory(self, number: int) -> AsyncIterator[None]:
-        attempt = select(func.pg_try_advisory_xact_lock(number))
-        while True:
-            async with self._database.locking.begin() as connection:
-                if (await connection.execute(attempt)).scalar_one():
-                    yield
-                    return
-            await asyncio.sleep(LOOK_SECONDS)
 
     def _folder(self) -> Path:
         database = self._database.engine.url.database
