@@ -11,6 +11,7 @@ from readapi.state.grants import GrantId, GrantStore, Held
 from readapi.state.vault import Unreadable
 
 EARLY = timedelta(seconds=60)  # refreshed so long before it expires
+PATIENCE_SECONDS = 10.0  # of a request; what it waited for goes on
 
 
 class Ended(Exception):
@@ -27,7 +28,14 @@ class Renewing(Protocol):
 class Grants:
     """Every call made for a person begins here."""
 
-    def __init__(self, store: GrantStore, renewing: Renewing, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        store: GrantStore,
+        renewing: Renewing,
+        clock: Clock = utc_now,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._patience_seconds = patience_seconds
         self._store = store
         self._renewing = renewing
         self._clock = clock
@@ -61,7 +69,11 @@ class Grants:
             task = asyncio.create_task(self._renewing.renew(grant_id, refused))
             self._under_way[wanted] = task
             task.add_done_callback(lambda done: self._settle(wanted, done))
-        await asyncio.shield(task)
+        try:
+            async with asyncio.timeout(self._patience_seconds):
+                await asyncio.shield(task)
+        except TimeoutError:
+            raise Unavailable("Your server takes too long to answer; try again in a moment.") from None
 
     def _settle(self, wanted: tuple[GrantId, str | None], done: asyncio.Task[None]) -> None:
         del self._under_way[wanted]

@@ -59,7 +59,7 @@ class Granted(BaseModel):
     token_type: str
     refresh_token: Token | None = None
     expires_in: float | None = Field(None, allow_inf_nan=False)
-    scope: str
+    scope: str | None = None
     sub: str
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
@@ -26,6 +26,8 @@ SECRET_BYTES = 32
 BEGIN_SECONDS = 30.0  # as long as somebody looks at an empty page
 TOKEN_SECONDS = 300.0  # when a server does not say
 LONGEST_TOKEN_SECONDS = 24 * 3600.0
+CODE_SECONDS = 30.0  # somebody looks at an empty page, and would have to begin again
+REFRESH_SECONDS = 60.0  # nobody need wait for it, and the grant may be lost with its answer
 ANSWER_BYTES = 4 << 20
 ANSWER_SECONDS = 30.0
 
@@ -45,6 +47,7 @@ class OAuthClient:
         *,
         allow_loopback: bool = False,
         begin_seconds: float = BEGIN_SECONDS,
+        refresh_seconds: float = REFRESH_SECONDS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
@@ -55,6 +58,7 @@ class OAuthClient:
             network, confidential=client.is_confidential, allow_loopback=allow_loopback
         )
         self._begin_seconds = begin_seconds
+        self._refresh_seconds = refresh_seconds
         self._now = now
 
     async def begin(self, who: str, scope: str, *, prompt: Prompt | None = None) -> tuple[Flight, str]:
@@ -80,8 +84,8 @@ class OAuthClient:
             "redirect_uri": flight.redirect_uri,
             "code_verifier": flight.verifier,
         }
-        granted = await self._endpoints.tokens(flight, form)
-        tokens = await self._accepted(flight, flight.identity.did, granted)
+        granted = await self._endpoints.tokens(flight, form, CODE_SECONDS)
+        tokens = await self._accepted(flight, flight.identity.did, granted, flight.scope.split())
         return Grant(flight.identity.did, pds, flight.server, flight.client_key, flight.dpop_key, tokens)
 
     async def refresh(self, grant: Grant) -> Tokens:
@@ -91,13 +95,13 @@ class OAuthClient:
         await self._check_home(grant)
         form = {"grant_type": "refresh_token", "refresh_token": grant.tokens.refresh_token}
         try:
-            granted = await self._endpoints.tokens(grant, form)
+            granted = await self._endpoints.tokens(grant, form, self._refresh_seconds)
         except Refused as error:
             if error.kind == DEAD:
                 raise
             # As when the server could not fetch our own document.
             raise Unavailable("Your server did not renew the authorization.", str(error)) from error
-        tokens = await self._accepted(grant, grant.did, granted)
+        tokens = await self._accepted(grant, grant.did, granted, grant.tokens.scopes)
         return replace(tokens, refresh_token=tokens.refresh_token or grant.tokens.refresh_token)
 
     async def revoke(self, grant: Grant) -> None:
@@ -177,9 +181,14 @@ class OAuthClient:
             if known.pds not in (None, grant.pds):
                 raise Refused(DEAD, "The account has moved to another server.")
 
-    async def _accepted(self, holder: Flight | Grant, did: Did, granted: Granted) -> Tokens:
-        """The tokens, if they are this account's and bound to our key; otherwise they are given back."""
-        scopes = frozenset(granted.scope.split())
+    async def _accepted(
+        self, holder: Flight | Grant, did: Did, granted: Granted, asked: Iterable[str]
+    ) -> Tokens:
+        """The tokens, if they are this account's and bound to our key; otherwise they are given back.
+
+        A server that does not say what it granted has granted what was asked for (RFC 6749, 5.1).
+        """
+        scopes = frozenset(asked if granted.scope is None else granted.scope.split())
         if granted.sub == did and granted.token_type.lower() == "dpop" and ATPROTO in scopes:
             seconds = TOKEN_SECONDS if granted.expires_in is None else granted.expires_in
             expires_at = self._now() + timedelta(seconds=min(max(seconds, 0), LONGEST_TOKEN_SECONDS))

@@ -28,9 +28,12 @@ class Endpoints:
         response = await self._post(flight, flight.server.par_endpoint, form)
         return answers.read(Pushed, response).request_uri
 
-    async def tokens(self, holder: Flight | Grant, form: Mapping[str, str]) -> Granted:
-        """Exchange a code or a refresh token."""
-        return answers.read(Granted, await self._post(holder, holder.server.token_endpoint, form))
+    async def tokens(
+        self, holder: Flight | Grant, form: Mapping[str, str], timeout_seconds: float
+    ) -> Granted:
+        """Exchange a code or a refresh token, which is spent even if no answer comes in time."""
+        url = holder.server.token_endpoint
+        return answers.read(Granted, await self._post(holder, url, form, timeout_seconds))
 
     async def revoke(self, holder: Flight | Grant, token: str) -> None:
         """Let a token, and all that came with it, be good for nothing; some servers cannot."""
@@ -39,7 +42,13 @@ class Endpoints:
             if response.status != 200:
                 raise answers.refusal(response)
 
-    async def _post(self, holder: Flight | Grant, url: str, form: Mapping[str, str]) -> Response:
+    async def _post(
+        self,
+        holder: Flight | Grant,
+        url: str,
+        form: Mapping[str, str],
+        timeout_seconds: float = ANSWER_SECONDS,
+    ) -> Response:
         key, issuer = holder.client_key, holder.server.issuer
         if key not in self._client.key_names:
             raise Refused(answers.DEAD, "The key that this authorization began with is gone.")
@@ -50,5 +59,5 @@ class Endpoints:
             headers=_FORM,
             body=lambda: urlencode({**form, **self._client.authentication(key, issuer)}).encode(),
             max_bytes=ANSWER_BYTES,
-            timeout_seconds=ANSWER_SECONDS,
+            timeout_seconds=timeout_seconds,
         )

@@ -119,6 +119,23 @@ async def test_a_request_that_is_given_up_stops_no_refresh(
     assert server.used == ["refresh-token-1"]
 
 
+async def test_a_slow_server_is_waited_for_by_nobody_and_asked_once(
+    state: State, renewal: Renewal, grant_id: GrantId, server: TokenServer, clock: HandClock
+) -> None:
+    """Whoever asks is told to come back; what the server answers at last is stored."""
+    grants = Grants(state.grants, renewal, clock, patience_seconds=0.05)
+    server.hold_seconds = 0.3
+    clock.forward(hours=1)
+
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await grants.fresh(grant_id)
+    await grants.close()
+
+    assert (await grants.fresh(grant_id, refused="access-token-1")).tokens.access_token == "access-token-2"
+    assert server.used == ["refresh-token-1"]
+
+
 async def test_a_revoked_grant_is_gone(
     state: State, renewal: Renewal, grants: Grants, grant_id: GrantId, server: TokenServer
 ) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from indexer.names import Dns
-from readapi.oauth.client import OAuthClient
+from readapi.oauth import endpoints
+from readapi.oauth.client import REFRESH_SECONDS, OAuthClient
 from readapi.oauth.errors import Kind, OAuthError, Refused, Unavailable
 from readapi.oauth.grant import Flight, Grant
 from tests.network import doubles, hostile
@@ -164,7 +165,7 @@ async def test_tokens_that_may_not_be_used_are_given_back(
         {"access_token": 1},
         {"refresh_token": ["refresh"]},
         {"sub": None},
-        {"scope": None},
+        {"scope": ["atproto"]},
         {"expires_in": "never"},
     ],
 )
@@ -195,6 +196,35 @@ async def test_tokens_last_for_a_sensible_time(
     assert (
         timedelta(0) <= grant.tokens.expires_at - before - timedelta(seconds=seconds) < timedelta(seconds=5)
     )
+
+
+async def test_what_was_granted_without_a_word_is_what_was_asked_for(
+    server: Hostile, client: OAuthClient
+) -> None:
+    """By RFC 6749, 5.1; of a refresh, what there was before."""
+    server.changes["token"] = {"scope": "atproto repo:fm.svc.like"}
+    less = await granted(client)
+    server.changes["token"] = {"scope": None}
+
+    asked = await granted(client)
+    refreshed = await client.refresh(less)
+
+    assert asked.tokens.scopes == {"atproto"}
+    assert refreshed.scopes == {"atproto", "repo:fm.svc.like"}
+
+
+async def test_a_refresh_is_waited_for_longer_than_other_answers(server: Hostile) -> None:
+    """It is spent with the question; the limit is its own."""
+    async with clients.connected(server.url, server.url, Dns()) as network:
+        patient = clients.loopback(network)
+        grant = await granted(patient)
+        impatient = OAuthClient(clients.LOOPBACK, network, allow_loopback=True, refresh_seconds=0.1)
+        server.instead["token"] = hostile.stall
+
+        with pytest.raises(Unavailable):
+            await impatient.refresh(grant)
+
+    assert REFRESH_SECONDS > endpoints.ANSWER_SECONDS
 
 
 async def test_a_server_may_want_another_nonce_every_time(server: Hostile, client: OAuthClient) -> None:
