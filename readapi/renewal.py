@@ -74,7 +74,7 @@ class Renewal:
         """Give back a grant that nobody uses any more, and forget it.
 
         When its server cannot be asked it stays among the forgotten (`GrantStore.forgotten`), to be tried
-        again.
+        again for some days.
         """
         try:
             async with self._holding(grant_id) as held:
@@ -82,8 +82,11 @@ class Renewal:
         except (Ended, Refused):
             pass  # asking again would change nothing
         except OAuthError as error:
-            log.warning("grant not revoked yet", grant=grant_id, reason=error.sentence)
-            return
+            is_given_up = await self._store.is_given_up(grant_id)
+            told = "grant never revoked" if is_given_up else "grant not revoked yet"
+            log.warning(told, grant=grant_id, reason=error.sentence)
+            if not is_given_up:
+                return
         await self._store.remove(grant_id)
 
     @asynccontextmanager

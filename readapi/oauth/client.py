@@ -92,7 +92,10 @@ class OAuthClient:
         """New tokens for old ones, which are spent. Raises Refused: the grant is dead; Unavailable: later."""
         if grant.tokens.refresh_token is None:
             raise Refused(DEAD, "This authorization cannot be renewed.")
-        await self._check_home(grant)
+        if await self._has_moved(grant):
+            with contextlib.suppress(OAuthError):
+                await self.revoke(grant)
+            raise Refused(DEAD, "The account has moved to another server.")
         form = {"grant_type": "refresh_token", "refresh_token": grant.tokens.refresh_token}
         try:
             granted = await self._endpoints.tokens(grant, form, self._refresh_seconds)
@@ -174,12 +177,13 @@ class OAuthClient:
             raise Refused("identity_mismatch", "The account has moved to another server.")
         return identity.pds
 
-    async def _check_home(self, grant: Grant) -> None:
-        """Raises Refused when the account is known to have moved."""
-        with contextlib.suppress(Unavailable):
+    async def _has_moved(self, grant: Grant) -> bool:
+        """Is the account known to be on another server?"""
+        try:
             known = await self._network.resolve(grant.did, anew=True)
-            if known.pds not in (None, grant.pds):
-                raise Refused(DEAD, "The account has moved to another server.")
+        except Unavailable:
+            return False
+        return known.pds not in (None, grant.pds)
 
     async def _accepted(
         self, holder: Flight | Grant, did: Did, granted: Granted, asked: Iterable[str]

@@ -3,7 +3,7 @@
 import dataclasses
 import uuid
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NewType
 
 from pydantic import TypeAdapter
@@ -17,6 +17,9 @@ from readapi.state.vault import Unreadable, Vault
 
 GrantId = NewType("GrantId", str)
 SETTLING = timedelta(hours=1)  # a grant that long without anybody to use it has been forgotten
+PATIENCE = timedelta(days=3)  # with a server that cannot be told that a grant is not needed any more
+MOST_FORGOTTEN = 1000  # that are told at once
+UNUSED = "Nothing uses this grant any more."
 
 _GRANT = TypeAdapter(Grant)
 
@@ -73,16 +76,32 @@ class GrantStore:
             return (await connection.execute(change)).rowcount == 1
 
     async def remove(self, grant_id: GrantId) -> None:
-        """Forget a grant that nobody uses any more."""
+        """Forget a grant that nobody uses any more; only its secrets, if an expired token is still listed."""
+        now = self._database.now()
+        ended = {"sealed": None, "version": grants.c.version + 1, "ended_because": UNUSED, "ended_at": now}
+        which = (grants.c.id == grant_id) & ~_in_use(now)
         async with self._database.writing() as connection:
-            await connection.execute(delete(grants).where(grants.c.id == grant_id, ~_in_use()))
+            await connection.execute(delete(grants).where(which, ~_listed()))
+            await connection.execute(update(grants).where(which, grants.c.sealed.is_not(None)).values(ended))
 
     async def forgotten(self) -> list[GrantId]:
-        """Grants that no account and no token uses: to be revoked at their servers, then removed."""
-        settled = grants.c.created_at < self._database.now() - SETTLING
+        """Grants that nobody uses, to be revoked at their servers and removed; those not yet tried first."""
+        now = self._database.now()
+        settled = grants.c.created_at < now - SETTLING
+        is_left = grants.c.sealed.is_not(None) | ~_listed()
+        found = select(grants.c.id).where(settled, is_left, ~_in_use(now))
+        untried_first = found.order_by(grants.c.ended_at.nulls_first()).limit(MOST_FORGOTTEN)
         async with self._database.reading() as connection:
-            found = await connection.execute(select(grants.c.id).where(settled, ~_in_use()))
-            return [GrantId(grant_id) for grant_id in found.scalars()]
+            return [GrantId(grant_id) for grant_id in (await connection.execute(untried_first)).scalars()]
+
+    async def is_given_up(self, grant_id: GrantId) -> bool:
+        """Note that a server could not be told of a grant that nobody uses; True after PATIENCE."""
+        now = self._database.now()
+        first = (grants.c.id == grant_id) & grants.c.ended_at.is_(None) & ~_in_use(now)
+        async with self._database.writing() as connection:
+            await connection.execute(update(grants).where(first).values(ended_at=now))
+            since = await connection.execute(select(grants.c.ended_at).where(grants.c.id == grant_id))
+            return (since.scalar_one_or_none() or now) <= now - PATIENCE
 
     async def reseal(self) -> int:
         """Encrypt with the newest key what was encrypted with an older one; the number of grants changed."""
@@ -131,10 +150,16 @@ def _unchanged(held: Held) -> ColumnElement[bool]:
     return (grants.c.id == held.id) & (grants.c.version == held.version)
 
 
-def _in_use() -> ColumnElement[bool]:
-    return exists().where(accounts.c.grant_id == grants.c.id) | exists().where(
-        developer_tokens.c.grant_id == grants.c.id
-    )
+def _in_use(now: datetime) -> ColumnElement[bool]:
+    """By an account, or by a token that has not expired."""
+    by_token = developer_tokens.c.grant_id == grants.c.id
+    lasting = exists().where(by_token, developer_tokens.c.expires_at > now)
+    return exists().where(accounts.c.grant_id == grants.c.id) | lasting
+
+
+def _listed() -> ColumnElement[bool]:
+    """Among its owner's tokens, expired or not."""
+    return exists().where(developer_tokens.c.grant_id == grants.c.id)
 
 
 async def _sealed_now(connection: AsyncConnection, grant_id: GrantId) -> bytes | None:

@@ -41,6 +41,7 @@ metadata = MetaData(
 )
 
 # `sealed` is encrypted, and null once the grant has ended: what it held is then of no use to anybody.
+# `ended_at`: since when that is so, or since when nobody uses it though its server could not be told.
 grants = Table(
     "grants",
     metadata,

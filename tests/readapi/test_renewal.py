@@ -8,6 +8,7 @@ import pytest
 from readapi.grants import Ended, Grants
 from readapi.oauth.errors import Unavailable
 from readapi.renewal import Renewal
+from readapi.revoking import Revoking
 from readapi.state.grants import GrantId
 from readapi.state.state import State
 from tests.readapi.state.people import HandClock, account, grant
@@ -158,8 +159,50 @@ async def test_a_grant_whose_server_is_down_is_revoked_later(
     server.down = False
     clock.forward(hours=2)
 
-    [forgotten] = await state.grants.forgotten()
-    await renewal.revoke(forgotten)
+    await Revoking(state, renewal).sweep()
 
     assert server.revoked
+    assert await state.grants.find(grant_id) is None
+
+
+async def test_a_server_that_never_comes_back_is_given_up(
+    state: State, renewal: Renewal, server: TokenServer, clock: HandClock
+) -> None:
+    """After three days from the first attempt; however many grants there are, they are tried together."""
+    grant_ids = [await state.grants.add(grant()) for _ in range(40)]
+    sweeper = Revoking(state, renewal)
+    server.down = True
+    left = []
+    for hours in (2, 71, 1):
+        clock.forward(hours=hours)
+        await sweeper.sweep()
+        left.append(len(await state.grants.forgotten()))
+
+    assert left == [40, 40, 0]
+    assert [await state.grants.find(grant_id) for grant_id in grant_ids] == [None] * 40
+
+
+async def test_the_grant_of_an_expired_token_is_given_back(
+    state: State, renewal: Renewal, server: TokenServer, clock: HandClock
+) -> None:
+    """The token stays in its owner's list until they take it away; then nothing is left."""
+    mara = await account(state)
+    await state.developer_tokens.create(mara, "notebook", days=1)
+    sweeper = Revoking(state, renewal)
+    clock.forward(hours=23)
+    await sweeper.sweep()
+    early = server.revoked
+
+    clock.forward(hours=1)
+    await sweeper.sweep()
+
+    assert (early, server.revoked) == (False, True)
+    [token] = await state.developer_tokens.of(mara.did)
+    held = await state.grants.find(mara.grant_id)
+    assert token.ended_because == "This developer token has expired."
+    assert held is not None
+    assert held.grant is None
     assert await state.grants.forgotten() == []
+    await state.developer_tokens.remove(mara.did, token.id)
+    await sweeper.sweep()
+    assert await state.grants.find(mara.grant_id) is None

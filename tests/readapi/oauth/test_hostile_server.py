@@ -372,6 +372,7 @@ async def test_an_account_that_moves_midway_must_begin_again(server: Hostile, cl
 
     assert (refused.value.kind, ended.value.kind) == ("identity_mismatch", "invalid_grant")
     assert server.asked["token"] == asked
+    assert server.asked["revoke"] == 1, "what was granted at the old one ends there"
 
 
 @pytest.mark.parametrize("nonsense", [hostile.broken, hostile.page, hostile.hang_up])
