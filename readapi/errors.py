@@ -7,7 +7,7 @@ from typing import ClassVar
 import orjson
 
 from readapi.answers import Answer
-from schemas.errors import Code, ErrorBody, FieldError
+from schemas.errors import Code, ErrorBody, FieldError, Upstream
 
 
 class ApiError(Exception):
@@ -23,15 +23,17 @@ class ApiError(Exception):
         *,
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        upstream: Upstream | None = None,
     ) -> None:
         self.message = message or self.sentence
         self.errors = errors
+        self.upstream = upstream
         self.headers = headers or {}
         super().__init__(self.message)
 
     def answer(self) -> Answer[ErrorBody]:
         """The refusal as it is sent."""
-        return refusal(self.status, self.code, self.message, self.errors, self.headers)
+        return refusal(self.status, self.code, self.message, self.errors, self.headers, self.upstream)
 
 
 class NotAuthenticated(ApiError):
@@ -154,7 +156,7 @@ class PdsUnavailable(ApiError):
 
 
 class PdsRefused(ApiError):
-    """The account's own server said no."""
+    """The account's own server said no; `upstream` is what it said."""
 
     status = HTTPStatus.BAD_GATEWAY
     code = Code.PDS_REFUSED
@@ -186,9 +188,15 @@ def refusal(
     message: str,
     errors: Sequence[FieldError] = (),
     headers: Mapping[str, str] | None = None,
+    upstream: Upstream | None = None,
 ) -> Answer[ErrorBody]:
-    """The one shape: `detail`, `message`, and `errors` where single fields are at fault."""
+    """The one shape: `detail`, `message`, and `errors` where single fields are at fault.
+
+    `upstream`: the words of somebody's own server, where it was that which refused.
+    """
     body: dict[str, object] = {"detail": code.value, "message": message}
     if errors:
         body["errors"] = [error.model_dump() for error in errors]
+    if upstream is not None:
+        body["upstream"] = upstream.model_dump()
     return Answer(orjson.dumps(body), status=status, headers=headers or {})

@@ -27,7 +27,7 @@ def of_start(error: OAuthError) -> ApiError:
         case "server_unavailable":
             return PdsUnavailable(error.sentence)
         case _:
-            return PdsRefused(error.sentence)
+            return PdsRefused(error.sentence, upstream=error.upstream)
 
 
 def of_callback(error: OAuthError) -> ApiError:
@@ -40,4 +40,4 @@ def of_callback(error: OAuthError) -> ApiError:
         case "access_denied" | "identity_mismatch" | "identity_not_found" | "invalid_grant":
             return NotAuthenticated(error.sentence)
         case "server_unsuitable" | "server_refused" | "client_refused":
-            return PdsRefused(error.sentence)
+            return PdsRefused(error.sentence, upstream=error.upstream)

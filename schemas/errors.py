@@ -40,9 +40,17 @@ class FieldError(BaseModel):
     message: str
 
 
+class Upstream(BaseModel):
+    """What a person's own server said when it refused, in its words."""
+
+    error: str
+    message: str
+
+
 class ErrorBody(BaseModel):
     """What every refusal says: a code for programs and one sentence for a person."""
 
     detail: Code
     message: str
     errors: list[FieldError] | None = None
+    upstream: Upstream | None = None

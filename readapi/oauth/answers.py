@@ -1,20 +1,18 @@
 """What servers answer, as far as we read it: hostile bytes in, checked values out. Pure."""
 
-import re
 from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from readapi.oauth.errors import OAuthError, Refused, Unavailable
+from readapi.oauth.errors import OAuthError, Refused, Unavailable, told
 from readapi.oauth.network import Response
+from schemas.errors import Upstream
 
 # Goes into a header, so nothing but visible ASCII.
 Token = Annotated[str, Field(pattern=r"^[\x21-\x7e]+$")]
 Answer = TypeVar("Answer", bound=BaseModel)
 
 DEAD: Final = "invalid_grant"
-SAID_CHARACTERS = 300
-_SECRET = re.compile(r"[A-Za-z0-9._~+=-]{32,}")
 _UNKNOWN_CLIENT = ("invalid_client", "invalid_client_metadata")
 _PASSING = ("temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof")
 
@@ -81,14 +79,15 @@ def read(model: type[Answer], response: Response) -> Answer:
 def refusal(response: Response) -> OAuthError:
     """What an answer without success means: only a refusal in the protocol's words is final."""
     problem = _problem(response)
-    said = _for_the_log(response.status, problem)
+    upstream = None if problem is None else told(problem.error, problem.error_description)
+    said = _for_the_log(response.status, upstream)
     if problem is None or problem.error in _PASSING or response.status not in (400, 401, 403):
         return Unavailable("Your server cannot answer just now.", said)
     if problem.error == DEAD:
-        return Refused(DEAD, "Your server says that this authorization has ended.", said)
+        return Refused(DEAD, "Your server says that this authorization has ended.", said, upstream)
     if problem.error in _UNKNOWN_CLIENT:
-        return Refused("client_refused", "Your server does not recognise this application.", said)
-    return Refused("server_refused", "Your server refused to let this application in.", said)
+        return Refused("client_refused", "Your server does not recognise this application.", said, upstream)
+    return Refused("server_refused", "Your server refused to let this application in.", said, upstream)
 
 
 def error_code(response: Response) -> str | None:
@@ -111,9 +110,5 @@ def _problem(response: Response) -> _Problem | None:
         return None
 
 
-def _for_the_log(status: int, problem: _Problem | None) -> str:
-    if problem is None:
-        return f"[{status}]"
-    # A server could repeat what we sent, and no token belongs into a log.
-    words = _SECRET.sub("…", f"{problem.error} {problem.error_description}")
-    return f"[{status} {words[:SAID_CHARACTERS]!r}]"
+def _for_the_log(status: int, said: Upstream | None) -> str:
+    return f"[{status}]" if said is None else f"[{status} {f'{said.error} {said.message}'!r}]"

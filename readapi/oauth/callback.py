@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Mapping
 
-from readapi.oauth.errors import Denied, OAuthError, Refused, Unavailable
+from readapi.oauth.errors import Denied, OAuthError, Refused, Unavailable, told
 from readapi.oauth.grant import Flight
 
 _PASSING = ("server_error", "temporarily_unavailable")
@@ -17,15 +17,15 @@ def code(flight: Flight, params: Mapping[str, str]) -> str:
     if params.get("iss") != flight.server.issuer:
         raise Refused("callback_mismatch", "This answer is not from the server that was asked.")
     if "error" in params:
-        raise _refusal(params["error"])
+        raise _refusal(params["error"], params.get("error_description", ""))
     if not params.get("code"):
         raise Refused("callback_mismatch", "This answer has no code in it.")
     return params["code"]
 
 
-def _refusal(error: str) -> OAuthError:
+def _refusal(error: str, description: str) -> OAuthError:
     if error == "access_denied":
         return Denied()
     if error in _PASSING:
         return Unavailable("Your server cannot sign you in just now.")
-    return Refused("server_refused", "Your server refused to sign you in.")
+    return Refused("server_refused", "Your server refused to sign you in.", upstream=told(error, description))

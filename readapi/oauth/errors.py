@@ -1,6 +1,9 @@
 """Why signing in, refreshing or calling went no further."""
 
+import re
 from typing import Literal
+
+from schemas.errors import Upstream
 
 Kind = Literal[
     "access_denied",
@@ -15,13 +18,21 @@ Kind = Literal[
 ]
 
 
-class OAuthError(Exception):
-    """`sentence` is for a person, `kind` for a program; only the log is told what a server said."""
+SAID_CHARACTERS = 300
+_SECRET = re.compile(r"[A-Za-z0-9._~+=-]{32,}")
 
-    def __init__(self, kind: Kind, sentence: str, said: str = "") -> None:
+
+class OAuthError(Exception):
+    """`sentence` is for a person, `kind` for a program; `said` is for the log.
+
+    `upstream`: the words in which a server refused.
+    """
+
+    def __init__(self, kind: Kind, sentence: str, said: str = "", upstream: Upstream | None = None) -> None:
         super().__init__(f"{sentence} {said}".rstrip())
         self.kind = kind
         self.sentence = sentence
+        self.upstream = upstream
 
 
 class Denied(OAuthError):
@@ -40,3 +51,13 @@ class Unavailable(OAuthError):
 
     def __init__(self, sentence: str, said: str = "") -> None:
         super().__init__("server_unavailable", sentence, said)
+
+
+def told(error: str, description: str) -> Upstream:
+    """A server's own words, cut short; it could repeat what we sent, and no token belongs anywhere."""
+    return Upstream(error=_harmless(error), message=_harmless(description))
+
+
+def _harmless(words: str) -> str:
+    short = _SECRET.sub("…", words)[:SAID_CHARACTERS]
+    return "".join(letter if letter.isprintable() else " " for letter in short)

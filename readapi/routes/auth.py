@@ -64,9 +64,10 @@ async def callback(
     iss: str = "",
     code: str | None = None,
     error: str | None = None,
+    error_description: str | None = None,
 ) -> Answer[shapes.ExchangeToken]:
     """Take back whoever comes from their own server, and lead them on with an exchange token or an error."""
-    given = {"state": state, "iss": iss, "code": code, "error": error}
+    given = {"state": state, "iss": iss, "code": code, "error": error, "error_description": error_description}
     back = await signing_in.finish({name: text for name, text in given.items() if text is not None})
     onward = None if _wants_json(accept) else _onward(back, settings)
     if onward is not None:

@@ -403,10 +403,15 @@ async def test_what_comes_back_instead_of_a_code_is_told_apart(
     params = {"state": flight.state, "iss": flight.server.issuer, "error": error, "code": "code"}
 
     with pytest.raises(OAuthError) as refused:
-        await client.finish(flight, params)
+        await client.finish(flight, params | {"error_description": "because " + "x" * 40 + "\n" + "y " * 999})
 
     assert refused.value.kind == kind
     assert error not in refused.value.sentence
+    if kind == "server_refused":
+        assert refused.value.upstream is not None
+        assert refused.value.upstream.error == error
+        assert refused.value.upstream.message.startswith("because … y y")
+        assert len(refused.value.upstream.message) <= 300
 
 
 @pytest.mark.parametrize("changes", [{"iss": ELSEWHERE}, {"state": "another"}, {"code": ""}])
