@@ -31,6 +31,7 @@ from readapi.state.database import Clock, utc_now
 from readapi.state.grants import GrantId, GrantStore, Held
 from readapi.state.locks import Locks
 from readapi.turns import Turns
+from schemas.ids import Did, Handle
 
 log = structlog.get_logger()
 
@@ -52,6 +53,9 @@ class Servers(Protocol):
 
     async def revoke(self, grant: Grant) -> None:
         """Give the grant back."""
+
+    async def handle(self, did: Did) -> Handle | None:
+        """The handle that the account goes by now; None: nobody could say."""
 
 
 class Renewal:
@@ -104,6 +108,13 @@ class Renewal:
             await _commit(lambda: self._store.end(held, because))
             raise Ended(because) from refusal
         await _commit(lambda: self._store.replace_tokens(held, tokens))
+        await self._note_handle(grant_of(held).did)
+
+    async def _note_handle(self, did: Did) -> None:
+        """People change their handles while they are signed in."""
+        handle = await self._servers.handle(did)
+        if handle is not None:
+            await self._store.note_handle(did, handle)
 
 
 def lock_of(grant_id: GrantId) -> str:

@@ -114,6 +114,7 @@ class SigningIn:
             return Return(departure.errand, error=error)
         grant_id = await self._state.grants.add(grant)
         handle = departure.flight.identity.handle or INVALID_HANDLE
+        await self._state.grants.note_handle(grant.did, handle)
         arrival = Arrival(grant.did, handle, grant_id, departure.errand)
         return Return(departure.errand, await self._state.exchanges.put(arrival))
 

@@ -20,7 +20,7 @@ from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
 from readapi.oauth.metadata import ClientMetadata
 from readapi.oauth.network import Network, Response
 from schemas.collections import ATPROTO
-from schemas.ids import Did
+from schemas.ids import Did, Handle
 
 SECRET_BYTES = 32
 BEGIN_SECONDS = 30.0  # as long as somebody looks at an empty page
@@ -110,6 +110,13 @@ class OAuthClient:
     async def revoke(self, grant: Grant) -> None:
         """Let the server forget the grant. Raises OAuthError."""
         await self._endpoints.revoke(grant, grant.tokens.refresh_token or grant.tokens.access_token)
+
+    async def handle(self, did: Did) -> Handle | None:
+        """The handle that an account goes by; None when nobody could say."""
+        try:
+            return (await self._network.resolve(did)).handle
+        except Unavailable:
+            return None
 
     async def request(
         self,

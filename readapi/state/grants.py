@@ -14,6 +14,7 @@ from readapi.oauth.grant import Grant, Tokens
 from readapi.state.database import Database
 from readapi.state.tables import accounts, developer_tokens, grants
 from readapi.state.vault import Unreadable, Vault
+from schemas.ids import Did, Handle
 
 GrantId = NewType("GrantId", str)
 SETTLING = timedelta(hours=1)  # a grant that long without anybody to use it has been forgotten
@@ -102,6 +103,13 @@ class GrantStore:
             await connection.execute(update(grants).where(first).values(ended_at=now))
             since = await connection.execute(select(grants.c.ended_at).where(grants.c.id == grant_id))
             return (since.scalar_one_or_none() or now) <= now - PATIENCE
+
+    async def note_handle(self, did: Did, handle: Handle) -> None:
+        """Whoever granted something goes by this handle now, wherever they are listed."""
+        async with self._database.writing() as connection:
+            for table in (accounts, developer_tokens):
+                stale = (table.c.did == did) & (table.c.handle != handle)
+                await connection.execute(update(table).where(stale).values(handle=handle))
 
     async def reseal(self) -> int:
         """Encrypt with the newest key what was encrypted with an older one; the number of grants changed."""

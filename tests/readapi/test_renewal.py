@@ -11,7 +11,8 @@ from readapi.renewal import Renewal
 from readapi.revoking import Revoking
 from readapi.state.grants import GrantId
 from readapi.state.state import State
-from tests.readapi.state.people import HandClock, account, grant
+from schemas.ids import Handle
+from tests.readapi.state.people import BEN, HandClock, account, grant
 from tests.readapi.token_server import TokenClient, TokenServer
 
 
@@ -22,8 +23,13 @@ async def server() -> AsyncIterator[TokenServer]:
 
 
 @pytest.fixture
-def renewal(state: State, server: TokenServer, clock: HandClock) -> Renewal:
-    return Renewal(state.grants, state.locks, TokenClient(server.url), clock)
+def client(server: TokenServer) -> TokenClient:
+    return TokenClient(server.url)
+
+
+@pytest.fixture
+def renewal(state: State, client: TokenClient, clock: HandClock) -> Renewal:
+    return Renewal(state.grants, state.locks, client, clock)
 
 
 @pytest.fixture
@@ -55,6 +61,27 @@ async def test_a_grant_about_to_expire_is_refreshed(
     assert [one.tokens.access_token for one in refreshed] == ["access-token-2"] * 2
     assert refreshed[0].dpop_key == grant().dpop_key
     assert server.used == ["refresh-token-1"]
+
+
+async def test_a_refresh_notes_by_what_handle_somebody_goes(
+    state: State, grants: Grants, client: TokenClient, clock: HandClock
+) -> None:
+    """In all their sessions and tokens; while nobody can say, the one that is known stays."""
+    mara, ben = await account(state), await account(state, BEN)
+    of_mara, of_ben = [await state.sessions.begin(one) for one in (mara, ben)]
+    await state.developer_tokens.create(mara, "notebook")
+    clock.forward(hours=1)
+
+    await grants.fresh(mara.grant_id)
+    before = await state.sessions.find(of_mara)
+    client.called = Handle("mara.music.example")
+    await grants.fresh(mara.grant_id, refused="access-token-2")
+
+    assert before is not None
+    assert before.handle == "mara.example"
+    found = [await state.sessions.find(session) for session in (of_mara, of_ben)]
+    assert [one.handle for one in found if one] == ["mara.music.example", "ben.example"]
+    assert [token.handle for token in await state.developer_tokens.of(mara.did)] == ["mara.music.example"]
 
 
 async def test_a_refused_access_token_is_replaced_once(

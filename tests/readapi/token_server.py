@@ -9,6 +9,7 @@ from aiohttp import web
 from readapi.oauth.errors import Refused, Unavailable
 from readapi.oauth.grant import Grant, Tokens
 from tests.network.doubles import Loopback
+from schemas.ids import Did, Handle
 
 LIFE = timedelta(hours=1)
 
@@ -51,6 +52,11 @@ class TokenClient:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self.called: Handle | None = None  # by everybody
+
+    async def handle(self, did: Did) -> Handle | None:
+        """As readapi.oauth would."""
+        return self.called
 
     async def refresh(self, grant: Grant) -> Tokens:
         """As readapi.oauth would."""
