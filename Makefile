@@ -19,7 +19,7 @@ demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopba
 	@PORT=$(PORT) exec $(BIN)/python -m tests.network.demo
 
 test: lint $(NETWORK) $(CONSUMERS) ## everything that CI runs
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED) ## format, style, types, who imports whom
 	$(BIN)/ruff format --check .

@@ -19,7 +19,7 @@ from tests.network.forge import ForgedRepo
 
 LIKE = "fm.svc.like"
 A_CID = car.cid_of(b"")
-CASES = int(os.environ.get("TREE_CASES", "20000"))
+CASES = int(os.environ.get("TREE_CASES", "4000"))
 STEPS = 25  # of one tree
 PARTS = 4
 

@@ -14,7 +14,7 @@ from indexer.partial_tree import PartialTree
 from tests import interop
 from tests.indexer.trees import PATHS, RandomTree, Step, record_cid
 
-CASES = int(os.environ.get("TREE_CASES", "20000"))
+CASES = int(os.environ.get("TREE_CASES", "4000"))
 STEPS = 25  # of one tree
 PARTS = 8
 

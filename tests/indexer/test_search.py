@@ -26,7 +26,7 @@ from schemas.stored import Stored
 from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
 from tests.indexer.test_crash import SOURCE, event
 
-KILLS = int(os.environ.get("SEARCH_KILLS", "20"))
+KILLS = int(os.environ.get("SEARCH_KILLS", "8"))
 BASE = "https://music.example"
 
 # What is stored of a document, and how popular a search knows it to be.
@@ -262,7 +262,7 @@ def work(folder: Path, last: int, at_work: Event | None = None) -> None:
 
 @pytest.mark.slow
 def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
-    """After twenty of them every track that the catalogue shows is found in that version, and no other."""
+    """Afterwards every track that the catalogue shows is found in that version, and no other."""
     dice = random.Random(int(os.environ.get("SEARCH_SEED", "7")))
     for number in range(KILLS):
         at_work = children.Event()

@@ -28,7 +28,7 @@ from tests.network.forge import START, ForgedRepo
 from tests.readapi.serving import serving
 
 FOLLOWS_THE_ORDER = ("outbox", "dead_letters", "cursors", "meta")  # what is about arrival, not about records
-EXAMPLES = int(os.environ.get("INTERLEAVINGS", "10"))
+EXAMPLES = int(os.environ.get("INTERLEAVINGS", "5"))
 TAGS = ("ambient", "night drive", "東京")
 
 

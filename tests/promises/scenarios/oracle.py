@@ -40,12 +40,9 @@ class Catalogue:
     removed_tracks: frozenset[str]
 
 
-def read(data_dir: Path) -> Catalogue | None:
-    """None as long as nothing was published."""
-    newest = data_dir / "snapshots" / "current"
-    if not newest.exists():
-        return None
-    with duckdb.connect(str(newest.resolve()), read_only=True) as con:
+def read(snapshot: Path) -> Catalogue:
+    """What a published snapshot holds."""
+    with duckdb.connect(str(snapshot), read_only=True) as con:
         records: defaultdict[str, dict[str, Row]] = defaultdict(dict)
         for table in TABLES:
             found = con.execute(
@@ -105,19 +102,18 @@ def _of_account(account: Hosted, catalogue: Catalogue) -> Iterator[str]:
 
 async def agree(data_dir: Path, truth: Mapping[str, Hosted], patience_seconds: float) -> Catalogue:
     """Wait until the catalogue is what is true. Raises Disagreement."""
-
-    def look() -> tuple[list[str], Catalogue | None]:
-        catalogue = read(data_dir)
-        return (list(differences(truth, catalogue)) if catalogue else ["nothing is published"]), catalogue
-
     until = time.monotonic() + patience_seconds
-    while True:
-        found, catalogue = await asyncio.to_thread(look)
-        if catalogue and not found:
-            return catalogue
-        if time.monotonic() > until:
-            raise Disagreement(told(found))
+    seen, found = None, ["nothing is published"]
+    while time.monotonic() < until:
+        newest = data_dir / "snapshots" / "current"
+        if newest.exists() and (snapshot := newest.resolve()) != seen:
+            seen = snapshot
+            catalogue = await asyncio.to_thread(read, snapshot)
+            found = list(differences(truth, catalogue))
+            if not found:
+                return catalogue
         await asyncio.sleep(POLL_SECONDS)
+    raise Disagreement(told(found))
 
 
 def told(found: list[str]) -> str:
