@@ -5,7 +5,8 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable
 
-PLENTY_ENTRIES = 8000  # of the outbox, which are worth a step whenever they come
+from indexer.search import STEP_ENTRIES
+
 LAST_ENTRIES = 500  # of the outbox, which a stop still takes the time for
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
 
@@ -14,7 +15,7 @@ class Follower:
     """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way.
 
     A step costs a price for itself, however little it does. So after each comes a pause as long as it took,
-    in which more comes together, unless somebody waits or there is plenty.
+    in which more comes together, unless somebody waits or there is enough for a whole step.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Follower:
         if op > self._op:
             self._op = op
             self._wake.set()
-            if op >= self.watermark + PLENTY_ENTRIES:
+            if op >= self.watermark + STEP_ENTRIES:
                 self._hurry.set()
 
     async def reached(self, op: int) -> None:

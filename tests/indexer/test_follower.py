@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from indexer.follower import LAST_ENTRIES, PLENTY_ENTRIES, PRUNE_ENTRIES, Follower
+from indexer.follower import LAST_ENTRIES, PRUNE_ENTRIES, Follower
+from indexer.search import STEP_ENTRIES
 from tests.indexer.running import until
 
 
@@ -80,7 +81,7 @@ async def test_after_a_long_step_comes_as_long_a_pause(index: Index, follower: F
     assert index.steps == 3  # the first has nothing to do
 
 
-async def test_whoever_waits_and_whoever_brings_plenty_ends_the_pause(
+async def test_whoever_waits_ends_the_pause_and_so_does_enough_for_a_step(
     index: Index, follower: Follower
 ) -> None:
     index.seconds = 0.4
@@ -91,7 +92,7 @@ async def test_whoever_waits_and_whoever_brings_plenty_ends_the_pause(
         commit(index, follower, 2)
         await follower.reached(2)
     async with asyncio.timeout(0.7):
-        commit(index, follower, 2 + PLENTY_ENTRIES)
+        commit(index, follower, 2 + STEP_ENTRIES)
         await until(lambda: follower.watermark > 2)
 
 
