@@ -14,7 +14,7 @@ import aiohttp
 
 from tests.bench import machine, stores
 from tests.bench.activity import Activity
-from tests.bench.machine import Memory, ProgramFailed
+from tests.bench.machine import Held, Memory, ProgramFailed
 from tests.bench.rows import Row, rounded
 from tests.network.relay import Relay
 
@@ -38,11 +38,11 @@ class Indexer:
         except (aiohttp.ClientError, OSError, json.JSONDecodeError):
             return None
 
-    async def duckdb_megabytes(self) -> float:
-        """What DuckDB holds, of its limit."""
+    async def held(self) -> Held:
+        """Its memory; DuckDB's part has a limit of its own."""
         async with self.control.get("http://indexer/metrics") as response:
             lines = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines())
-        return float(lines["fmsvc_duckdb_bytes"]) / 2**20
+        return Held(Memory.of(self.pid), float(lines["fmsvc_duckdb_bytes"]) / 2**20)
 
     async def reached(self, seq: int = 0, repos: int = 0) -> None:
         """Wait until all is in step and found: everything up to a frame, and so many repos at least."""
@@ -62,15 +62,12 @@ def _is_done(report: dict[str, Any], seq: int, repos: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Wall and CPU seconds from the first frame until all could be found, and the memory then.
-
-    `duckdb_megabytes` of it are DuckDB's, which never takes more than its limit.
-    """
+    """Wall and CPU seconds from the first frame until all could be found; memory before that and then."""
 
     seconds: float
     cpu_seconds: float
-    memory: Memory
-    duckdb_megabytes: float
+    before: Held
+    after: Held
 
 
 def rows(run: Run, count: int) -> Iterator[Row]:
@@ -96,11 +93,12 @@ async def _run(data_dir: Path, scratch: Path, frames: list[bytes]) -> Run:
         folder = stores.copied(data_dir, scratch / "commits", relay.url)
         log = scratch / "commits.log"
         indexer = await stack.enter_async_context(running(folder, relay.url, log))
-        cpu, started = machine.cpu_seconds(indexer.pid), time.monotonic()
+        await indexer.reached()
+        before, cpu, started = await indexer.held(), machine.cpu_seconds(indexer.pid), time.monotonic()
         await relay.send(*frames)
         await indexer.reached(len(frames))
         seconds, cpu = time.monotonic() - started, machine.cpu_seconds(indexer.pid) - cpu
-        return Run(seconds, cpu, Memory.of(indexer.pid), await indexer.duckdb_megabytes())
+        return Run(seconds, cpu, before, await indexer.held())
 
 
 async def at_rest(folder: Path, log: Path) -> Memory:

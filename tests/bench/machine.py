@@ -94,6 +94,19 @@ class Memory:
         return cls(*(round(sizes[name] / 1024, 1) for name in ("RssAnon", "VmRSS", "VmHWM")))
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Memory of a process; `limited` megabytes of it are of a part with a limit of its own."""
+
+    memory: Memory
+    limited: float = 0.0
+
+    @property
+    def rest(self) -> float:
+        """What is nobody's but the process's, without that part."""
+        return self.memory.private - self.limited
+
+
 def children(pid: int) -> dict[str, int]:
     """The processes that `fmsvc-server serve` has started: their subcommand and number."""
     found = {}

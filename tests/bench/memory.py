@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from tests.bench import api, commits
 from tests.bench.corpus import Size
-from tests.bench.machine import Memory
+from tests.bench.machine import Held, Memory
 from tests.bench.rows import Row, rounded
 
 INDEXER: Final = "the indexer"
@@ -27,19 +27,22 @@ class Idle(NamedTuple):
 
 
 def rows(
-    program: str, used: Memory, empty: Memory, size: Size, held: float = 0.0, limit: float = 0.0
+    program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float = 0.0
 ) -> Iterator[Row]:
-    """As measured; and grown to the full size in a straight line, but for what has a limit of its own.
+    """As measured, before and after the load; and at the full size.
 
-    `held` megabytes are of something that never takes more than `limit`.
+    What a catalogue takes before there is any load grows in a straight line from an empty one; what the load
+    adds is of a bounded size; the part that has a limit of its own counts as that.
     """
-    yield Row(f"memory of {program}", used.resident, "MB")
-    yield Row(f"memory of {program}, mapped files left out", used.private, "MB")
-    yield Row(f"memory of {program} of an empty catalogue", empty.resident, "MB")
+    used = after.memory
+    yield Row(f"memory of {program}, mapped files included", used.resident, "MB")
+    yield Row(f"memory of {program}", used.private, "MB")
+    yield Row(f"memory of {program} before the load", before.memory.private, "MB")
+    yield Row(f"memory of {program} of an empty catalogue", empty.private, "MB")
     if limit:
-        yield Row(f"memory of {program} that DuckDB holds", rounded(held), "MB")
-    grown = empty.resident + (used.resident - empty.resident - held) * FULL.likes / size.likes
-    yield Row(at_full_size(program), rounded(grown + limit), "MB")
+        yield Row(f"memory of {program} that DuckDB holds", rounded(after.limited), "MB")
+    grown = empty.private + (before.rest - empty.private) * FULL.likes / size.likes
+    yield Row(at_full_size(program), rounded(grown + after.rest - before.rest + limit), "MB")
 
 
 def at_full_size(program: str) -> str:

@@ -19,7 +19,7 @@ from tests.bench import (
 )
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
-from tests.bench.machine import Memory
+from tests.bench.machine import Held, Memory
 from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
@@ -73,8 +73,9 @@ class Bench:
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)
         yield from commits.rows(run, self.effort.commits)
-        held, limit = run.duckdb_megabytes, memory.DUCKDB_LIMIT
-        yield from memory.rows(memory.INDEXER, run.memory, idle, self.size, held, limit)
+        yield from memory.rows(
+            memory.INDEXER, run.before, run.after, idle, self.size, limit=memory.DUCKDB_LIMIT
+        )
 
     def _api(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         _, core = machine.cores()
@@ -86,5 +87,6 @@ class Bench:
             yield from bench.with_session(sessions.begun(data_dir), self.effort.turns)
             yield from bench.searches(questions.searches(self.effort.searches), self.effort.turns)
             curves = bench.curves(kinds, self.effort.levels)
-            yield from memory.rows(memory.WORKER, Memory.of(bench.worker.pid), idle, self.size)
+            used = Held(Memory.of(bench.worker.pid))
+            yield from memory.rows(memory.WORKER, used, used, idle, self.size)
         self.curves = {name: [asdict(load) for load in loads] for name, loads in curves.items()}
