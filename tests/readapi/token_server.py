@@ -8,8 +8,8 @@ from aiohttp import web
 
 from readapi.oauth.errors import Refused, Unavailable
 from readapi.oauth.grant import Grant, Tokens
-from tests.network.doubles import Loopback
 from schemas.ids import Did, Handle
+from tests.network.doubles import Loopback
 
 LIFE = timedelta(hours=1)
 
