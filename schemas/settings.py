@@ -126,7 +126,8 @@ class Settings(BaseModel):
     oauth_keys: SecretStr | None = Field(
         None,
         description="Private P-256 keys to sign people in with, the newest first: PEM, a JWK or a JWKS. "
-        "Default: none, which works on this machine only.",
+        "Default: none; then servers sign people out after two weeks, and without https it works on this "
+        "machine only.",
     )
     oauth_client_name: str = Field(
         "fmsvc", min_length=1, max_length=64, description="Name that people are shown when they sign in."

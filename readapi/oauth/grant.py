@@ -30,8 +30,8 @@ class Identity:
 class Flight:
     """An authorization under way; `state` names it.
 
-    `dpop_key` is a private JWK in JSON, `client_key` the name of the key that we authenticate with; None: the
-    loopback client has none.
+    `dpop_key` is a private JWK in JSON, `client_key` the name of the key that we authenticate with; None: a
+    client without keys has none.
     """
 
     state: str = field(repr=False)

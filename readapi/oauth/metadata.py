@@ -1,7 +1,8 @@
 """Who this service is to authorization servers: the document and the keys that they fetch.
 
-With keys it is a confidential client, known by the address of its document. Without, it is the loopback
-client that development has: nobody fetches anything, and the document is what servers make of its id.
+A service on https is known by the address of its document: with keys as a confidential client, without as a
+public one, which servers trust for two weeks at most. On plain http it is the loopback client that
+development has: nobody fetches anything, and the document is what servers make of its id.
 """
 
 from dataclasses import dataclass
@@ -47,8 +48,13 @@ class ClientMetadata:
         return bool(self.keys.names)
 
     @property
+    def is_published(self) -> bool:
+        """Whether servers can fetch the document."""
+        return self.base_url.startswith("https://")
+
+    @property
     def key_names(self) -> tuple[str | None, ...]:
-        """The keys that grants may have begun with, the newest first; None: those of the loopback client."""
+        """The keys that grants may have begun with, the newest first; None: those of a client without any."""
         return self.keys.names or (None,)
 
     @property
@@ -58,14 +64,14 @@ class ClientMetadata:
 
     @property
     def client_id(self) -> str:
-        if self.is_confidential:
+        if self.is_published:
             return self.base_url + DOCUMENT_PATH
         return f"{_LOOPBACK_ID}?{urlencode({'redirect_uri': self.redirect_uri, 'scope': self.scope})}"
 
     @property
     def redirect_uri(self) -> str:
         """Where people come back to."""
-        if self.is_confidential:
+        if self.is_published:
             return self.base_url + CALLBACK_PATH
         return f"http://{_LOOPBACK_HOST}:{URL(self.base_url).port}{CALLBACK_PATH}"
 
@@ -79,7 +85,9 @@ class ClientMetadata:
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "dpop_bound_access_tokens": True,
-            **(self._confidential() if self.is_confidential else self._loopback()),
+            **({"client_uri": self.base_url} if self.is_published else {}),
+            "application_type": "web" if self.is_published else "native",
+            **(self._confidential() if self.is_confidential else {"token_endpoint_auth_method": "none"}),
         }
 
     def authentication(self, key: str | None, issuer: str) -> dict[str, str]:
@@ -89,12 +97,7 @@ class ClientMetadata:
 
     def _confidential(self) -> dict[str, Any]:
         return {
-            "client_uri": self.base_url,
-            "application_type": "web",
             "token_endpoint_auth_method": "private_key_jwt",
             "token_endpoint_auth_signing_alg": ALGORITHM,
             "jwks_uri": self.base_url + JWKS_PATH,
         }
-
-    def _loopback(self) -> dict[str, Any]:
-        return {"application_type": "native", "token_endpoint_auth_method": "none"}

@@ -54,11 +54,14 @@ async def write(client: OAuthClient, grant: Grant, collection: str = "fm.svc.lik
 
 
 class Published(Loopback):
-    """A client with keys, whose document and keys can be fetched by PDSes; `metadata` may be changed."""
+    """A client whose document and keys can be fetched by PDSes; `metadata` may be changed.
 
-    def __init__(self, *private: str) -> None:
+    `public`: it has no keys.
+    """
+
+    def __init__(self, *private: str, public: bool = False) -> None:
         super().__init__(web.get(DOCUMENT_PATH, self._document), web.get(JWKS_PATH, self._jwks))
-        self._keys = private or (keys.generated(),)
+        self._keys = private if private or public else (keys.generated(),)
         self.metadata: ClientMetadata
 
     async def __aenter__(self) -> Self:
@@ -69,9 +72,8 @@ class Published(Loopback):
     def with_keys(self, *private: str) -> ClientMetadata:
         """The same client, after its operator changed its keys."""
         url = f"https://port-{self.port}.fmsvc-network.net"
-        return ClientMetadata.of(
-            Settings.model_validate({"public_url": url, "oauth_keys": f"[{','.join(private)}]"})
-        )
+        with_keys = {"oauth_keys": f"[{','.join(private)}]"} if private else {}
+        return ClientMetadata.of(Settings.model_validate({"public_url": url, **with_keys}))
 
     async def _document(self, _: web.Request) -> web.Response:
         return web.json_response(self.metadata.document())

@@ -31,8 +31,15 @@ async def confidential(connection: Network) -> AsyncIterator[OAuthClient]:
         yield OAuthClient(published.metadata, connection, allow_loopback=True)
 
 
-@pytest.fixture(params=["client", "confidential"])
+@pytest.fixture
+async def public(connection: Network) -> AsyncIterator[OAuthClient]:
+    """A client on https that has no key."""
+    async with Published(public=True) as published:
+        yield OAuthClient(published.metadata, connection, allow_loopback=True)
+
+
+@pytest.fixture(params=["client", "confidential", "public"])
 def either(request: pytest.FixtureRequest) -> OAuthClient:
-    """Both kinds, one after the other."""
+    """Each kind, one after the other."""
     made: OAuthClient = request.getfixturevalue(request.param)
     return made

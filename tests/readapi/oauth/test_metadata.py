@@ -1,4 +1,4 @@
-"""Servers are told who we are: by a document when there are keys, else by the id of the loopback client."""
+"""Servers are told who we are: by a document on https, else by the id of the loopback client."""
 
 import pytest
 
@@ -37,7 +37,17 @@ def test_with_keys_it_is_a_confidential_client() -> None:
     assert len(told.keys.published()["keys"]) == 1
 
 
-def test_without_keys_it_is_the_loopback_client() -> None:
+def test_without_keys_it_is_a_public_client() -> None:
+    """On https servers fetch its document all the same, and ask for no proof of who it is."""
+    told = metadata(PUBLIC_URL="https://music.example").document()
+
+    assert told["client_id"] == "https://music.example/meta/oauth-client-metadata.json"
+    assert told["redirect_uris"] == ["https://music.example/auth/callback"]
+    assert (told["application_type"], told["token_endpoint_auth_method"]) == ("web", "none")
+    assert not {"jwks_uri", "token_endpoint_auth_signing_alg"} & told.keys()
+
+
+def test_on_plain_http_it_is_the_loopback_client() -> None:
     """People come back to this machine, by its address. A variable with nothing in it is none."""
     told = metadata(PORT="9000", OAUTH_KEYS="")
 
