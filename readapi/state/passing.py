@@ -6,7 +6,7 @@ from sqlalchemy import Table, delete
 
 from readapi.state.database import Database
 from readapi.state.secret import key_of
-from readapi.state.vault import Vault
+from readapi.state.vault import Unreadable, Vault
 
 
 class Passing:
@@ -27,7 +27,7 @@ class Passing:
             await connection.execute(self._table.insert().values(row))
 
     async def take(self, secret: str) -> bytes | None:
-        """The text, once and in time; else None."""
+        """The text, once, in time, and while we have the key that it was sealed with; else None."""
         key = key_of(secret)
         columns = (self._table.c.sealed, self._table.c.expires_at)
         taking = delete(self._table).where(self._table.c.key == key).returning(*columns)
@@ -35,7 +35,10 @@ class Passing:
             row = (await connection.execute(taking)).one_or_none()
         if row is None or row.expires_at <= self._database.now():
             return None
-        return self._vault.open(row.sealed, self._row(key))
+        try:
+            return self._vault.open(row.sealed, self._row(key))
+        except Unreadable:
+            return None  # whoever comes begins again
 
     def _row(self, key: bytes) -> str:
         return f"{self._table.name}/{key.hex()}"

@@ -1,6 +1,7 @@
 """Flights and exchange tokens are taken once, in time, by one."""
 
 import asyncio
+import base64
 
 from readapi.state.errand import Errand
 from readapi.state.exchanges import Arrival
@@ -46,6 +47,16 @@ async def test_an_exchange_token_lasts_a_minute(state: State, clock: HandClock) 
     clock.forward(seconds=60)
 
     assert await state.exchanges.take(token) is None
+
+
+async def test_what_was_sealed_with_a_key_that_is_gone_is_nothing(state_settings: Settings) -> None:
+    """Whoever was on the way begins again."""
+    old, new = (base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2))
+    async with open_state(state_settings.model_copy(update={"secret_keys": (old,)})) as state:
+        token = await state.exchanges.put(ARRIVAL)
+
+    async with open_state(state_settings.model_copy(update={"secret_keys": (new,)})) as state:
+        assert await state.exchanges.take(token) is None
 
 
 async def test_of_many_who_take_a_token_at_once_one_gets_it(state: State, state_settings: Settings) -> None:
