@@ -115,7 +115,7 @@ class Viewers:
             return None
         if (remembered := self._memory.recall(credential)) is not None:
             return remembered
-        if self._memory.knows(credential):
+        if self._memory.knows(credential) or self._wanted(credential) in self._under_way:
             return await self._found(credential)
         return await self._guessed(credential, self._client(request))
 
@@ -130,12 +130,16 @@ class Viewers:
 
     async def _found(self, credential: Credential) -> Asker:
         """Requests that come together look once, and not again within a second of finding somebody."""
-        wanted = credential, self._database.writes  # what was written since may have changed the answer
+        wanted = self._wanted(credential)
         looking = self._under_way.get(wanted)
         if looking is None:
             looking = self._under_way[wanted] = asyncio.create_task(self._remembered(credential))
             looking.add_done_callback(lambda _: self._under_way.pop(wanted))
         return await asyncio.shield(looking)
+
+    def _wanted(self, credential: Credential) -> Hashable:
+        """What is looked for: what has been written since may have changed the answer."""
+        return credential, self._database.writes
 
     async def _remembered(self, credential: Credential) -> Asker:
         writes, now = self._database.writes, self._database.now()
