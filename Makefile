@@ -6,6 +6,9 @@ INSTALLED := .venv/installed
 NETWORK := tests/network/node/node_modules/.package-lock.json
 CONSUMERS := tests/consumers/node_modules/.package-lock.json
 
+# A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help serve demo test lint network bench soak test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
@@ -19,7 +22,7 @@ demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopba
 	@PORT=$(PORT) exec $(BIN)/python -m tests.network.demo
 
 test: lint $(NETWORK) $(CONSUMERS) ## everything that CI runs
-	$(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED) ## format, style, types, who imports whom
 	$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """What tests share: real networks on loopback, a state database of each kind, and somebody who signs in."""
 
 import itertools
+import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,6 +15,11 @@ from tests.postgres import new_database, running_postgres
 from tests.readapi.door import Door, opened
 
 NUMBERS = itertools.count()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: every third moment of a test is spent waiting for some server."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
