@@ -1,6 +1,6 @@
 """The ways out to other people's servers, as the settings allow them, put together."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -20,9 +20,10 @@ class Internet(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Internet]:
-    """Connections are closed with the block."""
-    chosen = [url for url in (settings.plc_url, settings.handle_resolver) if url is not None]
+async def opened(settings: Settings, trusted: Collection[str] = ()) -> AsyncIterator[Internet]:
+    """Connections are closed with the block. `trusted`: more origins that the operator chose."""
+    named = (settings.plc_url, settings.handle_resolver, *trusted)
+    chosen = [url for url in named if url is not None]
     dns, allow_loopback = Dns(), settings.allow_loopback
     async with Outbound(dns, allow_loopback=allow_loopback, trusted=chosen) as outbound:
         handles = Handles(outbound, dns, service=settings.handle_resolver, allow_test=allow_loopback)

@@ -10,23 +10,22 @@ from typing import Any
 import aiohttp
 import structlog
 
-from indexer import letters
+from indexer import internet, letters
 from indexer.batch import Fetched, Picture
 from indexer.catalogue import StoreError
 from indexer.control import Control
 from indexer.errands import Errands, Patience
 from indexer.facts import Facts
 from indexer.follower import Follower
-from indexer.handles import Handles
 from indexer.health import Health
 from indexer.hosts import Hosts
-from indexer.identity import KEEP_SECONDS, Resolver
+from indexer.identity import KEEP_SECONDS
 from indexer.intake import Intake
+from indexer.internet import Internet
 from indexer.judge import Judge
 from indexer.keys import Key
 from indexer.names import Dns
 from indexer.nudges import Nudges
-from indexer.outbound import Outbound
 from indexer.pipeline import Pipeline
 from indexer.prover import Prover
 from indexer.repos import Repos
@@ -52,20 +51,12 @@ Progress = Callable[[int], object]
 class Indexer:
     """All parts around one source. `run` follows it until told to stop, `replay` until it ends."""
 
-    def __init__(
-        self, settings: Settings, source: Source, stores: Stores, dns: Dns, outbound: Outbound
-    ) -> None:
-        collections = settings.collections.all
+    def __init__(self, settings: Settings, source: Source, stores: Stores, ways: Internet) -> None:
+        collections, outbound = settings.collections.all, ways.outbound
         self._settings = settings
         self._source = source
         self.stores = stores
-        self._resolver = Resolver(
-            outbound,
-            Handles(outbound, dns, service=settings.handle_resolver, allow_test=settings.allow_loopback),
-            plc_url=settings.plc_url,
-            allow_loopback=settings.allow_loopback,
-            retry_seconds=settings.retry_seconds,
-        )
+        self._resolver = ways.resolver
         now = datetime.now(UTC)
         for known, at in stores.writer.resolved_since(now - timedelta(seconds=KEEP_SECONDS)):
             self._resolver.remember(known, (now - at).total_seconds())
@@ -227,13 +218,10 @@ async def run(settings: Settings) -> None:
 @asynccontextmanager
 async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
     """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
-    named = (settings.plc_url, settings.handle_resolver, settings.relay_url)
-    chosen = [url for url in named if url is not None]
-    dns = Dns()
-    async with Outbound(dns, allow_loopback=settings.allow_loopback, trusted=chosen) as outbound:
+    async with internet.opened(settings, trusted=[settings.relay_url]) as ways:
         stores = await asyncio.to_thread(Stores.open, settings)
         try:
-            yield Indexer(settings, source, stores, dns, outbound)
+            yield Indexer(settings, source, stores, ways)
         finally:
             await stores.close()
 
