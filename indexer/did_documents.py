@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import libipld
 import orjson
 
-from indexer import outbound
+from indexer.addresses import NotPermitted, permitted
 from schemas.ids import Did, Handle, is_handle
 
 _PLC = re.compile(r"did:plc:[a-z2-7]{24}")
@@ -106,8 +106,8 @@ def _pds(did: Did, document: dict[str, object], allow_loopback: bool) -> str | N
     if not isinstance(endpoint, str) or len(endpoint) > 512:
         return None
     try:
-        url = outbound.permitted(endpoint, allow_loopback=allow_loopback)
-    except outbound.Forbidden:
+        url = permitted(endpoint, allow_loopback=allow_loopback)
+    except NotPermitted:
         return None
     if url.path not in ("", "/") or url.query_string or url.fragment:
         return None

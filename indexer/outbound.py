@@ -6,7 +6,6 @@ changes its answer between two look-ups can lead past it.
 
 import asyncio
 import errno
-import ipaddress
 import socket
 import ssl
 import time
@@ -19,6 +18,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.connector import AddrInfoType
 from yarl import URL
+
+from indexer.addresses import NotPermitted, is_public, permitted
 
 CONNECTIONS = 64
 CONNECTIONS_PER_HOST = 4
@@ -76,58 +77,6 @@ class Reply:
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-def is_public(address: str, *, allow_loopback: bool = False) -> bool:
-    """May a stranger's name lead to this address? Only to the public internet."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped is not None:
-            return is_public(str(ip.ipv4_mapped), allow_loopback=allow_loopback)
-        if ip.sixtofour is not None or ip.teredo is not None or ip.is_site_local:
-            return False
-    if ip.is_loopback:
-        return allow_loopback
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
-
-
-def permitted(url: str, *, allow_loopback: bool = False) -> URL:
-    """The URL, if its spelling is one that we follow: https, a real host, no user, no low port but 443.
-
-    Raises Forbidden. What its host resolves to is checked when the socket is made.
-    """
-    try:
-        parsed = URL(url)
-        host, port = parsed.host or "", parsed.explicit_port
-    except ValueError:
-        raise Forbidden("not a URL") from None
-    if parsed.user is not None or parsed.password is not None:
-        raise Forbidden("a URL with a user name")
-    if allow_loopback and _is_loopback_name(host) and parsed.scheme in ("http", "https"):
-        return parsed
-    if parsed.scheme != "https":
-        raise Forbidden("not an https URL")
-    if not _is_public_name(host):
-        raise Forbidden("not a public host")
-    if port is not None and port != 443 and port < 1024:
-        raise Forbidden("a port where no web server belongs")
-    return parsed
-
-
-def _is_loopback_name(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _is_public_name(host: str) -> bool:
-    try:
-        return is_public(host)
-    except ValueError:
-        last_label = host.rstrip(".").rpartition(".")[2]
-        # Resolvers read 2130706433 and 0x7f.1 as IPv4 addresses.
-        return "." in host.rstrip(".") and not last_label[:1].isdigit()
 
 
 class Outbound:
@@ -237,7 +186,10 @@ class Outbound:
         parsed = URL(url)
         if parsed.absolute and parsed.origin() in self._trusted:
             return parsed
-        return permitted(url, allow_loopback=self._allow_loopback)
+        try:
+            return permitted(url, allow_loopback=self._allow_loopback)
+        except NotPermitted as reason:
+            raise Forbidden(str(reason)) from None
 
     def _session_for(self, url: URL) -> aiohttp.ClientSession:
         return self._open if url.origin() in self._trusted else self._guarded
