@@ -6,7 +6,6 @@ Rows, tombstones, counts, outbox, dead letters and the cursor commit together: a
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final, Self
 
@@ -17,6 +16,7 @@ from indexer.accounts import Accounts
 from indexer.batch import Batch, DeadLetter, IdentityFact, Listing, Picture, RecordChange, Written, newest
 from indexer.catalogue import Catalogue, StoreError, sentences
 from indexer.counters import Counters, Moves
+from indexer.cursors import Cursors
 from indexer.dead_letters import DeadLetters
 from indexer.marks import Marks, Stored
 from indexer.mends import UNKNOWN, Mends
@@ -44,6 +44,7 @@ class Writer:
         self._counters = Counters(catalogue)
         self._pictures = Pictures(catalogue)
         self._dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
+        self._cursors = Cursors(catalogue)
         self._marks = Marks(catalogue)
         self._waiting = Waiting(catalogue)
         self._mends = Mends(catalogue, self._waiting, settings.collections)
@@ -110,13 +111,11 @@ class Writer:
 
     def followed_until(self) -> datetime | None:
         """The time of the newest event that is committed, whatever the source."""
-        [(newest,)] = self._catalogue.rows("select max(event_time) from cursors")
-        return None if newest is None else newest.replace(tzinfo=UTC)
+        return self._cursors.newest()
 
     def cursor(self, source: str) -> int | None:
         """The source's low-water mark: everything up to it is stored."""
-        found = self._catalogue.rows("select seq from cursors where source = ?", (source,))
-        return int(found[0][0]) if found else None
+        return self._cursors.of(source)
 
     def repos(self) -> list[Stored]:
         """Every account's repo, as far as it is known."""
@@ -124,11 +123,7 @@ class Writer:
 
     def listings(self) -> list[Listing]:
         """How far discovery has come."""
-        rows = self._catalogue.rows("select source, collection, cursor, finished_at from discoveries")
-        return [
-            Listing(source, collection, cursor, finished_at and finished_at.replace(tzinfo=UTC))
-            for source, collection, cursor, finished_at in rows
-        ]
+        return self._cursors.listings()
 
     def unresolved(self) -> list[Did]:
         """Accounts whose identity wants resolving."""
@@ -210,8 +205,8 @@ class Writer:
         self._catalogue.insert("outbox", outbox)
         if outbox:
             self._set_meta("outbox_op", outbox[-1]["op"])
-        self._move_cursors(batch)
-        self._keep(batch.listings)
+        self._cursors.move(batch.cursors)
+        self._cursors.keep(batch.listings)
         rows = [row for table in applied for row in table.after.values()]
         return Written(
             rows=len(rows),
@@ -265,26 +260,6 @@ class Writer:
         self._counters.contributions(affected - self._accounts.hidden, 1, moves)
         returned = (flipped - self._accounts.hidden) | (away - self._accounts.away)
         return sorted(returned - fetched)
-
-    def _move_cursors(self, batch: Batch) -> None:
-        for source, mark in batch.cursors.items():
-            moved = self._catalogue.rows(
-                "update cursors set seq = ?, event_time = ? where source = ? returning seq",
-                (mark.seq, utc(mark.event_time), source),
-            )
-            if not moved:
-                self._catalogue.con.execute(
-                    "insert into cursors values (?, ?, ?)", [source, mark.seq, utc(mark.event_time)]
-                )
-
-    def _keep(self, listings: list[Listing]) -> None:
-        for listing in listings:
-            self._catalogue.con.execute(
-                "delete from discoveries where source = ? and collection = ?",
-                [listing.source, listing.collection],
-            )
-            row = asdict(listing) | {"finished_at": utc(listing.finished_at)}
-            self._catalogue.insert("discoveries", [row])
 
     def _meta(self, name: str) -> int:
         return int(self._catalogue.rows("select value from meta where name = ?", (name,))[0][0])
