@@ -146,7 +146,8 @@ create table if not exists dead_letters (
     reason varchar not null, raw blob not null
 );
 
--- Visible is what is live and whose account's status does not hide it.  Both are written here only.
+-- Visible is what is live and whose account's status does not hide it.  Who reads a few rows by rowid, which
+-- views have not, says that again.
 create view if not exists away_accounts as
     select did from accounts where status not in ('active', 'throttled', 'desynchronized');
 

@@ -29,10 +29,13 @@ from schemas.access import Access, may_see
 from schemas.ids import Did
 from schemas.search_index import popular_key
 
-# Few tracks out of many: each table is narrowed before any is joined.
+# Few tracks out of many: each table is narrowed before any is joined, and only their own rows are unpacked.
 TRACKS = """
     with wanted as materialized (
-        select *, least(created_at, indexed_at) as since from visible_tracks where key in ({keys})
+        select *, least(created_at, indexed_at) as since
+        from tracks
+        where rowid in (select rowid from tracks where key in ({keys}))
+          and state = 'live' and did not in (select did from hidden_accounts)
     )
     select t.*, c.likes, c.comments, c.plays, i.width, i.height, g.tags, f.features
     from wanted t
