@@ -1,10 +1,10 @@
 """What somebody has here, and how they give it back: a session, the accounts in it, developer tokens."""
 
-from readapi.errors import NotFound
+from readapi.errors import NotAuthenticated, NotFound
 from readapi.revoking import Revoking
 from readapi.state.accounts import LinkedAccount
 from readapi.state.state import State
-from readapi.viewer import InSession
+from readapi.viewer import InSession, SignedIn
 from schemas.ids import Did
 
 _NOT_LINKED = "This account is not linked in your session."
@@ -17,9 +17,15 @@ class Belongings:
         self._state = state
         self._revoking = revoking
 
-    async def sign_out(self, who: InSession) -> None:
-        """End the session with all its accounts."""
-        await self._revoking.revoke(await self._state.sessions.end(who.key))
+    async def sign_out(self, who: SignedIn | None) -> None:
+        """End the session with all its accounts; who has none any more is signed out already.
+
+        Raises NotAuthenticated when it is a program that asks.
+        """
+        if isinstance(who, InSession):
+            await self._revoking.revoke(await self._state.sessions.end(who.key))
+        elif who is not None:
+            raise NotAuthenticated("A developer token has no session; it can be revoked.")
 
     async def switch(self, who: InSession, did: str) -> LinkedAccount:
         """Be another account of the session from now on. Raises NotFound."""

@@ -10,7 +10,7 @@ from readapi.answers import HTML, Answer
 from readapi.belongings import Belongings
 from readapi.cookies import Cookies
 from readapi.endpoint import Routes
-from readapi.errors import NotFound
+from readapi.errors import NotAuthenticated, NotFound
 from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import FRESH, Attempt
@@ -20,7 +20,7 @@ from readapi.pages.render import Renderer
 from readapi.signing_in import PAGE, SigningIn
 from readapi.state.errand import Errand
 from readapi.state.state import State
-from readapi.viewer import InSession
+from readapi.viewer import InSession, SignedIn
 from schemas.api.auth import AddAccount, WantedToken
 from schemas.collections import SCROBBLING
 from schemas.settings import Settings
@@ -44,11 +44,10 @@ async def settings_page(
     return answer.account(renderer, "settings.html", view)
 
 
-@deed("/settings/sign-out", even_ended=True)
-async def sign_out(who: InSession | None, belongings: Belongings, cookies: Cookies) -> Answer[str]:
+@deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
+async def sign_out(who: SignedIn | None, belongings: Belongings, cookies: Cookies) -> Answer[str]:
     """Sign out all accounts of the session; who has none any more is signed out already."""
-    if who is not None:
-        await belongings.sign_out(who)
+    await belongings.sign_out(who)
     return answer.onward("/login", "signed-out", cookies.no_session())
 
 
