@@ -30,6 +30,11 @@ def of_login(note: Note | None = None, attempt: Attempt = FRESH) -> View:
     return {"note": note, "attempt": attempt}
 
 
+def of_arrival(exchange_token: str) -> View:
+    """For whoever is back without having left from a page of ours."""
+    return {"note": None, "exchange_token": exchange_token}
+
+
 def of_settings(
     session: Session,
     accounts: Sequence[LinkedAccount],

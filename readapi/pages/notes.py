@@ -13,6 +13,7 @@ Deed = Literal[
     "token-revoked",
 ]
 RETURN = "/login/return"
+ARRIVED = "/login/arrived"
 
 _GOOD: dict[str, str] = {
     "signed-in": "You are signed in.",

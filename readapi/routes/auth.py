@@ -72,8 +72,8 @@ async def callback(
     onward = None if _wants_json(accept) else _onward(back, settings)
     if onward is not None:
         return _redirect(onward, HTTPStatus.SEE_OTHER)
-    if back.error is not None and refusals.prefers_page(accept.header):
-        return _redirect(f"{notes.RETURN}?error={back.error.kind}", HTTPStatus.SEE_OTHER)
+    if refusals.prefers_page(accept.header):
+        return _redirect(_our_own(back), HTTPStatus.SEE_OTHER)
     if back.error is not None:
         raise refusing.of_callback(back.error)
     return _made_anew(shapes.ExchangeToken(exchange_token=back.exchange_token or ""))
@@ -129,10 +129,7 @@ async def logout(who: SignedIn | None, belongings: Belongings, cookies: Cookies)
 
     Whoever has no session any more is signed out already.
     """
-    if isinstance(who, InSession):
-        await belongings.sign_out(who)
-    elif who is not None:
-        raise NotAuthenticated("A developer token has no session; it can be revoked.")
+    await belongings.sign_out(who)
     return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=cookies.no_session())
 
 
@@ -228,6 +225,13 @@ def _onward(back: Return, settings: Settings) -> str | None:
     if back.error is not None:
         return str(URL(place).update_query(error=back.error.kind, error_description=back.error.sentence))
     return str(URL(place).update_query(exchange_token=back.exchange_token or ""))
+
+
+def _our_own(back: Return) -> str:
+    """The page of ours for a browser that nobody else waits for."""
+    if back.error is not None:
+        return f"{notes.RETURN}?error={back.error.kind}"
+    return f"{notes.ARRIVED}?exchange_token={back.exchange_token}"
 
 
 def _redirect(address: str, status: HTTPStatus) -> Answer[Any]:

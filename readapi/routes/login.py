@@ -11,11 +11,11 @@ from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import Attempt
 from readapi.pages.render import Renderer
-from readapi.signing_in import BROWSER, PAGE, NoSuchExchange, SigningIn, TokenMade
+from readapi.signing_in import BROWSER, PAGE, NoSuchExchange, SessionBegun, SigningIn, TokenMade
 from readapi.state.errand import Errand
 from readapi.state.secret import key_of, new_secret
 from readapi.viewer import InSession, SignedIn
-from schemas.api.auth import AddAccount
+from schemas.api.auth import AddAccount, Exchange
 
 routes = Routes("pages")
 
@@ -64,6 +64,36 @@ async def come_back(
         made = await signing_in.exchange(exchange_token, who, cookies.proof(browser))
     except NoSuchExchange:
         return answer.onward("/login", "expired")
+    return _welcome(made, renderer, cookies, done)
+
+
+@routes.get(notes.ARRIVED, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, acts=True)
+async def arrived(renderer: Renderer, exchange_token: str = "") -> Answer[str]:
+    """Ask whoever is back without having left from a page of ours whether it was they who began.
+
+    A link could have led them here, to be signed in as whoever made it.
+    """
+    if not exchange_token:
+        return answer.onward("/login")
+    return answer.account(renderer, "arrived.html", account_views.of_arrival(exchange_token))
+
+
+@routes.post("/login/finish", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, even_ended=True)
+async def finish(
+    sent: Exchange, who: SignedIn | None, signing_in: SigningIn, cookies: Cookies, renderer: Renderer
+) -> Answer[str]:
+    """Let in whoever says so."""
+    try:
+        made = await signing_in.exchange_by_program(sent.exchange_token, who)
+    except NoSuchExchange:
+        return answer.onward("/login", "expired")
+    return _welcome(made, renderer, cookies, "signed-in")
+
+
+def _welcome(
+    made: SessionBegun | TokenMade, renderer: Renderer, cookies: Cookies, done: str | None
+) -> Answer[str]:
+    """What came of it: a new token, shown once, or a session and its settings."""
     if isinstance(made, TokenMade):
         return answer.account(renderer, "token.html", account_views.of_token(made))
     return answer.onward("/settings", done, cookies.session(made.session_id))

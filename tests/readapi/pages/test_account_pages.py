@@ -86,6 +86,26 @@ async def test_settings_of_one_are_never_shown_to_another(
         assert (answer.status, answer.headers["Location"]) == (303, "/login")
 
 
+async def test_whoever_began_elsewhere_says_that_it_was_they(visit: PlainBrowser) -> None:
+    """Without a web application a browser comes to a page of ours, which signs nobody in by itself."""
+    async with visit.get(f"/auth/start?handle={visit.person.account.handle}") as answer:
+        assert answer.status == 302
+        end = await visit.brought_back(answer.headers["Location"])
+    page = await visit.text(end)
+    token = dict(parse_qsl(urlsplit(end).query))["exchange_token"]
+    async with visit.post("/login/finish", "https://evil.example", exchange_token=token) as foreign:
+        pass
+    async with visit.get("/settings") as nobody:
+        assert nobody.headers["Location"] == "/login"
+
+    led = [await visit.led("/login/finish", exchange_token=token) for _ in range(2)]
+
+    assert token in page
+    assert foreign.status == 403
+    assert led == ["/settings?note=signed-in", "/login?note=expired"]
+    assert visit.person.account.handle in await visit.text("/settings")
+
+
 async def test_nobody_is_signed_in_by_a_link(visit: PlainBrowser, elsewhere: PlainBrowser) -> None:
     """Whoever is led to the end of somebody else's sign-in stays who they are."""
     page = await visit.led("/login", handle=visit.person.account.handle)

@@ -111,6 +111,7 @@ def pages(text: str) -> dict[str, bytes]:
         "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
         "login.html": RENDERER.page("login.html", **account_views.of_login(None, Attempt(text, text))),
         "settings.html": RENDERER.page("settings.html", **settings(text)),
+        "arrived.html": RENDERER.page("arrived.html", **account_views.of_arrival(text)),
         "token.html": RENDERER.page("token.html", **account_views.of_token(TokenMade(text, text, LATER))),
     }
 
