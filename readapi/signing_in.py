@@ -113,9 +113,10 @@ class SigningIn:
         except OAuthError as error:
             return Return(departure.errand, error=error)
         grant_id = await self._state.grants.add(grant)
-        handle = departure.flight.identity.handle or INVALID_HANDLE
-        await self._state.grants.note_handle(grant.did, handle)
-        arrival = Arrival(grant.did, handle, grant_id, departure.errand)
+        handle = departure.flight.identity.handle
+        if handle is not None:
+            await self._state.grants.note_handle(grant.did, handle)
+        arrival = Arrival(grant.did, handle or INVALID_HANDLE, grant_id, departure.errand)
         return Return(departure.errand, await self._state.exchanges.put(arrival))
 
     async def exchange_by_program(self, token: str, who: SignedIn | None) -> SessionBegun | TokenMade:
