@@ -15,7 +15,7 @@ from pathlib import Path
 from readapi.state.advisory import LOOK_SECONDS
 from readapi.state.database import Database
 
-_FILES = 256  # names that share a file merely wait for each other
+_FILES = 4096  # names that share a file wait for each other, so that should be rare
 
 
 class Locks:
@@ -34,7 +34,7 @@ class Locks:
 
     @asynccontextmanager
     async def _hold_file(self, number: int) -> AsyncIterator[None]:
-        path = self._folder() / f"{number % _FILES:02x}"
+        path = self._folder() / f"{number % _FILES:03x}"
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             while not _try_lock(file):  # noqa: ASYNC110  # other processes set no event of ours
