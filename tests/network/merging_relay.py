@@ -177,7 +177,8 @@ class MergingRelay(Relay):
     async def _host(self, session: aiohttp.ClientSession, message: Message) -> str | None:
         """The server that the directory names; asked again when it may have changed."""
         did = message.did
-        if message.kind == "#identity" or self._hosts.get(did) != message.host:
+        # The last word of a server that an account has left may come before the first of the new one.
+        if message.kind in ("#identity", "#account") or self._hosts.get(did) != message.host:
             async with session.get(f"{self.net.plc_url}/{did}") as response:
                 document = await response.json(content_type=None)
             self._hosts[did] = document["service"][0]["serviceEndpoint"] if response.status == 200 else ""
