@@ -1,7 +1,7 @@
 """PostgreSQL's advisory locks, all of a process on one connection: however many are held, they cost no more.
 
 Locks are held while somebody's own server is asked. With a connection to each, as many slow servers as there
-are connections would keep everybody else from theirs.
+are connections would keep everybody else from theirs. A pooler in between has to hand out whole sessions.
 """
 
 import asyncio
