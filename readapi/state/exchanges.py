@@ -34,15 +34,14 @@ class Exchanges:
     """Each token can be changed once, however many try at the same time."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        self._passing = Passing(database, vault, exchanges, LIFE)
+        self._passing = Passing(database, vault, exchanges, LIFE, _ARRIVAL)
 
     async def put(self, arrival: Arrival) -> str:
         """Keep it for a minute; returns the token that takes it."""
         token = new_secret()
-        await self._passing.put(token, _ARRIVAL.dump_json(arrival))
+        await self._passing.put(token, arrival)
         return token
 
     async def take(self, token: str) -> Arrival | None:
         """What the token stands for; None when it is unknown, used or too old."""
-        text = await self._passing.take(token)
-        return None if text is None else _ARRIVAL.validate_json(text)
+        return await self._passing.take(token)

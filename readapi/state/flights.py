@@ -30,13 +30,12 @@ class Flights:
     """Put when somebody leaves, taken once when they return."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        self._passing = Passing(database, vault, flights, LIFE)
+        self._passing = Passing(database, vault, flights, LIFE, _DEPARTURE)
 
     async def put(self, departure: Departure) -> None:
         """Keep it under its flight's `state` for ten minutes."""
-        await self._passing.put(departure.flight.state, _DEPARTURE.dump_json(departure))
+        await self._passing.put(departure.flight.state, departure)
 
     async def take(self, state: str) -> Departure | None:
         """What was put under this `state`; None when nothing was, or it was taken, or is too old."""
-        text = await self._passing.take(state)
-        return None if text is None else _DEPARTURE.validate_json(text)
+        return await self._passing.take(state)

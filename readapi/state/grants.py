@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from readapi.oauth.grant import Grant, Tokens
 from readapi.state.database import Database
 from readapi.state.tables import accounts, developer_tokens, grants
-from readapi.state.vault import Unreadable, Vault
+from readapi.state.vault import Unreadable, Vault, read
 from schemas.ids import Did, Handle
 
 GrantId = NewType("GrantId", str)
@@ -142,7 +142,7 @@ class GrantStore:
         }
 
     def _open(self, grant_id: GrantId, sealed: bytes) -> Grant:
-        return _GRANT.validate_json(self._vault.open(sealed, _row(grant_id)))
+        return read(_GRANT, self._vault.open(sealed, _row(grant_id)))
 
 
 def scopes_of(text: str) -> frozenset[str]:

@@ -1,33 +1,39 @@
 """What is kept for a short time and taken once: sealed, and found by the hash of a secret."""
 
 from datetime import timedelta
+from typing import Generic
 
+from pydantic import TypeAdapter
 from sqlalchemy import Table, delete
 
 from readapi.state.database import Database
 from readapi.state.secret import key_of
-from readapi.state.vault import Unreadable, Vault
+from readapi.state.vault import Kept, Unreadable, Vault, read
 
 
-class Passing:
+class Passing(Generic[Kept]):
     """One table of such things. Of several that would take the same one, one gets it."""
 
-    def __init__(self, database: Database, vault: Vault, table: Table, life: timedelta) -> None:
+    def __init__(
+        self, database: Database, vault: Vault, table: Table, life: timedelta, kind: TypeAdapter[Kept]
+    ) -> None:
+        self._kind = kind
         self._database = database
         self._vault = vault
         self._table = table
         self._life = life
 
-    async def put(self, secret: str, text: bytes) -> None:
-        """Keep a text under a secret; what has expired meanwhile goes."""
+    async def put(self, secret: str, kept: Kept) -> None:
+        """Keep it under a secret; what has expired meanwhile goes."""
         key, now = key_of(secret), self._database.now()
-        row = {"key": key, "sealed": self._vault.seal(text, self._row(key)), "expires_at": now + self._life}
+        sealed = self._vault.seal(self._kind.dump_json(kept), self._row(key))
+        row = {"key": key, "sealed": sealed, "expires_at": now + self._life}
         async with self._database.writing() as connection:
             await connection.execute(delete(self._table).where(self._table.c.expires_at <= now))
             await connection.execute(self._table.insert().values(row))
 
-    async def take(self, secret: str) -> bytes | None:
-        """The text, once, in time, and while we have the key that it was sealed with; else None."""
+    async def take(self, secret: str) -> Kept | None:
+        """What was put, once, in time, and while we have the key that it was sealed with; else None."""
         key = key_of(secret)
         columns = (self._table.c.sealed, self._table.c.expires_at)
         taking = delete(self._table).where(self._table.c.key == key).returning(*columns)
@@ -36,7 +42,7 @@ class Passing:
         if row is None or row.expires_at <= self._database.now():
             return None
         try:
-            return self._vault.open(row.sealed, self._row(key))
+            return read(self._kind, self._vault.open(row.sealed, self._row(key)))
         except Unreadable:
             return None  # whoever comes begins again
 

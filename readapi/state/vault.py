@@ -7,11 +7,15 @@ import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from pydantic import TypeAdapter, ValidationError
 
 from schemas.settings import SECRET_KEY_BYTES, Settings
+
+Kept = TypeVar("Kept")
 
 KEY_FILE = "secret.key"
 _NAME_BYTES = 4
@@ -49,6 +53,14 @@ class Vault:
             return cipher.decrypt(nonce, text, row.encode())
         except (InvalidTag, ValueError):
             raise Unreadable(f"{row} does not hold what was sealed for it.") from None
+
+
+def read(kind: TypeAdapter[Kept], text: bytes) -> Kept:
+    """What was sealed, as it is used. Raises Unreadable, which shows nothing of it."""
+    try:
+        return kind.validate_json(text)
+    except ValidationError:
+        raise Unreadable("What was sealed is not written as this version reads it.") from None
 
 
 def open_vault(settings: Settings) -> Vault:

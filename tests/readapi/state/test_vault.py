@@ -3,11 +3,14 @@
 import base64
 import secrets
 import stat
+import traceback
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
-from readapi.state.vault import KEY_FILE, Unreadable, Vault, open_vault
+from readapi.oauth.grant import Tokens
+from readapi.state.vault import KEY_FILE, Unreadable, Vault, open_vault, read
 from schemas.settings import Settings
 
 OLD, NEW = b"o" * 32, b"n" * 32
@@ -79,3 +82,13 @@ def test_a_damaged_key_file_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(Unreadable, match="does not hold a key"):
         open_vault(Settings(data_dir=tmp_path))
+
+
+def test_what_another_version_sealed_is_not_shown() -> None:
+    """Neither in the error nor in what is logged of it."""
+    written = b'{"access_token":"a-secret-token","refresh_token":7}'
+
+    with pytest.raises(Unreadable) as refused:
+        read(TypeAdapter(Tokens), written)
+
+    assert "a-secret" not in "".join(traceback.format_exception(refused.value))
