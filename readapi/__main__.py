@@ -155,19 +155,11 @@ def rebuild() -> None:
 @app.command
 def check() -> None:
     """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged."""
-    from indexer import chores
+    from indexer import chores, printout
 
     settings = _begin("check")
     report = _or_explain(lambda: chores.check(settings))
-    for table, count in report.counts.items():
-        print(f"{table}: {count:,} rows")
-    for cursor in report.cursors:
-        lag = "unknown" if cursor.lag_seconds is None else f"{cursor.lag_seconds:,.1f} s"
-        print(f"cursor of {cursor.source}: {cursor.seq} at {cursor.event_time or 'no time'}, lag {lag}")
-    print(
-        f"outbox: {report.op}, search index: {report.watermark if report.watermark is not None else 'in use'}"
-    )
-    print("\n".join(report.problems) or "No problem found.")
+    print("\n".join(printout.of_check(report)))
     if report.problems:
         sys.exit(DAMAGED)
 
@@ -178,12 +170,11 @@ def audit() -> None:
 
     Works while the indexer runs. Takes a minute more when something differs: the stream may be about to tell.
     """
-    from indexer import chores
+    from indexer import chores, printout
 
     settings = _begin("audit")
     outcomes = _or_explain(lambda: asyncio.run(chores.audit(settings)))
-    told = ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.most_common() if count)
-    print(f"{outcomes.total():,} repos compared{': ' if told else '.'}{told}{'.' if told else ''}")
+    print(printout.of_audit(outcomes))
 
 
 @app.command(name="dead-letters")
@@ -232,25 +223,19 @@ def _replay_letters(settings: Settings, wanted: "Wanted") -> None:
 
 
 def _show_letter(settings: Settings, name: str) -> None:
-    from indexer import diagnosis, letters
+    from indexer import letters, printout
 
     letter = _or_explain(lambda: asyncio.run(letters.letter(settings, name)))
     if letter is None:
         _stop(UNUSABLE, f"There is no dead letter whose name begins with {name}.")
-    print(f"received: {letter.received_at:%Y-%m-%d %H:%M:%S.%f} UTC from {letter.source}")
-    print(f"number: {letter.seq if letter.seq is not None else 'none'}, account: {letter.did or 'unknown'}")
-    print(f"reason: {letter.reason}\n{diagnosis.explain(letter.raw)}")
+    print("\n".join(printout.of_letter(letter)))
 
 
 def _list_letters(settings: Settings, wanted: "Wanted", limit: int) -> None:
-    from indexer import letters
+    from indexer import letters, printout
 
     listing = _or_explain(lambda: asyncio.run(letters.listing(settings, wanted, limit)))
-    for letter in listing.letters:
-        when, seq = f"{letter.received_at:%Y-%m-%d %H:%M:%S}", "-" if letter.seq is None else letter.seq
-        where = f"{letter.source} {seq} {letter.did or '-'}"
-        print(f"{letter.name}  {when}  {where}  {letter.bytes:,} bytes: {letter.reason}")
-    print(f"{len(listing.letters):,} of {listing.total:,} dead letters.")
+    print("\n".join(printout.of_listing(listing)))
 
 
 @app.command
