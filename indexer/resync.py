@@ -10,7 +10,7 @@ from prometheus_client import Counter as Total
 from prometheus_client import Histogram
 
 from indexer import keys
-from indexer.batch import Fetched, IdentityFact, Mend, RepoMark
+from indexer.batch import Fetched, IdentityFact, Mend, RepoMark, State
 from indexer.hosts import NotNow
 from indexer.identity import Resolver
 from indexer.intake import Intake
@@ -72,12 +72,13 @@ class Resyncs:
             raise  # Nothing is wrong with the repo: its server has enough to do with others.
         except RepoGone as gone:
             RESYNCS.labels(gone.status).inc()
-            self._failed(did, f"the server says that it is {gone.status}")
-            if self._away(did):
+            if self._away(did) and not self._repos[did].waits:
                 del self._failures[did]
-                return  # There is nothing to fetch before it comes back, and then it is asked for.
+                self._leave(did, "pending", str(gone))
+                return  # There is nothing to fetch before it comes back or writes, and then it is asked for.
             # Hidden until its server gives it again. Not removed: a server may have lost it for a while.
             self._intake.batch.refusals[did] = gone.status
+            self._failed(did, str(gone))
             raise OutOfStep(str(gone)) from gone
         except (OutboundError, ValueError) as error:
             if isinstance(error, Refused) and error.check == "signature":
@@ -162,8 +163,11 @@ class Resyncs:
     def _failed(self, did: Did, reason: str) -> None:
         RESYNCS.labels("failed").inc()
         self._failures[did] += 1
+        self._leave(did, "error", reason)
+
+    def _leave(self, did: Did, state: State, reason: str) -> None:
         repo = self._repos[did]
-        mark = RepoMark("error", repo.rev, repo.data, repo.fetch, reason)
+        mark = RepoMark(state, repo.rev, repo.data, repo.fetch, reason)
         self._repos.become(did, mark)
         self._intake.batch.repos[did] = mark
         self._intake.added(1)

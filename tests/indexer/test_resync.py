@@ -144,6 +144,24 @@ async def test_who_is_away_is_asked_for_again_when_they_are_back(
         await until(lambda: titles(indexer) == ["Song 1", "Unread"])
 
 
+async def test_a_commit_of_somebody_who_was_away_has_their_repo_fetched(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Whether or not they are said to be back: to be in step is not to be shown."""
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        await relay.send(repo.account_frame(2, "deactivated", time=datetime.now(UTC)))
+        await relay.send(unreadable(repo, 3, "Unread"))
+        await until(lambda: indexer.indexer.repos[repo.did].state == "pending")
+        world.status.clear()
+        await relay.send(*frames_of(repo, 1, first=4))
+        await indexer.reach(4)
+
+        assert indexer.rows("select count(*) from tracks where state = 'live'") == [(3,)]
+        assert titles(indexer) == []
+
+
 async def test_a_server_cannot_undo_what_the_relay_says(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
