@@ -72,7 +72,7 @@ class Control:
             nudged = await self._nudge(uri)
         except NotProven as error:
             return _json(404 if error.missing else 502, {"message": str(error)})
-        return _json(200, {"rev": nudged.rev} | ({"cid": nudged.cid} if nudged.cid else {}))
+        return _json(200, {"rev": nudged.rev, "op": nudged.op} | ({"cid": nudged.cid} if nudged.cid else {}))
 
     async def _post_proof(self, request: web.Request) -> web.Response:
         uri = _uri(await request.read())

@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 import libipld
 import orjson
 
-from indexer import car, commits, data_model, decode, envelope
-from indexer.data_model import DataModelError
+from indexer import car, commits, decode, envelope
 from indexer.envelope import Body, Unreadable
 from indexer.events import Event, Operation, StreamError, Unverified
+from schemas import data_model
+from schemas.data_model import DataModelError
 from schemas.ids import Did, Nsid, is_rkey
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -18,10 +18,14 @@ PATIENCE_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Nudged:
-    """The record as of the repo's commit `rev`, stored and searchable. No `cid`: it is gone."""
+    """The record as of the repo's commit `rev`, stored and searchable. No `cid`: it is gone.
+
+    `op`: the outbox entry with which the index can show it.
+    """
 
     rev: Tid
     cid: Cid | None
+    op: int
 
 
 class Nudges:
@@ -50,10 +54,10 @@ class Nudges:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 proved = await self._prove(uri)
-                await self._commit(uri, proved)
+                op = await self._commit(uri, proved)
         except TimeoutError:
             raise NotProven(f"The nudge took longer than {PATIENCE_SECONDS:.0f} seconds.") from None
-        return Nudged(proved.rev, proved.cid)
+        return Nudged(proved.rev, proved.cid, op)
 
     async def _prove(self, uri: AtUri) -> Proof:
         proved = (await self._prover.prove(uri)).proof
@@ -61,7 +65,7 @@ class Nudges:
             raise NotProven("There is no such record.", missing=True)
         return proved
 
-    async def _commit(self, uri: AtUri, proved: Proof) -> None:
+    async def _commit(self, uri: AtUri, proved: Proof) -> int:
         action: Action = "delete" if proved.cid is None else "update"
         batch = self._intake.batch
         batch.changes.append(
@@ -80,3 +84,4 @@ class Nudges:
         self._intake.added(1, len(proved.block or b""))
         written = await self._intake.committed()
         await self._follower.reached(written.op)
+        return written.op

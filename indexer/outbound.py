@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Self, TypeVar
 
 import aiohttp
@@ -140,16 +141,23 @@ class Outbound:
         url: str,
         *,
         headers: Mapping[str, str],
-        body: bytes | None,
+        body: bytes | Path | None,
         max_bytes: int,
         timeout_seconds: float,
     ) -> Reply:
-        """One request and its whole answer, whatever its status, redirects included. Raises OutboundError."""
+        """One request and its whole answer, whatever its status, redirects included. Raises OutboundError.
+
+        A body that is a Path is what is in the file, read as it is sent.
+        """
 
         async def exchange(_: asyncio.Timeout) -> Reply:
             parsed = self._checked(url)
             asking = self._session_for(parsed).request(
-                method, parsed, headers=headers, data=body, allow_redirects=False
+                method,
+                parsed,
+                headers=headers,
+                data=body.open("rb") if isinstance(body, Path) else body,
+                allow_redirects=False,
             )
             async with asking as response:
                 return Reply(response.status, response.headers, await _body(response, max_bytes, whole=True))

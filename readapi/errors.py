@@ -62,12 +62,44 @@ class ScopeUpgradeRequired(ApiError):
     sentence = "You have not granted what this needs; ask for it at /auth/scope-upgrade/start."
 
 
+class ArtistProfileRequired(ApiError):
+    """Only somebody with an artist profile may do this."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = Code.ARTIST_PROFILE_REQUIRED
+    sentence = "Make an artist profile first: PUT /artists/me."
+
+
+class NotOwner(ApiError):
+    """The thing is somebody else's."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = Code.NOT_OWNER
+    sentence = "This is not yours to change."
+
+
 class ForeignOrigin(ApiError):
     """Another site's page asks in the name of whoever looks at it."""
 
     status = HTTPStatus.FORBIDDEN
     code = Code.FOREIGN_ORIGIN
     sentence = "Only pages of this service may change something with its cookie."
+
+
+class SpaceRefused(ApiError):
+    """A private Space said no. That is final: nothing else is tried."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = Code.SPACE_REFUSED
+    sentence = "The private Space refused."
+
+
+class SupportRequired(ApiError):
+    """Only for those who support the artist."""
+
+    status = HTTPStatus.PAYMENT_REQUIRED
+    code = Code.SUPPORT_REQUIRED
+    sentence = "This is for supporters of the artist."
 
 
 class NotFound(ApiError):
@@ -105,6 +137,30 @@ class InvalidRequest(ApiError):
     def of_field(cls, field: str, message: str) -> "InvalidRequest":
         """The refusal of one parameter."""
         return cls(errors=[FieldError(field=field, message=message)])
+
+
+class AudienceUnavailable(ApiError):
+    """Nobody here can tell who belongs to the audience that was chosen; the message says why."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = Code.AUDIENCE_UNAVAILABLE
+    sentence = "This audience is not available here."
+
+
+class PrivateAlbum(ApiError):
+    """Albums have no private templates."""
+
+    status = HTTPStatus.BAD_REQUEST
+    code = Code.PRIVATE_ALBUM
+    sentence = "An album cannot be private; its tracks can."
+
+
+class Conflict(ApiError):
+    """What is there already stands against it."""
+
+    status = HTTPStatus.CONFLICT
+    code = Code.CONFLICT
+    sentence = "Something that is there already stands against this."
 
 
 class InvalidCursor(ApiError):

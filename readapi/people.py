@@ -10,6 +10,7 @@ from readapi.keeper import Keeper
 from readapi.oauth.client import OAuthClient
 from readapi.oauth.metadata import ClientMetadata
 from readapi.oauth.network import Network
+from readapi.pds import Pds
 from readapi.renewal import Renewal
 from readapi.revoking import Revoking
 from readapi.signing_in import SigningIn
@@ -30,6 +31,7 @@ class People:
         oauth = _speaking(self._client, settings, network)
         renewal = Renewal(state.grants, state.locks, oauth)
         self._grants = Grants(state.grants, keeper or renewal)
+        self.pds = Pds(self._grants, oauth)
         self._revoking = Revoking(state, renewal)
         self._signing_in = SigningIn(oauth, state, self._revoking, settings.collections)
 
@@ -49,7 +51,7 @@ class People:
     def services(self) -> dict[type, Any]:
         """By their types."""
         belongings = Belongings(self.state, self._revoking)
-        offered = (self.state, self._client, self._grants, self._signing_in, belongings)
+        offered = (self.state, self._client, self._grants, self.pds, self._signing_in, belongings)
         return {type(service): service for service in offered}
 
 

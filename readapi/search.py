@@ -44,6 +44,7 @@ class Index:
         self.generation = 0  # counts up whenever answers may differ from before
         self._spans: Spans = {}
         self._liked: dict[str, int] = {}
+        self._shown = asyncio.Event()  # set, and another put in its place, whenever answers may differ
 
     @property
     def _folders(self) -> tuple[IndexFolder, ...]:
@@ -72,6 +73,11 @@ class Index:
         """See what was committed, without keeping anybody waiting. Costs six stats when nothing was."""
         if stale := self._stale():
             self._show(await asyncio.to_thread(lambda: [(folder, folder.read()) for folder in stale]))
+
+    async def reached(self, op: int) -> None:
+        """Wait until everything up to an outbox entry can be found."""
+        while self.op < op:
+            await self._shown.wait()
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
@@ -228,6 +234,8 @@ class Index:
         if any(changed):
             self.generation += 1
             self._liked.clear()
+            self._shown.set()
+            self._shown = asyncio.Event()
 
     def _seen(self, likes: Sequence[Row]) -> list[tuple[Card, Position]]:
         keys = self.social.numbers("subject", [row.address for row in likes])

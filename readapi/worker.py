@@ -25,6 +25,7 @@ from readapi.indexer_status import IndexerStatus
 from readapi.keeper import Keeper
 from readapi.limits import Limits
 from readapi.metrics import Metrics
+from readapi.nudges import Nudges
 from readapi.oauth.network import Network
 from readapi.openapi import Description, describe
 from readapi.pages import refusals
@@ -38,6 +39,7 @@ from readapi.server import Runner
 from readapi.state.state import open_state
 from readapi.stores import Stores, repeat
 from readapi.viewer import Viewers
+from readapi.writing import Writing
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -110,6 +112,7 @@ async def _serving(
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
     offered = services(settings, stores, metrics, renderer, endpoints) | people.services()
+    offered[Writing] = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(
         settings,

@@ -18,7 +18,7 @@ from readapi.oauth.endpoints import Endpoints
 from readapi.oauth.errors import OAuthError, Refused, Unavailable
 from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
 from readapi.oauth.metadata import ClientMetadata
-from readapi.oauth.network import Network, Response
+from readapi.oauth.network import Body, Network, Response
 from schemas.collections import ATPROTO
 from schemas.ids import Did, Handle
 
@@ -125,7 +125,7 @@ class OAuthClient:
         url: str,
         *,
         headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: Body = None,
         max_bytes: int = ANSWER_BYTES,
         timeout_seconds: float = ANSWER_SECONDS,
     ) -> Response:

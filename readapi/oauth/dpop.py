@@ -12,7 +12,7 @@ from typing import Any
 from yarl import URL
 
 from readapi.oauth import answers, keys
-from readapi.oauth.network import Network, Response
+from readapi.oauth.network import Body, Network, Response
 
 WANTS_NONCE = "use_dpop_nonce"
 _ATTEMPTS = 2  # the second with the nonce that the first was told
@@ -34,7 +34,7 @@ class Dpop:
         url: str,
         *,
         headers: Mapping[str, str],
-        body: Callable[[], bytes | None],
+        body: Callable[[], Body],
         max_bytes: int,
         timeout_seconds: float,
         access_token: str | None = None,

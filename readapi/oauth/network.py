@@ -1,10 +1,13 @@
 """The network as the flow sees it: guarded HTTP and identities, handed in by the composition root."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from readapi.oauth.errors import Unavailable
 from schemas.ids import Did, Handle
+
+Body = bytes | Path | None  # of a Path, what is in the file, which is never whole in memory
 
 
 class Response(Protocol):
@@ -27,7 +30,7 @@ class Outbound(Protocol):
         url: str,
         *,
         headers: Mapping[str, str],
-        body: bytes | None,
+        body: Body,
         max_bytes: int,
         timeout_seconds: float,
     ) -> Response: ...
@@ -72,7 +75,7 @@ class Network:
         url: str,
         *,
         headers: Mapping[str, str],
-        body: bytes | None = None,
+        body: Body = None,
         max_bytes: int,
         timeout_seconds: float,
     ) -> Response:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import car, data_model
-from indexer.data_model import DataModelError
+from indexer import car
+from schemas import data_model
+from schemas.data_model import DataModelError
 from tests import interop
 
 CID = "bafkreiccldh766hwcnuxnf2wh6jgzepf2nlu2lvcllt63eww5p6chi4ity"

@@ -1,0 +1,89 @@
+"""THE ORDER of writing for somebody: hold to the lexicon, their server, nudge, wait until it is shown."""
+
+import copy
+from collections.abc import Callable
+
+import libipld
+
+from readapi.errors import Conflict, InvalidRequest, NotFound
+from readapi.nudges import Nudges
+from readapi.pds import Author, Delete, Pds, Record, Swapped, Value, Write, Written
+from schemas import data_model, records
+from schemas.collections import Collections
+from schemas.data_model import DataModelError
+from schemas.errors import FieldError
+from schemas.ids import AtUri, Cid, Nsid, Rkey
+
+ATTEMPTS = 5  # at an edit that others write into
+
+Change = Callable[[Value], Value]  # a record that may be changed in place, and the one to write
+
+
+class Writing:
+    """Writes records of ours. Nothing is kept here: if a server refuses, nothing has changed."""
+
+    def __init__(self, pds: Pds, nudges: Nudges, collections: Collections) -> None:
+        self._pds = pds
+        self._nudges = nudges
+        self._collections = collections
+
+    async def commit(self, author: Author, *writes: Write, swap_commit: Cid | None = None) -> list[Written]:
+        """All writes in one commit, shown by the index when this returns, or soon after.
+
+        Raises InvalidRequest, what `Pds` raises, and Swapped when `swap_commit` is not the newest commit.
+        """
+        for write in writes:
+            if not isinstance(write, Delete):
+                self._check(write.collection, write.rkey, write.value)
+        written = await self._pds.apply(author, writes, swap_commit=swap_commit)
+        await self.seen(*(record.uri for record in written))
+        return written
+
+    async def edit(
+        self,
+        author: Author,
+        collection: Nsid,
+        rkey: Rkey,
+        change: Change,
+        *,
+        absent: Value | None = None,
+    ) -> Record:
+        """Change a record as it is at its author's server, whoever else writes it meanwhile.
+
+        `change` gets a copy of the newest version, again when that was overtaken; where there is none,
+        `absent`. Raises NotFound, Conflict, InvalidRequest, and what `Pds` raises.
+        """
+        for _ in range(ATTEMPTS):
+            found = await self._pds.get(author, collection, rkey)
+            before = absent if found is None else found.value
+            if before is None:
+                raise NotFound("Your server has no such record any more.")
+            after = change(copy.deepcopy(before))
+            if found is not None and after == before:
+                return found
+            self._check(collection, rkey, after)
+            swap = None if found is None else found.cid
+            try:
+                record = await self._pds.put(author, collection, rkey, after, swap=swap)
+            except Swapped:
+                continue
+            await self.seen(record.uri)
+            return record
+        raise Conflict("Others keep changing this record; try again.")
+
+    async def seen(self, *uris: AtUri) -> None:
+        """Let the index take in what these records are now; returns when it shows them, 2 s later at most."""
+        await self._nudges.shown(uris)
+
+    def _check(self, collection: Nsid, rkey: Rkey, value: Value) -> None:
+        """Hold a record to its lexicon. Collections that are not ours are for their owners to judge."""
+        if collection not in self._collections.all:
+            return
+        try:
+            block: bytes = libipld.encode_dag_cbor(data_model.read(value))
+        except DataModelError as error:
+            raise InvalidRequest(f"The record cannot be written: {error}.") from error
+        parsed = records.parse(collection, self._collections, block, rkey)
+        if isinstance(parsed, records.Invalid):
+            faults = [reason.partition(": ") for reason in parsed.reasons]
+            raise InvalidRequest(errors=[FieldError(field=name, message=said) for name, _, said in faults])
