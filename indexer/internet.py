@@ -22,7 +22,7 @@ class Internet(NamedTuple):
 @asynccontextmanager
 async def opened(settings: Settings, trusted: Collection[str] = ()) -> AsyncIterator[Internet]:
     """Connections are closed with the block. `trusted`: more origins that the operator chose."""
-    named = (settings.plc_url, settings.handle_resolver, *trusted)
+    named = (settings.plc_url, settings.handle_resolver, settings.support_verifier, *trusted)
     chosen = [url for url in named if url is not None]
     dns, allow_loopback = Dns(), settings.allow_loopback
     async with Outbound(dns, allow_loopback=allow_loopback, trusted=chosen) as outbound:

@@ -1,10 +1,13 @@
-"""The publishing template: who may hear a track, download it and find it. Always whole."""
+"""The publishing template: who may hear a track, download it and find it. Always whole. Pure."""
 
+import functools
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from schemas.access import Downloads, Listening, Visibility
+from schemas.access import Access, Downloads, Listening, Viewer, Visibility, may_download, may_listen, may_see
+from schemas.ids import Did
 
 PolicyOrigin = Literal["portal", "album", "track"]
 
@@ -26,3 +29,86 @@ class Template(BaseModel):
 
     access: TemplateAccess
     attach_rights: bool
+
+
+OPEN = TemplateAccess(listening="public", downloads="open", visibility="public")
+DEFAULT = Template(access=OPEN, attach_rights=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What keeps a template from being used: the field at fault, and a sentence."""
+
+    field: str
+    message: str
+
+
+def resolve(
+    upload: Template | None, album: Template | None, portal: Template | None
+) -> tuple[Template, PolicyOrigin]:
+    """The template that applies, and whose it is: the upload's, else the album's, else the Portal's."""
+    if upload is not None:
+        return upload, "track"
+    if album is not None:
+        return album, "album"
+    return portal or DEFAULT, "portal"
+
+
+def fault(template: Template, *, has_rights: bool) -> Fault | None:
+    """What is wrong with a template for one track. `has_rights`: there are rights that could be attached."""
+    access = template.access
+    if (access.visibility == "private") != (access.listening == "space"):
+        return Fault("access.visibility", "private visibility and space listening go together or not at all")
+    if template.attach_rights and not has_rights:
+        return Fault("attach_rights", "needs rights, on the upload or saved in the preferences")
+    return None
+
+
+def is_private(template: Template) -> bool:
+    """Does it speak of a private Space? Albums cannot: their lists are public."""
+    return template.access.visibility == "private" or template.access.listening == "space"
+
+
+def is_protected(access: TemplateAccess) -> bool:
+    """Must the original stay in the private store, because not everybody may have it?"""
+    return access.listening != "public" or access.downloads in ("supporters", "off")
+
+
+def needs_rendition(access: TemplateAccess) -> bool:
+    """May everybody hear the track, and not everybody have its original?"""
+    return access.listening == "public" and is_protected(access)
+
+
+def narrows(before: TemplateAccess, after: TemplateAccess) -> bool:
+    """Does anybody lose something? Copies that they have already cannot be recalled."""
+    return not _allowed(before) <= _allowed(after)
+
+
+def widens(before: TemplateAccess, after: TemplateAccess) -> bool:
+    """Does anybody gain something?"""
+    return narrows(after, before)
+
+
+_ARTIST = Did("did:plc:artist")
+_STRANGER = Viewer(Did("did:plc:stranger"))
+_SUPPORTER = Viewer(Did("did:plc:supporter"), frozenset({_ARTIST}))
+_VIEWERS = (None, _STRANGER, _SUPPORTER)
+_PLACES: tuple[Literal["discovery", "profile", "search", "direct"], ...] = (
+    "discovery",
+    "profile",
+    "search",
+    "direct",
+)
+
+
+@functools.cache
+def _allowed(access: TemplateAccess) -> frozenset[tuple[object, ...]]:
+    """Everything that anybody but the artist may do. Of a Space's members we know only that they exist."""
+    track = Access(_ARTIST, access.listening, access.downloads, access.visibility)
+    seeing = {
+        ("see", viewer, place) for viewer in _VIEWERS for place in _PLACES if may_see(track, viewer, place)
+    }
+    listening = {("listen", viewer) for viewer in _VIEWERS if may_listen(track, viewer)}
+    downloading = {("download", viewer) for viewer in _VIEWERS if may_download(track, viewer)}
+    in_a_space = {("listen", "member")} if access.listening in ("public", "signed_in", "space") else set()
+    return frozenset(seeing | listening | downloading | in_a_space)

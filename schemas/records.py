@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import libipld
 from pydantic import Field, ValidationError
@@ -22,13 +22,13 @@ from schemas.fields import (
     Uri,
 )
 from schemas.ids import Nsid, Rkey, is_tid
+from schemas.publishing import PolicyOrigin
 from schemas.rights import Rights
 
 MAX_REASONS = 10
 MAX_REASON_LENGTH = 200
 MAX_SECONDS = 7 * 24 * 3600  # of a recording
 
-PolicyOrigin = Literal["portal", "album", "track"]
 Title = Annotated[str, Text(min_bytes=1, max_bytes=2560, max_graphemes=256)]
 Name = Annotated[str, Text(max_bytes=2560, max_graphemes=256)]
 Prose = Annotated[str, Text(max_bytes=50_000, max_graphemes=5000)]

@@ -58,6 +58,22 @@ class Settings(BaseModel):
         "default: one made in the data folder.",
     )
 
+    # publishing
+    upload_bytes: int = Field(1 << 30, ge=1 << 10, description="Longest audio file that is taken.")
+    image_bytes: int = Field(20_000_000, ge=1 << 10, description="Longest image that is taken.")
+    upload_rate_limit: str = Field(
+        "20/minute", description="Uploads allowed for one account, or address without one."
+    )
+    support_verifier: str | None = Field(
+        None,
+        description="Address that tells who supports whom: GET ?artist=DID&viewer=DID answers "
+        '{"supports": true or false}. Default: none, and audiences of supporters are not available.',
+    )
+    job_workers: int = Field(1, ge=1, le=16, description="Uploads and publishing jobs worked at together.")
+    claim_seconds: float = Field(
+        30.0, ge=0.5, description="How long a job worker may be silent before another takes over."
+    )
+
     # the network
     relay: str = Field(
         "wss://relay1.us-east.bsky.network", description="Firehose to follow (ws:// or wss://)."
@@ -163,7 +179,7 @@ class Settings(BaseModel):
             raise ValueError("must begin with ws:// or wss://")
         return value.rstrip("/") if value else None
 
-    @field_validator("public_url", "web_url", "plc_url", "handle_resolver")
+    @field_validator("public_url", "web_url", "plc_url", "handle_resolver", "support_verifier")
     @classmethod
     def _is_http(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
@@ -220,7 +236,7 @@ class Settings(BaseModel):
                 raise ValueError(f"key {number} is not {SECRET_KEY_BYTES} bytes in base64")
         return value
 
-    @field_validator("rate_limit", "auth_rate_limit")
+    @field_validator("rate_limit", "auth_rate_limit", "upload_rate_limit")
     @classmethod
     def _rate_parses(cls, value: str) -> str:
         count, _, period = value.partition("/")

@@ -8,14 +8,19 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.state.accounts import Accounts
+from readapi.state.album_templates import AlbumTemplates
 from readapi.state.database import FOLDER, Clock, Database, address, utc_now
 from readapi.state.developer_tokens import DeveloperTokens
 from readapi.state.exchanges import Exchanges
 from readapi.state.flights import Flights
 from readapi.state.grants import GrantStore
+from readapi.state.jobs import Jobs
 from readapi.state.locks import Locks
 from readapi.state.migration import migrate
+from readapi.state.preferences import PreferenceStore
+from readapi.state.revisions import Revisions
 from readapi.state.sessions import Sessions
+from readapi.state.uploads import Uploads
 from readapi.state.vault import Unreadable, Vault, open_vault
 from schemas.settings import Settings
 
@@ -37,6 +42,11 @@ class State:
         self.sessions = Sessions(database)
         self.accounts = Accounts(database)
         self.developer_tokens = DeveloperTokens(database)
+        self.preferences = PreferenceStore(database)
+        self.album_templates = AlbumTemplates(database)
+        self.uploads = Uploads(database)
+        self.jobs = Jobs(database)
+        self.revisions = Revisions(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer?"""

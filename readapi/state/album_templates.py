@@ -1,0 +1,40 @@
+"""Templates of albums: what tracks that are published on one get, unless they bring their own."""
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from readapi.state.database import Database
+from readapi.state.publishing_tables import album_templates
+from schemas.ids import AtUri
+from schemas.publishing import Template
+
+
+class AlbumTemplates:
+    """One template per album at most, by the at-uri of its list record."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, album: AtUri) -> Template | None:
+        """The album's template, if it has one."""
+        found = select(album_templates.c.template).where(album_templates.c.album_uri == str(album))
+        async with self._database.reading() as connection:
+            text = (await connection.execute(found)).scalar_one_or_none()
+        return None if text is None else Template.model_validate_json(text)
+
+    async def put(self, album: AtUri, template: Template | None) -> None:
+        """Give an album a template; None takes it away."""
+        async with self._database.writing() as connection:
+            await put(connection, album, template)
+
+    async def remove(self, album: AtUri) -> None:
+        """Forget the template of an album that is gone."""
+        await self.put(album, None)
+
+
+async def put(connection: AsyncConnection, album: AtUri, template: Template | None) -> None:
+    """Within a transaction that somebody else began."""
+    await connection.execute(delete(album_templates).where(album_templates.c.album_uri == str(album)))
+    if template is not None:
+        row = {"album_uri": str(album), "template": template.model_dump_json()}
+        await connection.execute(album_templates.insert().values(row))

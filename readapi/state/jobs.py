@@ -1,0 +1,176 @@
+"""Publishing jobs: a change of access, track by track, each with its own outcome."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from readapi.state import album_templates
+from readapi.state.claims import Claimant, Claims
+from readapi.state.database import Database
+from readapi.state.grants import GrantId
+from readapi.state.publishing_tables import job_tracks, jobs
+from readapi.state.uploads import Status
+from schemas.ids import AtUri, Did
+from schemas.publishing import Template
+
+Outcome = Literal["pending", "updated", "failed", "preserved"]
+KEPT = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants: these settings, None: those that apply anyway, for one track or for an album."""
+
+    did: Did
+    grant_id: GrantId
+    settings: Template | None
+    album: AtUri | None = None
+    replace_overrides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobTrack:
+    """One track of a job. `reason` and `message` tell why it failed."""
+
+    uri: AtUri
+    id: int
+    outcome: Outcome = "pending"
+    reason: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job and how far it is."""
+
+    id: str
+    asked: Asked
+    status: Status
+    message: str | None
+    created_at: datetime
+    completed_at: datetime | None
+    tracks: tuple[JobTrack, ...]
+
+
+class KeyTaken(Exception):
+    """The idempotency key stands for another request."""
+
+
+class Jobs:
+    """Queued once per key, worked at track by track, settled once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.claims = Claims(database, jobs)
+
+    async def queue(
+        self, asked: Asked, tracks: Sequence[JobTrack], key: str | None, request_hash: str
+    ) -> str:
+        """Keep a job, and with it the template of its album; returns its id.
+
+        A key that was used for the same request stands for the job that it made. Raises KeyTaken.
+        """
+        if key is not None and (made := await self.made_by(asked.did, key, request_hash)) is not None:
+            return made
+        try:
+            return await self._insert(asked, tracks, key, request_hash)
+        except IntegrityError:  # the same key, at the same moment
+            assert key is not None
+            made = await self.made_by(asked.did, key, request_hash)
+            assert made is not None
+            return made
+
+    async def made_by(self, did: Did, key: str, request_hash: str) -> str | None:
+        """The job that this key stands for. Raises KeyTaken when it was made by another request."""
+        found = select(jobs.c.id, jobs.c.request_hash).where(jobs.c.did == did, jobs.c.idempotency_key == key)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(found)).one_or_none()
+        if row is not None and row.request_hash != request_hash:
+            raise KeyTaken
+        return None if row is None else row.id
+
+    async def find(self, job_id: str) -> Job | None:
+        """One job, whosever it is."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(jobs).where(jobs.c.id == job_id))).one_or_none()
+            if row is None:
+                return None
+            tracks = await _tracks(connection, job_id)
+        settings = None if row.settings is None else Template.model_validate_json(row.settings)
+        album = None if row.album_uri is None else AtUri.parse(row.album_uri)
+        asked = Asked(row.did, row.grant_id, settings, album, row.replace_overrides)
+        return Job(row.id, asked, row.status, row.message, row.created_at, row.completed_at, tracks)
+
+    async def settle_track(self, job_id: str, claimant: Claimant, track: JobTrack) -> bool:
+        """Tell what became of one track, once; False when the job is somebody else's by now."""
+        waits = (job_tracks.c.job_id == job_id) & (job_tracks.c.track_uri == str(track.uri))
+        told = {"outcome": track.outcome, "reason": track.reason, "message": track.message}
+        async with self._database.writing() as connection:
+            held = select(jobs.c.id).where(self.claims.held(job_id, claimant)).with_for_update()
+            if (await connection.execute(held)).one_or_none() is None:
+                return False
+            change = update(job_tracks).where(waits, job_tracks.c.outcome == "pending")
+            return (await connection.execute(change.values(told))).rowcount == 1
+
+    async def complete(self, job_id: str, claimant: Claimant, status: Status, message: str) -> None:
+        """All tracks have their outcomes."""
+        done = {"status": status, "message": message, "completed_at": self._database.now()}
+        async with self._database.writing() as connection:
+            await connection.execute(update(jobs).where(self.claims.held(job_id, claimant)).values(done))
+
+    async def forget_old(self) -> None:
+        """Drop those that were settled long ago."""
+        over = jobs.c.completed_at <= self._database.now() - KEPT
+        async with self._database.writing() as connection:
+            await connection.execute(delete(jobs).where(over))
+
+    async def _insert(
+        self, asked: Asked, tracks: Sequence[JobTrack], key: str | None, request_hash: str
+    ) -> str:
+        row = {
+            "id": uuid.uuid4().hex,
+            "did": asked.did,
+            "grant_id": asked.grant_id,
+            "album_uri": None if asked.album is None else str(asked.album),
+            "settings": None if asked.settings is None else asked.settings.model_dump_json(),
+            "replace_overrides": asked.replace_overrides,
+            "idempotency_key": key,
+            "request_hash": request_hash,
+            "status": "pending",
+            "created_at": self._database.now(),
+        }
+        async with self._database.writing() as connection:
+            await connection.execute(jobs.insert().values(row))
+            if tracks:
+                await connection.execute(job_tracks.insert(), _rows(row["id"], tracks))
+            if asked.album is not None:
+                await album_templates.put(connection, asked.album, asked.settings)
+        return str(row["id"])
+
+
+def _rows(job_id: object, tracks: Sequence[JobTrack]) -> list[dict[str, object]]:
+    return [
+        {
+            "job_id": job_id,
+            "position": position,
+            "track_uri": str(track.uri),
+            "track_id": track.id,
+            "outcome": track.outcome,
+        }
+        for position, track in enumerate(tracks)
+    ]
+
+
+async def _tracks(connection: AsyncConnection, job_id: str) -> tuple[JobTrack, ...]:
+    in_order = select(job_tracks).where(job_tracks.c.job_id == job_id).order_by(job_tracks.c.position)
+    rows = (await connection.execute(in_order)).all()
+    return tuple(
+        JobTrack(AtUri.parse(row.track_uri), row.track_id, row.outcome, row.reason, row.message)
+        for row in rows
+    )

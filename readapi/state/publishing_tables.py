@@ -1,0 +1,100 @@
+"""The state database's tables of what artists publish: uploads, jobs, templates, earlier versions."""
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text
+
+from readapi.state.tables import Instant, metadata
+
+
+def _claim() -> list[Column[object]]:
+    """Which process works on a row, and until when it may be silent."""
+    return [Column("claimed_by", Text), Column("claimed_until", Instant)]
+
+
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("did", Text, primary_key=True),
+    Column("publishing_defaults", Text),
+    Column("scrobbling", Boolean, nullable=False),
+    Column("rights", Text),
+)
+
+album_templates = Table(
+    "album_templates",
+    metadata,
+    Column("album_uri", Text, primary_key=True),
+    Column("template", Text, nullable=False),
+)
+
+# `wanted` is JSON. `version` counts changes, so that whoever watches knows what they have seen.
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("did", Text, nullable=False),
+    Column("grant_id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("track_uri", Text, nullable=False),
+    Column("wanted", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("progress_pct", Integer, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("error", Text),
+    Column("version", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("completed_at", Instant),
+    *_claim(),
+    Index("ix_uploads_status", "status", "created_at"),
+)
+
+jobs = Table(
+    "publishing_jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("did", Text, nullable=False),
+    Column("grant_id", Text, nullable=False),
+    Column("album_uri", Text),
+    Column("settings", Text),
+    Column("replace_overrides", Boolean, nullable=False),
+    Column("idempotency_key", Text),
+    Column("request_hash", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("message", Text),
+    Column("created_at", Instant, nullable=False),
+    Column("completed_at", Instant),
+    *_claim(),
+    Index("ix_publishing_jobs_status", "status", "created_at"),
+    Index("ix_publishing_jobs_idempotency_key", "did", "idempotency_key", unique=True),
+)
+
+# `outcome`: preserved from the start, or pending, then updated or failed with a reason and a sentence.
+job_tracks = Table(
+    "publishing_job_tracks",
+    metadata,
+    Column("job_id", Text, ForeignKey("publishing_jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("track_uri", Text, nullable=False),
+    Column("track_id", BigInteger, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("reason", Text),
+    Column("message", Text),
+)
+
+# `file_id` names the copy in the private store; `access` is the snapshot that the version was published with.
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("track_uri", Text, nullable=False),
+    Column("file_id", Text, nullable=False),
+    Column("file_type", Text, nullable=False),
+    Column("mime_type", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("duration", Integer),
+    Column("audio_storage", Text, nullable=False),
+    Column("access", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Index("ix_revisions_track_uri", "track_uri", "id"),
+    Index("ix_revisions_file_id", "file_id"),
+)

@@ -1,0 +1,83 @@
+"""Earlier versions of a track's audio: the last ten, each with a copy in the private store."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import Row, delete, exists, select
+
+from readapi.state.database import Database
+from readapi.state.publishing_tables import revisions
+from readapi.state.uploads import Audio
+from schemas.ids import AtUri
+from schemas.publishing import TemplateAccess
+
+MOST = 10
+Storage = Literal["pds", "managed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A version: what it was, where it lay, and who could hear it then."""
+
+    id: int
+    track: AtUri
+    audio: Audio
+    storage: Storage
+    access: TemplateAccess
+    created_at: datetime
+
+
+class Revisions:
+    """The newest first; those beyond the tenth are forgotten."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, track: AtUri, audio: Audio, storage: Storage, access: TemplateAccess) -> list[str]:
+        """Keep a version that was replaced, once; returns the files that no version needs any more."""
+        row = {
+            "track_uri": str(track),
+            "file_id": audio.file_id,
+            "file_type": audio.file_type,
+            "mime_type": audio.mime_type,
+            "bytes": audio.bytes,
+            "duration": audio.duration,
+            "audio_storage": storage,
+            "access": access.model_dump_json(),
+            "created_at": self._database.now(),
+        }
+        of_track = revisions.c.track_uri == str(track)
+        newest = select(revisions.c.file_id).where(of_track).order_by(revisions.c.id.desc()).limit(1)
+        kept = select(revisions.c.id).where(of_track).order_by(revisions.c.id.desc()).limit(MOST)
+        async with self._database.writing() as connection:
+            if (await connection.execute(newest)).scalar_one_or_none() != audio.file_id:
+                await connection.execute(revisions.insert().values(row))
+            beyond = delete(revisions).where(of_track, revisions.c.id.not_in(kept.scalar_subquery()))
+            dropped = (await connection.execute(beyond.returning(revisions.c.file_id))).scalars().all()
+        return [file_id for file_id in set(dropped) if not await self.holds(file_id)]
+
+    async def of(self, track: AtUri) -> list[Revision]:
+        """All versions of a track, newest first."""
+        found = select(revisions).where(revisions.c.track_uri == str(track)).order_by(revisions.c.id.desc())
+        async with self._database.reading() as connection:
+            return [_present(row) for row in (await connection.execute(found)).all()]
+
+    async def remove(self, track: AtUri) -> list[str]:
+        """Forget all versions of a track; returns the files that no version needs any more."""
+        gone = delete(revisions).where(revisions.c.track_uri == str(track)).returning(revisions.c.file_id)
+        async with self._database.writing() as connection:
+            dropped = (await connection.execute(gone)).scalars().all()
+        return [file_id for file_id in set(dropped) if not await self.holds(file_id)]
+
+    async def holds(self, file_id: str) -> bool:
+        """Is this file some version's?"""
+        asked = select(exists().where(revisions.c.file_id == file_id))
+        async with self._database.reading() as connection:
+            return bool((await connection.execute(asked)).scalar_one())
+
+
+def _present(row: Row[tuple[object, ...]]) -> Revision:
+    audio = Audio(row.file_id, row.bytes, row.file_type, row.mime_type, row.duration)
+    access = TemplateAccess.model_validate_json(row.access)
+    return Revision(row.id, AtUri.parse(row.track_uri), audio, row.audio_storage, access, row.created_at)

@@ -1,0 +1,147 @@
+"""Uploads: what was acknowledged and must become a record, however often it is interrupted."""
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+from sqlalchemy import delete, select, update
+
+from readapi.state.claims import UNFINISHED, Claimant, Claims
+from readapi.state.database import Database
+from readapi.state.grants import GrantId
+from readapi.state.publishing_tables import uploads
+from schemas.ids import AtUri, Did, Rkey
+
+Status = Literal["pending", "processing", "completed", "failed"]
+Kind = Literal["publish", "replace", "restore"]
+KEPT = timedelta(days=30)  # how long anybody can ask what became of one
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """A received file: the SHA-256 of its bytes in hex, its size, and what it was found to be."""
+
+    file_id: str
+    bytes: int
+    file_type: str
+    mime_type: str
+    duration: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OnAlbum:
+    """Which album a track goes on: one that is there, or the one of that name, made if there is none."""
+
+    name: str
+    uri: AtUri | None
+    new_rkey: Rkey
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be published. `record` lacks what only the work itself brings: where audio and image are.
+
+    `image_type`: of the image received with it, if there is one.
+    """
+
+    audio: Audio
+    record: dict[str, Any] | None = None
+    album: OnAlbum | None = None
+    image_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One upload and how far it is. `error`: a code, once it has failed."""
+
+    id: str
+    did: Did
+    grant_id: GrantId
+    kind: Kind
+    track: AtUri
+    wanted: Wanted
+    status: Status
+    phase: str
+    progress_pct: int
+    message: str
+    error: str | None
+    version: int
+    created_at: datetime
+
+    @property
+    def is_settled(self) -> bool:
+        return self.status not in UNFINISHED
+
+
+_WANTED = TypeAdapter(Wanted)
+
+
+class Uploads:
+    """Put when the file is safe, advanced by whoever claimed it, settled once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.claims = Claims(database, uploads)
+
+    async def put(
+        self, upload_id: str, did: Did, grant_id: GrantId, kind: Kind, track: AtUri, wanted: Wanted
+    ) -> Upload:
+        """Acknowledge one: from here on it is not lost."""
+        first = ("pending", "received", 0, "The file has been received.", None, 1, self._database.now())
+        upload = Upload(upload_id, did, grant_id, kind, track, wanted, *first)
+        row = {field.name: getattr(upload, field.name) for field in dataclasses.fields(upload)}
+        del row["track"]
+        row |= {"track_uri": str(track), "wanted": _WANTED.dump_json(wanted).decode()}
+        async with self._database.writing() as connection:
+            await connection.execute(uploads.insert().values(row))
+        return upload
+
+    async def find(self, upload_id: str) -> Upload | None:
+        """One upload, whosever it is."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(uploads).where(uploads.c.id == upload_id))).one_or_none()
+        if row is None:
+            return None
+        track, wanted = AtUri.parse(row.track_uri), _WANTED.validate_json(row.wanted)
+        whose = (row.id, row.did, row.grant_id, row.kind, track, wanted)
+        standing = (row.status, row.phase, row.progress_pct, row.message, row.error, row.version)
+        return Upload(*whose, *standing, row.created_at)
+
+    async def advance(
+        self, upload_id: str, claimant: Claimant, phase: str, progress_pct: int, message: str
+    ) -> bool:
+        """Say how far it is; False when somebody else has taken it over."""
+        told = {"phase": phase, "progress_pct": progress_pct, "message": message}
+        return await self._change(upload_id, claimant, **told)
+
+    async def complete(self, upload_id: str, claimant: Claimant, message: str) -> None:
+        """It is done."""
+        told = {"status": "completed", "phase": "completed", "progress_pct": 100, "message": message}
+        await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
+
+    async def fail(self, upload_id: str, claimant: Claimant, error: str, message: str) -> None:
+        """It will not be done; the message is a sentence."""
+        told = {"status": "failed", "error": error, "message": message}
+        await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
+
+    async def unfinished(self) -> list[Upload]:
+        """Those whose files are still wanted."""
+        async with self._database.reading() as connection:
+            found = select(uploads.c.id).where(uploads.c.status.in_(UNFINISHED))
+            upload_ids = (await connection.execute(found)).scalars().all()
+        uploads_found = [await self.find(upload_id) for upload_id in upload_ids]
+        return [upload for upload in uploads_found if upload is not None]
+
+    async def forget_old(self) -> None:
+        """Drop those that were settled long ago."""
+        over = uploads.c.completed_at <= self._database.now() - KEPT
+        async with self._database.writing() as connection:
+            await connection.execute(delete(uploads).where(over))
+
+    async def _change(self, upload_id: str, claimant: Claimant, **values: object) -> bool:
+        held = self.claims.held(upload_id, claimant)
+        change = update(uploads).where(held).values(version=uploads.c.version + 1, **values)
+        async with self._database.writing() as connection:
+            return (await connection.execute(change)).rowcount == 1

@@ -1,0 +1,37 @@
+"""Templates and preferences are kept whole."""
+
+from readapi.state.preferences import Preferences
+from readapi.state.state import State
+from schemas.rights import Rights
+from tests.readapi.state.people import BEN, MARA
+from tests.readapi.state.publishing import ALBUM, OWNER_ONLY
+
+
+async def test_who_chose_nothing_has_no_preferences(state: State) -> None:
+    """No template, no scrobbling, no rights; what somebody else chose is theirs."""
+    await state.preferences.put(MARA, Preferences(OWNER_ONLY, scrobbling=True))
+
+    assert await state.preferences.of(BEN) == Preferences(None, scrobbling=False, rights=None)
+
+
+async def test_preferences_replace_each_other_whole(state: State) -> None:
+    """Rights included."""
+    rights = Rights.model_validate({"isrc": "USRC17607839"})
+    await state.preferences.put(MARA, Preferences(OWNER_ONLY, scrobbling=True, rights=rights))
+    assert await state.preferences.of(MARA) == Preferences(OWNER_ONLY, scrobbling=True, rights=rights)
+
+    await state.preferences.put(MARA, Preferences())
+
+    assert await state.preferences.of(MARA) == Preferences()
+
+
+async def test_an_album_has_one_template_or_none(state: State) -> None:
+    """The last one given."""
+    other = OWNER_ONLY.model_copy(update={"attach_rights": True})
+
+    await state.album_templates.put(ALBUM, OWNER_ONLY)
+    await state.album_templates.put(ALBUM, other)
+    assert await state.album_templates.get(ALBUM) == other
+    await state.album_templates.remove(ALBUM)
+
+    assert await state.album_templates.get(ALBUM) is None

@@ -1,0 +1,41 @@
+"""The last ten versions of a track's audio are known, and files that no version needs are told of."""
+
+from dataclasses import replace
+
+from readapi.state.state import State
+from schemas.publishing import OPEN
+from tests.readapi.state.publishing import AUDIO, track
+
+
+async def test_a_version_is_kept_once(state: State) -> None:
+    """Also when whoever keeps it was interrupted and begins again."""
+    for _ in range(2):
+        assert await state.revisions.add(track(1), AUDIO, "managed", OPEN) == []
+
+    (kept,) = await state.revisions.of(track(1))
+
+    assert (kept.track, kept.audio, kept.storage, kept.access) == (track(1), AUDIO, "managed", OPEN)
+    assert await state.revisions.of(track(2)) == []
+
+
+async def test_the_eleventh_drives_the_first_out(state: State) -> None:
+    """Whose file nobody needs then, unless another track's version does."""
+    versions = [replace(AUDIO, file_id=f"{number:064x}") for number in range(12)]
+    await state.revisions.add(track(2), versions[0], "pds", OPEN)
+
+    dropped = [await state.revisions.add(track(1), version, "pds", OPEN) for version in versions]
+
+    assert dropped == [*[[]] * 11, [versions[1].file_id]]
+    assert [kept.audio for kept in await state.revisions.of(track(1))] == versions[:1:-1]
+
+
+async def test_a_track_that_is_gone_has_no_versions(state: State) -> None:
+    """Only files that are nobody else's are told of."""
+    other = replace(AUDIO, file_id="cd" * 32)
+    await state.revisions.add(track(1), AUDIO, "pds", OPEN)
+    await state.revisions.add(track(1), other, "pds", OPEN)
+    await state.revisions.add(track(2), AUDIO, "pds", OPEN)
+
+    assert await state.revisions.remove(track(1)) == [other.file_id]
+    assert await state.revisions.holds(AUDIO.file_id)
+    assert not await state.revisions.holds(other.file_id)
