@@ -159,7 +159,8 @@ class Mark:
 class Batch:
     """Collected by the pipeline, written at once. `cursors` maps a source to its low-water mark.
 
-    `settled` are dead letters that are taken out, before others are put in.
+    `settled` are dead letters that are taken out, before others are put in. `plays` are tracks by key, and
+    how often each was played so far.
     """
 
     changes: list[RecordChange] = field(default_factory=list)
@@ -175,6 +176,7 @@ class Batch:
     mends: list[Mend] = field(default_factory=list)
     again: set[Did] = field(default_factory=set)
     listings: list[Listing] = field(default_factory=list)
+    plays: dict[int, int] = field(default_factory=dict)
     cursors: dict[str, Mark] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -190,6 +192,7 @@ class Batch:
             + len(self.images)
             + len(self.dead_letters)
             + len(self.settled)
+            + len(self.plays)
         )
 
 

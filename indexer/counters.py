@@ -1,7 +1,7 @@
-"""How many people like each track, and its comments: moved by what a transaction changes, never recounted."""
+"""Likes, comments and plays of each track: moved by what a transaction changes, never recounted."""
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import duckdb
@@ -12,10 +12,13 @@ from indexer.rows import Applied
 from indexer.tally import Tally
 from schemas.ids import Did
 
-MOVED: Final = pyarrow.schema([(name, pyarrow.int64()) for name in ("subject_key", "likes", "comments")])
+COUNTED: Final = ("subject_key", "likes", "comments", "plays")
+MOVED: Final = pyarrow.schema([(name, pyarrow.int64()) for name in COUNTED])
 MOVE: Final = """
     update track_counts
-    set likes = track_counts.likes + moved.likes, comments = track_counts.comments + moved.comments
+    set likes = track_counts.likes + moved.likes,
+        comments = track_counts.comments + moved.comments,
+        plays = track_counts.plays + moved.plays
     from moved
     where track_counts.subject_key = moved.subject_key
     returning track_counts.subject_key, track_counts.likes + track_counts.plays
@@ -37,8 +40,9 @@ MISMATCHES: Final = """
     select count(*)
     from counted
     full join track_counts using (subject_key)
-    where counted.likes is distinct from track_counts.likes
-        or counted.comments is distinct from track_counts.comments
+    where coalesce(counted.likes, 0) <> coalesce(track_counts.likes, 0)
+        or coalesce(counted.comments, 0) <> coalesce(track_counts.comments, 0)
+        or (counted.likes is null and track_counts.plays = 0)
 """
 
 
@@ -48,12 +52,16 @@ class Moves:
     def __init__(self) -> None:
         self.likes: defaultdict[int, int] = defaultdict(int)
         self.comments: defaultdict[int, int] = defaultdict(int)
+        self.plays: defaultdict[int, int] = defaultdict(int)
 
-    def rows(self) -> list[tuple[int, int, int]]:
-        """(subject_key, likes, comments) of every subject that moves."""
-        subjects = sorted(self.likes.keys() | self.comments.keys())
-        rows = [(subject, self.likes[subject], self.comments[subject]) for subject in subjects]
-        return [row for row in rows if row[1] or row[2]]
+    def rows(self) -> list[tuple[int, int, int, int]]:
+        """(subject_key, likes, comments, plays) of every subject that moves."""
+        subjects = sorted(self.likes.keys() | self.comments.keys() | self.plays.keys())
+        rows = [
+            (subject, self.likes[subject], self.comments[subject], self.plays[subject])
+            for subject in subjects
+        ]
+        return [row for row in rows if any(row[1:])]
 
 
 class Moved(NamedTuple):
@@ -93,6 +101,15 @@ class Counters:
                 if row["state"] == "live" and row["did"] not in hidden:
                     moves.comments[row["subject_key"]] += step
 
+    def plays(self, counted: Mapping[int, int], moves: Moves) -> None:
+        """Plays are counted elsewhere, by whom nothing is hidden: here each subject gets its number."""
+        if not counted:
+            return
+        query = f"select subject_key, plays from track_counts where subject_key in ({keys(counted)})"
+        known = dict(self._catalogue.rows(query))
+        for subject, count in counted.items():
+            moves.plays[subject] += count - known.get(subject, 0)
+
     def contributions(self, dids: Iterable[Did], sign: int, moves: Moves) -> None:
         """Add (or take away) everything that these accounts' live records count for."""
         people = listed(dids)
@@ -121,20 +138,17 @@ class Counters:
         con.unregister("moved")
         self._catalogue.insert(
             "track_counts",
-            [
-                {"subject_key": subject, "likes": likes, "comments": comments, "plays": 0}
-                for subject, likes, comments in rows
-                if subject not in known
-            ],
+            [dict(zip(COUNTED, row, strict=True)) for row in rows if row[0] not in known],
         )
-        fallen = [subject for subject, likes, comments in rows if likes < 0 or comments < 0]
+        fallen = [subject for subject, *moved in rows if min(moved) < 0]
         if fallen:
             con.execute(
                 "delete from track_counts "
                 f"where subject_key in ({keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
             )
-        popular = ((subject, known.get(subject, likes), likes) for subject, likes, _ in rows)
-        return [Moved(subject, count - likes, count) for subject, count, likes in popular]
+        popular = [(subject, likes + plays) for subject, likes, _, plays in rows]
+        counts = ((subject, known.get(subject, moved), moved) for subject, moved in popular)
+        return [Moved(subject, count - moved, count) for subject, count, moved in counts]
 
     def settle(self, committed: bool) -> None:
         """Let memory follow the transaction, or forget it."""

@@ -74,6 +74,17 @@ class Stale:
         for subject, before, after in moved:
             self.keyed("count" if rounded(before) == rounded(after) else "track", [subject])
 
+    def played(self, tracks: Collection[int]) -> None:
+        """Albums and tags of which the plays are told, besides the tracks' own."""
+        if not tracks:
+            return
+        these = keys(tracks)
+        self._found("list", f"select distinct list_key from list_items where subject_key in ({these})")
+        tags = f"select distinct tag from track_tags where track_key in ({these})"
+        self._named("tag", [tag for (tag,) in self._catalogue.rows(tags)])
+        artists = f"select distinct did from tracks where album is not null and key in ({these})"
+        self._albums_of({Did(did) for (did,) in self._catalogue.rows(artists)})
+
     def keyed(self, kind: str, numbers: Iterable[int]) -> None:
         """Mark documents that are known by a number."""
         self._documents.update(((kind, number, None), None) for number in numbers)

@@ -32,10 +32,11 @@ from indexer.repos import Repos
 from indexer.resync import Resyncs
 from indexer.retrial import Retrial
 from indexer.sources import Source, choice, repo
+from indexer.sources.plays import Plays
 from indexer.spool import Spools
 from indexer.stores import Stores
 from indexer.upkeep import Upkeep
-from schemas.ids import Did
+from schemas.ids import Did, record_key
 from schemas.settings import Settings
 
 LOOK_SECONDS = 0.5
@@ -144,6 +145,7 @@ class Indexer:
                 self._resyncs.run(),
                 self.upkeep.run(),
                 self._look(),
+                self._count_plays(),
                 self._publish(),
             )
 
@@ -195,6 +197,12 @@ class Indexer:
         while True:
             self.pipeline.lag.look(self._intake.is_empty)
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _count_plays(self) -> None:
+        async for counts in Plays(self._settings).changes():
+            self._intake.batch.plays |= {record_key(uri): plays for uri, plays in counts.items()}
+            self._intake.added(len(counts))
+            await self._intake.room()
 
     async def _publish(self) -> None:
         while True:

@@ -199,6 +199,8 @@ class Writer:
         self._marks.doubt(doubtful.keys() | batch.again)
         unresolved += self._accounts.doubt(batch.stale)
         stale.measured(self._pictures.store(batch.images))
+        self._counters.plays(batch.plays, moves)
+        stale.played(moves.plays.keys())
         stale.counted(self._counters.apply(moves))
         self._dead_letters.remove(batch.settled)
         outbox = stale.rows(self._op + 1)

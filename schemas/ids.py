@@ -147,5 +147,17 @@ def tid_time(tid: str) -> datetime:
 def tid_at(instant: datetime, clock_id: int = 0) -> Tid:
     """The TID of an instant, the nearest that a TID can name when it lies before 1970 or after 2255."""
     microseconds = min(max((instant - _EPOCH) // _MICROSECOND, 0), 2**53 - 1)
-    value = microseconds << 10 | clock_id & 0x3FF
+    return _tid(microseconds << 10 | clock_id & 0x3FF)
+
+
+def _tid(value: int) -> Tid:
     return Tid("".join(_TID_ALPHABET[value >> shift & 31] for shift in range(60, -1, -5)))
+
+
+def derived_tid(name: str) -> Tid:
+    """The TID that stands for a name: whoever writes under it twice writes one record.
+
+    It claims an instant after the year 2112, later than any commit, so that nobody takes it for an age.
+    """
+    digest = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+    return _tid(1 << 62 | digest >> 2)

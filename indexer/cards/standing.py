@@ -13,16 +13,21 @@ from schemas.search_index import recent_key
 # read where the newest stands, among all that was written lately: names cost more to read than numbers.
 LIKES = """
     with standing as materialized (
-        select pair, max(rowid) as newest, any_value(subject_key) as subject_key,
+        select pair, list(rowid) as places, any_value(subject_key) as subject_key,
                min(least(created_at, indexed_at)) as since
         from likes
         where pair in ({keys}) and state = 'live'
         group by pair
+    ),
+    placed as (
+        select pair, unnest(places) as place, subject_key, since from standing
     )
-    select standing.pair, did, standing.subject_key, since
-    from standing
-    join likes on likes.rowid = newest
+    select placed.pair, any_value(did), any_value(placed.subject_key), any_value(since),
+           list(rkey order by rkey)
+    from placed
+    join likes on likes.rowid = place
     where did not in (select did from hidden_accounts)
+    group by placed.pair
 """
 
 COMMENTS = """
@@ -36,7 +41,7 @@ COMMENTS = """
 
 def likes(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fields]:
     """The documents of those likes that stand."""
-    for pair, did, subject, since in con.execute(LIKES.format(keys=keys(pairs))).fetchall():
+    for pair, did, subject, since, rkeys in con.execute(LIKES.format(keys=keys(pairs))).fetchall():
         like_id = (pair & (1 << 64) - 1) >> (64 - ID_BITS)
         yield {
             "doc": f"like:{pair}",
@@ -45,7 +50,7 @@ def likes(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fiel
             "subject": subject,
             "id": like_id,
             "recent": recent_key(milliseconds(since), like_id),
-            "card": json({"did": Did(did), "liked_at": since}),
+            "card": json({"did": Did(did), "liked_at": since, "rkeys": rkeys}),
         }
 
 

@@ -17,9 +17,11 @@ from readapi.state.grants import GrantStore
 from readapi.state.jobs import Jobs
 from readapi.state.locks import Locks
 from readapi.state.migration import migrate
+from readapi.state.plays import Plays
 from readapi.state.preferences import PreferenceStore
 from readapi.state.revisions import Revisions
 from readapi.state.sessions import Sessions
+from readapi.state.showing import Showing
 from readapi.state.uploads import Uploads
 from readapi.state.vault import Unreadable, Vault, open_vault
 from schemas.settings import Settings
@@ -47,6 +49,8 @@ class State:
         self.uploads = Uploads(database)
         self.jobs = Jobs(database)
         self.revisions = Revisions(database)
+        self.plays = Plays(database, vault)
+        self.showing = Showing(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer?"""

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Dialect,
     ForeignKey,
@@ -114,4 +115,32 @@ exchanges = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("expires_at", Instant, nullable=False),
     Index("ix_exchanges_expires_at", "expires_at"),
+)
+
+# Who heard what, for as long as hearing it again does not count. `listener` is a keyed hash.
+listens = Table(
+    "listens",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("listener", LargeBinary, primary_key=True),
+    Column("counted_at", Instant, nullable=False),
+    Index("ix_listens_counted_at", "counted_at"),
+)
+
+# Read by the indexer (indexer/sources/plays.py), which knows it by these names.
+play_counts = Table(
+    "play_counts",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("plays", BigInteger, nullable=False),
+    Column("counted_at", Instant, nullable=False),
+    Index("ix_play_counts_counted_at", "counted_at"),
+)
+
+# `subject` is the at-uri of what somebody chose to show, or not to.
+shown_on_profile = Table(
+    "shown_on_profile",
+    metadata,
+    Column("subject", Text, primary_key=True),
+    Column("shown", Boolean, nullable=False),
 )

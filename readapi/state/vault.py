@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import hmac
 import os
 import secrets
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ class Vault:
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = {_name(key): AESGCM(key) for key in keys}
         self._newest = _name(keys[0])
+        self._digesting = hmac.digest(keys[0], b"digests", "sha256")
 
     @property
     def newest_key(self) -> str:
@@ -42,6 +44,10 @@ class Vault:
         """Encrypt what belongs to one row: the key's name, a nonce, the ciphertext with its tag."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return self._newest + nonce + self._ciphers[self._newest].encrypt(nonce, text, row.encode())
+
+    def digest(self, text: str) -> bytes:
+        """A name for what nobody is to read; without the newest key nobody can tell whose it is."""
+        return hmac.digest(self._digesting, text.encode(), "sha256")
 
     def open(self, sealed: bytes, row: str) -> bytes:
         """Decrypt what was sealed for this row. Raises Unreadable."""

@@ -1,7 +1,9 @@
 """Counts are of distinct people and of comments, over accounts that are not hidden."""
 
+from indexer.batch import Batch
 from indexer.counters import Counters
 from indexer.writer import Writer
+from schemas.ids import record_key
 from tests.indexer.changes import account, comment, delete, did, like, put, uri, write
 
 TRACK, OTHER = uri("ana", "track", 0), uri("ana", "track", 1)
@@ -111,3 +113,17 @@ def test_an_account_event_and_its_records_in_one_batch(writer: Writer) -> None:
     write(writer, like("ben", TRACK, at=1), put("ben", "profile", at=1), account("ben", "takendown", at=2))
 
     assert writer.reader().execute("select * from track_counts").fetchall() == []
+
+
+def test_plays_are_set_to_what_they_are_and_counted_besides(writer: Writer) -> None:
+    """Told twice they do not add up; a recount of the rest agrees; likes that go leave them."""
+    played = {record_key(str(TRACK)): 7}
+    for _ in range(2):
+        writer.write(Batch(plays=dict(played)))
+    write(writer, like("ben", TRACK, at=1), put("ana", "track", 0, at=1))
+    write(writer, delete("ben", "like", at=2))
+
+    rows = writer.reader().execute("select * from track_counts").fetchall()
+
+    assert rows == [(record_key(str(TRACK)), 0, 0, 7)]
+    assert Counters.mismatches(writer.reader()) == 0

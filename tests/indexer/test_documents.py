@@ -269,6 +269,7 @@ def test_one_person_likes_a_track_once(known):
     assert orjson.loads(found[f"like:{pair}"]["card"]) == {
         "did": did("ben"),
         "liked_at": "2026-03-01T00:00:05Z",
+        "rkeys": ["3mfxgnkzeu222", "3mfxgnprxo222"],
     }
     assert len(found) == 2
 

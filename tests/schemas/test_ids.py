@@ -183,3 +183,12 @@ def test_ids_of_a_thousand_records_differ() -> None:
 
     assert len(set(map(ids.record_id, names))) == 1000
     assert all(first != second for first, second in itertools.pairwise(map(ids.record_key, names)))
+
+
+def test_a_derived_tid_stands_for_one_name() -> None:
+    """It is a TID, always the same, of a time that no commit has yet."""
+    one, other = ids.derived_tid("like at://one"), ids.derived_tid("like at://other")
+
+    assert one == ids.derived_tid("like at://one") != other
+    assert ids.is_tid(one)
+    assert ids.tid_time(one).year >= 2112

@@ -54,5 +54,5 @@ async def test_processes_that_start_together_migrate_once(state_settings: Settin
 
     ended = await asyncio.gather(*(start() for _ in range(3)))
 
-    said = "The state database has schema 0003; 0 grants were encrypted anew.\n"
+    said = "The state database has schema 0004; 0 grants were encrypted anew.\n"
     assert ended == [(0, said)] * 3

@@ -1,0 +1,68 @@
+"""Plays: each counted once per listener, track and while, whichever process is asked."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Table, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from readapi.state.database import Database
+from readapi.state.tables import listens, play_counts
+from readapi.state.vault import Vault
+from schemas.ids import AtUri
+
+SHORTEST: Final = timedelta(seconds=30)
+LONGEST: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """A track's plays so far. `counted_at`: None when this one was too soon after the listener's last."""
+
+    count: int
+    counted_at: datetime | None
+
+
+def pause(duration_seconds: int | None) -> timedelta:
+    """How long after one play of a track the same listener's next one counts."""
+    return max(SHORTEST, min(timedelta(seconds=duration_seconds or 0), LONGEST))
+
+
+class Plays:
+    """Who listened is kept as a keyed hash, and not longer than it takes to tell a repetition."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    async def count(self, track: AtUri, listener: str, duration_seconds: int | None) -> Play:
+        """Count a play by whoever this names: a DID, or a client's address."""
+        now = self._database.now()
+        async with self._database.writing() as connection:
+            await connection.execute(delete(listens).where(listens.c.counted_at < now - LONGEST))
+            heard = {"track_uri": str(track), "listener": self._vault.digest(listener), "counted_at": now}
+            listening = self._insert(listens).values(heard)
+            listening = listening.on_conflict_do_update(
+                index_elements=["track_uri", "listener"],
+                set_={"counted_at": now},
+                where=listens.c.counted_at <= now - pause(duration_seconds),
+            )
+            counts = (await connection.execute(listening.returning(listens.c.track_uri))).one_or_none()
+            if counts is None:
+                return Play(await _plays(connection, track), None)
+            adding = self._insert(play_counts).values(track_uri=str(track), plays=1, counted_at=now)
+            adding = adding.on_conflict_do_update(
+                index_elements=["track_uri"], set_={"plays": play_counts.c.plays + 1, "counted_at": now}
+            )
+            count = (await connection.execute(adding.returning(play_counts.c.plays))).scalar_one()
+        return Play(count, now)
+
+    def _insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        return sqlite.insert(table) if self._database.is_sqlite else postgresql.insert(table)
+
+
+async def _plays(connection: AsyncConnection, track: AtUri) -> int:
+    found = select(play_counts.c.plays).where(play_counts.c.track_uri == str(track))
+    return (await connection.execute(found)).scalar_one_or_none() or 0
