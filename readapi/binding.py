@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
 from readapi.accept import Accept
+from readapi.clients import CLIENT, Client
 from readapi.cookies import Browser
 from readapi.errors import InvalidRequest, NotFound
 from readapi.viewer import InSession, SignedIn
@@ -68,17 +69,20 @@ class Signature:
     services: Mapping[str, type]
     returns: Any
     person: Person | None = None
+    client: str | None = None
     body: tuple[str, type[Asked]] | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], path_names: frozenset[str]) -> "Signature":
         """Read a handler. Raises TypeError when a path name has no parameter or a type is missing."""
         hints = get_type_hints(function, include_extras=True)
-        parameters, services, headers, person, body = [], {}, {}, None, None
+        parameters, services, headers, person, client, body = [], {}, {}, None, None, None
         for name, parameter in inspect.signature(function).parameters.items():
             annotation = hints[name]
             if isinstance(annotation, type) and annotation in HEADERS:
                 headers[name] = annotation
+            elif annotation is Client:
+                client = name
             elif (kind := _without_none(annotation)) in PEOPLE:
                 person = Person(name, kind, required=kind is annotation)
             elif isinstance(annotation, type) and issubclass(annotation, Asked):
@@ -90,7 +94,7 @@ class Signature:
                 services[name] = annotation
         if missing := path_names - {parameter.name for parameter in parameters}:
             raise TypeError(f"{function.__name__} does not take {', '.join(sorted(missing))} of its path")
-        return cls(tuple(parameters), headers, services, hints["return"], person, body)
+        return cls(tuple(parameters), headers, services, hints["return"], person, client, body)
 
     def binder(self, services: Services) -> Binder:
         """The function that turns requests into arguments. Raises LookupError for a service nobody offers."""
@@ -107,6 +111,8 @@ class Signature:
         arguments = dict(given)
         for name, kind in self.headers.items():
             arguments[name] = kind(request.headers.get(HEADERS[kind], ""))
+        if self.client is not None:
+            arguments[self.client] = request[CLIENT]
         if self.person is not None:
             arguments[self.person.name] = self.person.of(who)
         wrong: list[FieldError] = []

@@ -10,6 +10,15 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
+class Client(str):
+    """What somebody's requests are counted under who has no account."""
+
+    __slots__ = ()
+
+
+CLIENT = web.RequestKey("client", Client)  # where a request says which client sent it
+
+
 class Clients:
     """Tells clients apart. `X-Forwarded-For` counts only when the peer itself is a trusted proxy."""
 
@@ -18,12 +27,12 @@ class Clients:
             ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies
         )
 
-    def key(self, request: web.Request) -> str:
-        """What a client's requests are counted under."""
+    def key(self, request: web.Request) -> Client:
+        """Which client this is."""
         peer = request.remote or "unknown"
         if self._trusted and self._is_trusted(peer):
             peer = self._forwarded(request.headers.getall("X-Forwarded-For", ()), peer)
-        return peer if ":" not in peer else household(peer)
+        return Client(peer if ":" not in peer else household(peer))
 
     def _forwarded(self, headers: Sequence[str], peer: str) -> str:
         """The nearest hop that is no proxy of ours: anything further left may be made up."""

@@ -2,8 +2,9 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -12,16 +13,17 @@ from aiohttp import web
 from readapi import bodies
 from readapi.admission import Admission, Needs
 from readapi.answers import JSON, Answer, render
-from readapi.binding import Services, Signature
+from readapi.binding import Members, Services, Signature
 from readapi.errors import ApiError
 from readapi.oauth.scopes import Need
 from readapi.viewer import InSession
+from schemas.api.shape import AskedWithFiles
+from schemas.settings import Settings
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]
 Handled = TypeVar("Handled", bound=Handler)
 
-_NOTHING: Mapping[str, object] = {}
 _PATH_NAME = re.compile(r"{(\w+)(?::[^{}]*)?}")
 
 
@@ -76,17 +78,30 @@ class Endpoint:
         bind, function, needs = self.signature.binder(services), self.function, self.needs
         admission = services[Admission]
         assert isinstance(admission, Admission)
-        has_body = self.signature.body is not None
+        read_body = self._body_reader(services)
 
         async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
             request[ENDPOINT] = self
             bodies.check_address(request)
             who = admission.admit(request, needs)
-            sent = await bodies.read(request) if has_body else _NOTHING
+            sent = await read_body(request)
             result = await function(**bind(request, who, sent))
             return result if isinstance(result, Answer | web.StreamResponse) else _answer(result)
 
         return handle
+
+    def _body_reader(self, services: Services) -> Callable[[web.Request], Awaitable[Members]]:
+        if self.signature.body is None:
+            return _nothing
+        if not issubclass(self.signature.body[1], AskedWithFiles):
+            return bodies.read
+        settings = services[Settings]
+        assert isinstance(settings, Settings)
+        return partial(bodies.read, most_file_bytes=settings.image_bytes)
+
+
+async def _nothing(_: web.Request) -> Members:
+    return {}
 
 
 def _answer(result: object) -> Answer[Any]:

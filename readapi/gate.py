@@ -15,7 +15,7 @@ from readapi import errors, framework
 from readapi.access_log import AccessLog
 from readapi.answers import HTML, Answer
 from readapi.cache import AnswerCache, Kept
-from readapi.clients import Clients
+from readapi.clients import CLIENT, Clients
 from readapi.cookies import Cookies
 from readapi.cors import Cors
 from readapi.endpoint import ENDPOINT, Endpoint
@@ -124,7 +124,8 @@ class Gate:
         named = None if asker is None or asker.signed_in is None else asker.signed_in.did
         # Other spellings of a path lead to the same place.
         plain = path if path.startswith("/") and "%" not in path else request.path
-        return await self.limits.hit(named or self._clients.key(request), plain)
+        request[CLIENT] = self._clients.key(request)
+        return await self.limits.hit(named or request[CLIENT], plain)
 
     async def _result(
         self, request: web.Request, application: Application, allowance: Allowance, asker: Asker | None

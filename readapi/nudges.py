@@ -8,6 +8,7 @@ import aiohttp
 import orjson
 import structlog
 
+from readapi.errors import NotFound
 from readapi.search import Index
 from schemas.ids import AtUri
 
@@ -47,7 +48,10 @@ class Nudges:
 
 
 async def _nudge(session: aiohttp.ClientSession, uri: AtUri) -> int:
-    """The outbox entry with which the record can be found."""
+    """The outbox entry with which the record can be found; 0 when there never was such a record."""
     asked = orjson.dumps({"did": uri.did, "uri": str(uri)})
     async with session.post("http://indexer/nudge", data=asked) as response:
+        if response.status == NotFound.status:
+            return 0
+        response.raise_for_status()
         return int(orjson.loads(await response.read())["op"])

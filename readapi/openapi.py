@@ -19,7 +19,7 @@ from readapi.binding import ABSENT, Parameter
 from readapi.catalog import Catalog
 from readapi.endpoint import Endpoint
 from readapi.search import Index
-from schemas.api.shape import Asked
+from schemas.api.shape import Asked, AskedWithFiles
 from schemas.errors import ErrorBody
 
 _REF = "#/components/schemas/{model}"
@@ -124,7 +124,8 @@ def _security(endpoint: Endpoint) -> dict[str, Any]:
 def _body(asked: type[Asked]) -> dict[str, Any]:
     schema = {"schema": {"$ref": _REF.format(model=asked.__name__)}}
     required = any(field.is_required() for field in asked.model_fields.values())
-    return {"required": required, "content": {JSON: schema, bodies.FORM: schema}}
+    kinds = [JSON, bodies.FORM, *([bodies.PARTS] if issubclass(asked, AskedWithFiles) else [])]
+    return {"required": required, "content": dict.fromkeys(kinds, schema)}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from readapi.answers import JSON
 from readapi.errors import (
     ApiError,
+    InvalidRequest,
     PdsRefused,
     PdsUnavailable,
     ScopeUpgradeRequired,
@@ -20,19 +21,18 @@ from readapi.errors import (
 )
 from readapi.grants import Ended, Grants
 from readapi.oauth.client import ANSWER_SECONDS, OAuthClient
-from readapi.oauth.errors import Unavailable
+from readapi.oauth.errors import Unavailable, told
 from readapi.oauth.grant import Grant
 from readapi.oauth.network import Body, Response
 from readapi.state.grants import GrantId
-from schemas.errors import Upstream
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid
 
 Value = dict[str, Any]  # a record as atproto's JSON writes it
 
+REFUSALS = (InvalidRequest, PdsUnavailable, PdsRefused, ScopeUpgradeRequired, SessionExpired)  # of a write
 MOST_WRITES = 200  # in one commit: the reference server takes no more
 PAGE = 100
 SLOWEST_BYTES_PER_SECOND = 128 << 10  # of an upload
-SAID_CHARACTERS = 300
 _REPO = "com.atproto.repo"
 _SPENT_TOKEN = "invalid_token"  # noqa: S105  # a code of RFC 6750
 _NO_SCOPE = ("ScopeMissingError", "insufficient_scope")
@@ -172,6 +172,12 @@ class Pds:
             raise PdsUnavailable(_NO_SENSE)
         return Record(AtUri(author.did, collection, rkey), cid, value)
 
+    async def delete(self, author: Author, collection: Nsid, rkey: Rkey) -> None:
+        """Take a record away, if it is there."""
+        await self._tell(
+            author, f"{_REPO}.deleteRecord", {"repo": author.did, "collection": collection, "rkey": rkey}
+        )
+
     async def upload(self, author: Author, source: bytes | Path, mime_type: str) -> Value:
         """Send a file; returns the blob as records hold it. A Path is never whole in memory.
 
@@ -279,9 +285,9 @@ def _said(response: Response) -> _Problem:
 
 
 def _refusal(response: Response) -> ApiError | Swapped:
-    """What an answer without success means, its own words cut short."""
+    """What an answer without success means."""
     problem = _said(response)
-    upstream = Upstream(error=problem.error[:SAID_CHARACTERS], message=problem.message[:SAID_CHARACTERS])
+    upstream = told(problem.error, problem.message)
     if problem.error == "InvalidSwap":
         return Swapped(upstream.message)
     if problem.error == _SPENT_TOKEN:

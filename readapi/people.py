@@ -27,6 +27,7 @@ class People:
     def __init__(self, settings: Settings, state: State, network: Network, keeper: Keeper | None) -> None:
         self.state = state
         self._keeper = keeper
+        self._network = network
         self._client = ClientMetadata.of(settings)
         oauth = _speaking(self._client, settings, network)
         renewal = Renewal(state.grants, state.locks, oauth)
@@ -51,8 +52,8 @@ class People:
     def services(self) -> dict[type, Any]:
         """By their types."""
         belongings = Belongings(self.state, self._revoking)
-        offered = (self.state, self._client, self._grants, self.pds, self._signing_in, belongings)
-        return {type(service): service for service in offered}
+        signing_in = (self._network, self._client, self._grants, self._signing_in, belongings)
+        return {type(service): service for service in (self.state, self.pds, *signing_in)}
 
 
 async def keep(settings: Settings, network: Network) -> None:

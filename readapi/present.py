@@ -51,11 +51,11 @@ def record(**members: bytes | Parts) -> Parts:
     return parts
 
 
-def extended(card: Card, **members: bytes | Parts) -> Parts:
+def extended(ready: bytes, **members: bytes | Parts) -> Parts:
     """A ready-made object with more members."""
     first, *more = record(**members)
     assert isinstance(first, bytes)
-    return [card.card[:-1], b"," + first[1:], *more]
+    return [ready[:-1], b"," + first[1:], *more]
 
 
 def answer(parts: Parts, **more: Any) -> Answer[Any]:

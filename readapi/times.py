@@ -9,6 +9,11 @@ def render(instant: datetime) -> str:
     return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def now() -> datetime:
+    """This instant, UTC."""
+    return datetime.now(UTC)
+
+
 def this_minute() -> datetime:
     """The instant at which the current minute began, UTC."""
     return datetime.now(UTC).replace(second=0, microsecond=0)

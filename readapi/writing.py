@@ -1,10 +1,12 @@
 """THE ORDER of writing for somebody: hold to the lexicon, their server, nudge, wait until it is shown."""
 
 import copy
+import secrets
 from collections.abc import Callable
 
 import libipld
 
+from readapi import times
 from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.nudges import Nudges
 from readapi.pds import Author, Delete, Pds, Record, Swapped, Value, Write, Written
@@ -12,7 +14,7 @@ from schemas import data_model, records
 from schemas.collections import Collections
 from schemas.data_model import DataModelError
 from schemas.errors import FieldError
-from schemas.ids import AtUri, Cid, Nsid, Rkey
+from schemas.ids import AtUri, Cid, Nsid, Rkey, tid_at
 
 ATTEMPTS = 5  # at an edit that others write into
 
@@ -25,7 +27,7 @@ class Writing:
     def __init__(self, pds: Pds, nudges: Nudges, collections: Collections) -> None:
         self._pds = pds
         self._nudges = nudges
-        self._collections = collections
+        self.collections = collections
 
     async def commit(self, author: Author, *writes: Write, swap_commit: Cid | None = None) -> list[Written]:
         """All writes in one commit, shown by the index when this returns, or soon after.
@@ -60,6 +62,7 @@ class Writing:
                 raise NotFound("Your server has no such record any more.")
             after = change(copy.deepcopy(before))
             if found is not None and after == before:
+                await self.seen(found.uri)
                 return found
             self._check(collection, rkey, after)
             swap = None if found is None else found.cid
@@ -71,19 +74,30 @@ class Writing:
             return record
         raise Conflict("Others keep changing this record; try again.")
 
+    async def delete(self, author: Author, collection: Nsid, *rkeys: Rkey) -> None:
+        """Take records away; those that are not there are no fault. Raises what `Pds` raises."""
+        for rkey in rkeys:
+            await self._pds.delete(author, collection, rkey)
+        await self.seen(*(AtUri(author.did, collection, rkey) for rkey in rkeys))
+
     async def seen(self, *uris: AtUri) -> None:
         """Let the index take in what these records are now; returns when it shows them, 2 s later at most."""
         await self._nudges.shown(uris)
 
     def _check(self, collection: Nsid, rkey: Rkey, value: Value) -> None:
         """Hold a record to its lexicon. Collections that are not ours are for their owners to judge."""
-        if collection not in self._collections.all:
+        if collection not in self.collections.all:
             return
         try:
             block: bytes = libipld.encode_dag_cbor(data_model.read(value))
         except DataModelError as error:
             raise InvalidRequest(f"The record cannot be written: {error}.") from error
-        parsed = records.parse(collection, self._collections, block, rkey)
+        parsed = records.parse(collection, self.collections, block, rkey)
         if isinstance(parsed, records.Invalid):
             faults = [reason.partition(": ") for reason in parsed.reasons]
             raise InvalidRequest(errors=[FieldError(field=name, message=said) for name, _, said in faults])
+
+
+def new_rkey() -> Rkey:
+    """The key of a record that is written now."""
+    return Rkey(tid_at(times.now(), secrets.randbits(10)))

@@ -23,6 +23,7 @@ from schemas.datetimes import parse_datetime
 from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
 
 T = TypeVar("T")
+MAX_IMAGE_BYTES = 10 << 20
 _GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
@@ -171,4 +172,4 @@ class Accepts:
 
 
 AudioBlob = Annotated[Blob, Accepts("audio", 100 << 20)]
-ImageBlob = Annotated[Blob, Accepts("image", 10 << 20)]
+ImageBlob = Annotated[Blob, Accepts("image", MAX_IMAGE_BYTES)]

@@ -27,12 +27,21 @@ from schemas.rights import Rights
 
 MAX_REASONS = 10
 MAX_REASON_LENGTH = 200
+MAX_TAGS = 10
+MAX_ITEMS = 500
+MAX_FEATURES = 10
 MAX_SECONDS = 7 * 24 * 3600  # of a recording
 
-Title = Annotated[str, Text(min_bytes=1, max_bytes=2560, max_graphemes=256)]
+TITLE = Text(min_bytes=1, max_bytes=2560, max_graphemes=256)
+Title = Annotated[str, TITLE]
 Name = Annotated[str, Text(max_bytes=2560, max_graphemes=256)]
 Prose = Annotated[str, Text(max_bytes=50_000, max_graphemes=5000)]
 Tag = Annotated[str, Text(min_bytes=1, max_bytes=500, max_graphemes=50)]
+
+
+Remark = Annotated[str, Text(min_bytes=1, max_bytes=10_000, max_graphemes=1000)]
+Moment = Annotated[int, Field(ge=0, le=MAX_SECONDS * 1000)]
+DisplayName = Annotated[str, Text(max_bytes=640, max_graphemes=64)]
 
 
 class Feature(Shape):
@@ -73,8 +82,8 @@ class Track(Shape):
     duration: Maybe[Annotated[int, Field(ge=0, le=MAX_SECONDS)]] = None
     album: Maybe[Name] = None
     description: Maybe[Prose] = None
-    tags: Maybe[Annotated[tuple[Tag, ...], Items(10)]] = None
-    features: Maybe[Annotated[tuple[Feature, ...], Items(10)]] = None
+    tags: Maybe[Annotated[tuple[Tag, ...], Items(MAX_TAGS)]] = None
+    features: Maybe[Annotated[tuple[Feature, ...], Items(MAX_FEATURES)]] = None
     image: Maybe[ImageBlob] = None
     image_url: Maybe[Uri] = None
     labels: Maybe[SelfLabels] = None
@@ -94,8 +103,8 @@ class Comment(Shape):
     """A remark at one moment of a track."""
 
     subject: StrongRef
-    text: Annotated[str, Text(min_bytes=1, max_bytes=10_000, max_graphemes=1000)]
-    timestamp_ms: Annotated[int, Field(ge=0, le=MAX_SECONDS * 1000)]
+    text: Remark
+    timestamp_ms: Moment
     created_at: Datetime
     updated_at: Maybe[Datetime] = None
 
@@ -109,7 +118,7 @@ class ListItem(Shape):
 class ListRecord(Shape):
     """An album, a playlist or another ordered list of tracks."""
 
-    items: Annotated[tuple[ListItem, ...], Items(500)]
+    items: Annotated[tuple[ListItem, ...], Items(MAX_ITEMS)]
     created_at: Datetime
     name: Maybe[Name] = None
     list_type: Maybe[Annotated[str, Text(max_bytes=64)]] = None
@@ -122,7 +131,7 @@ class Profile(Shape):
     """How an artist presents themselves."""
 
     created_at: Datetime
-    display_name: Maybe[Annotated[str, Text(max_bytes=640, max_graphemes=64)]] = None
+    display_name: Maybe[DisplayName] = None
     bio: Maybe[Prose] = None
     avatar: Maybe[ImageBlob] = None
     support_url: Maybe[Uri] = None

@@ -5,10 +5,11 @@ from typing import Any, Literal
 import orjson
 
 from readapi.cards import Card
-from readapi.errors import NotFound
+from readapi.errors import NotFound, NotOwner
 from readapi.queries import names, tracks
 from readapi.search import Index
 from schemas.access import Place, Viewer
+from schemas.ids import AtUri, Did
 
 MOST_PLAYLISTS = 1000
 _CHUNK = 100
@@ -19,6 +20,20 @@ def find(index: Index, kind: Literal["album", "playlist"], name: str) -> Card:
     """The album or playlist with an id or at-uri. Raises NotFound."""
     known = names.with_did(index, name) if name.startswith("at://") else name
     return _there(index.find_list(kind, known), kind)
+
+
+def own(index: Index, kind: Literal["album", "playlist"], name: str, owner: Did) -> Card:
+    """The owner's own album or playlist with an id or at-uri. Raises NotFound and NotOwner."""
+    card = find(index, kind, name)
+    if card.did != owner:
+        raise NotOwner(f"This {kind} is somebody else's.")
+    return card
+
+
+def uri_of(card: Card) -> AtUri:
+    """The record that an album or playlist is."""
+    known: dict[str, Any] = orjson.loads(card.card)
+    return AtUri.parse(known["atproto_record_uri" if "atproto_record_uri" in known else "uri"])
 
 
 def album(index: Index, owner: str, slug: str) -> Card:

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
+
+import orjson
 
 from readapi.cards import Card, access
-from readapi.errors import NotFound
+from readapi.errors import NotFound, NotOwner
 from readapi.paging import Page, Position
 from readapi.queries import names
 from readapi.search import Index, Sort
 from schemas.access import Place, Viewer, may_see
-from schemas.ids import Did
+from schemas.ids import AtUri, Did
 
 
 def find(index: Index, name: str, viewer: Viewer | None) -> Card:
@@ -22,6 +25,31 @@ def find(index: Index, name: str, viewer: Viewer | None) -> Card:
     if card is None or not _may_see(card, viewer, "direct"):
         raise NotFound("There is no such track.")
     return card
+
+
+def own(index: Index, name: str, viewer: Viewer) -> Card:
+    """The viewer's own track with an id or at-uri. Raises NotFound, and NotOwner of what others show."""
+    card = find(index, name, viewer)
+    if card.did != viewer.did:
+        raise NotOwner("This track is somebody else's.")
+    return card
+
+
+def told(card: Card) -> dict[str, Any]:
+    """What a track's card says."""
+    known: dict[str, Any] = orjson.loads(card.card + b"}")
+    return known
+
+
+def uri_of(card: Card) -> AtUri:
+    """The record that a track is."""
+    return AtUri.parse(told(card)["uri"])
+
+
+def strong_ref(card: Card) -> dict[str, str]:
+    """The track and this version of it, as other records point at it."""
+    known = told(card)
+    return {"uri": known["uri"], "cid": known["cid"]}
 
 
 def page(

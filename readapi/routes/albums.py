@@ -1,18 +1,36 @@
-"""Albums and their tracks."""
+"""Albums and their tracks: read by anybody, written by their artists."""
+
+from typing import Any
+
+import orjson
 
 from readapi import cursors, present
 from readapi.answers import Answer
+from readapi.authoring import albums as authoring
+from readapi.authoring import lists as list_records
+from readapi.authoring import pictures
 from readapi.cards import Card
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
+from readapi.errors import Conflict, NotOwner, PrivateAlbum, TooLarge
 from readapi.paging import Page
+from readapi.pds import REFUSALS, Create, Pds
 from readapi.queries import artists, lists, social
 from readapi.queries.names import ArtistName, ListName
 from readapi.search import Index
+from readapi.state.state import State
+from readapi.viewer import SignedIn
+from readapi.writing import Writing, new_rkey
 from schemas.access import Viewer
-from schemas.api.albums import Album, AlbumPage
+from schemas.api.albums import Album, AlbumChange, AlbumMetadata, AlbumPage, Cover, NewAlbum
+from schemas.api.shape import Deleted
+from schemas.ids import AtUri, list_id
+from schemas.publishing import Template
+from schemas.slugs import slug as slug_of
 
 routes = Routes("albums")
+
+CHANGES = (NotOwner, Conflict, PrivateAlbum, *REFUSALS)
 
 
 @routes.get("/albums/")
@@ -21,25 +39,95 @@ async def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) ->
     return _page(index.list_page("album", cursors.read(cursor, "albums"), limit))
 
 
-@routes.get("/albums/{handle}")
+@routes.post("/albums/", requires=("list",), raises=CHANGES)
+async def make_album(
+    sent: NewAlbum, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Answer[AlbumMetadata]:
+    """Make an album with nothing on it; its address follows from its title."""
+    authoring.check_template(sent.publishing_defaults)
+    collection = writing.collections.list
+    value = list_records.new(collection, "album", sent.title, sent.description)
+    async with state.locks.holding(f"albums of {who.did}"):
+        authoring.check_slug(index, who.did, sent.title, sent.slug)
+        [written] = await writing.commit(who, Create(collection, new_rkey(), value))
+    await state.album_templates.put(written.uri, sent.publishing_defaults)
+    return await _told(index, written.uri, value, who, state)
+
+
+@routes.get("/albums/{album_or_artist}")
 async def albums_of(
-    handle: ArtistName, index: Index, limit: Limit = 50, cursor: Cursor = None
+    album_or_artist: ArtistName, index: Index, limit: Limit = 50, cursor: Cursor = None
 ) -> Answer[AlbumPage]:
     """List an artist's albums, newest first."""
-    artist = artists.find(index, handle)
+    artist = artists.find(index, album_or_artist)
     return _page(index.list_page("album", cursors.read(cursor, "albums"), limit, artist_did=artist.did))
 
 
+@routes.patch("/albums/{album_or_artist}", requires=("list",), raises=CHANGES)
+async def change_album(
+    album_or_artist: ListName, sent: AlbumChange, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Answer[AlbumMetadata]:
+    """Change your album's title, description or template, which is for what comes later."""
+    card = lists.own(index, "album", album_or_artist, who.did)
+    authoring.check_template(sent.publishing_defaults)
+    uri = lists.uri_of(card)
+    async with state.locks.holding(f"albums of {who.did}"):
+        if sent.title is not None or sent.slug is not None:
+            title = sent.title or orjson.loads(card.card)["title"]
+            authoring.check_slug(index, who.did, title, sent.slug, itself=card)
+        record = await writing.edit(
+            who,
+            uri.collection,
+            uri.rkey,
+            lambda found: list_records.renamed(found, sent.title, sent.description),
+        )
+    if "publishing_defaults" in sent.model_fields_set:
+        await state.album_templates.put(uri, sent.publishing_defaults)
+    return await _told(index, uri, record.value, who, state)
+
+
+@routes.delete("/albums/{album_or_artist}", requires=("list",), raises=CHANGES)
+async def delete_album(
+    album_or_artist: ListName, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Deleted:
+    """Delete your album; its tracks stay."""
+    uri = lists.uri_of(lists.own(index, "album", album_or_artist, who.did))
+    await writing.delete(who, uri.collection, uri.rkey)
+    await state.album_templates.remove(uri)
+    return Deleted(deleted=True)
+
+
+@routes.post("/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
+async def put_cover(
+    album_id: ListName,
+    sent: Cover,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    pds: Pds,
+    writing: Writing,
+) -> Answer[AlbumMetadata]:
+    """Give your album a cover: a PNG, JPEG, WebP or GIF, sent as multipart/form-data."""
+    uri = lists.uri_of(lists.own(index, "album", album_id, who.did))
+    image = await pictures.upload(pds, who, sent.image)
+    record = await writing.edit(
+        who, uri.collection, uri.rkey, lambda found: list_records.pictured(found, image)
+    )
+    return await _told(index, uri, record.value, who, state)
+
+
 @routes.get("/albums/by-id/{album_id}")
-async def album_by_id(album_id: ListName, index: Index, viewer: Viewer | None) -> Answer[Album]:
+async def album_by_id(album_id: ListName, index: Index, viewer: Viewer | None, state: State) -> Answer[Album]:
     """Return an album and its tracks."""
-    return _whole(index, lists.find(index, "album", album_id), viewer)
+    return await _whole(index, lists.find(index, "album", album_id), viewer, state)
 
 
 @routes.get("/albums/{handle}/{slug}")
-async def get_album(handle: ArtistName, slug: str, index: Index, viewer: Viewer | None) -> Answer[Album]:
+async def get_album(
+    handle: ArtistName, slug: str, index: Index, viewer: Viewer | None, state: State
+) -> Answer[Album]:
     """Return the album that an artist's address names, and its tracks."""
-    return _whole(index, lists.album(index, handle, slug), viewer)
+    return await _whole(index, lists.album(index, handle, slug), viewer, state)
 
 
 def _page(page: Page[Card]) -> Answer[AlbumPage]:
@@ -47,7 +135,42 @@ def _page(page: Page[Card]) -> Answer[AlbumPage]:
     return present.answer(present.record(albums=present.array(map(lists.summary, page.items)), **following))
 
 
-def _whole(index: Index, album: Card, viewer: Viewer | None) -> Answer[Album]:
-    tracks = lists.album_tracks(index, album, viewer)
-    shown = present.tracks(tracks, viewer, social.liked(index, tracks, viewer))
-    return present.answer(present.record(metadata=album.card, tracks=shown))
+async def _whole(index: Index, album: Card, viewer: Viewer | None, state: State) -> Answer[Album]:
+    held = lists.album_tracks(index, album, viewer)
+    metadata: bytes = album.card
+    if viewer is not None and viewer.did == album.did:
+        metadata = _with_template(metadata, await state.album_templates.get(lists.uri_of(album)))
+    listed = present.tracks(held, viewer, social.liked(index, held, viewer))
+    return present.answer(present.record(metadata=metadata, tracks=listed))
+
+
+async def _told(
+    index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, state: State
+) -> Answer[AlbumMetadata]:
+    """An album of whoever asks: as the index shows it, or as it was written if it does not yet."""
+    card = index.find_list("album", str(uri))
+    metadata = card.card if card is not None else orjson.dumps(_as_written(index, uri, value, who))
+    return Answer(_with_template(metadata, await state.album_templates.get(uri)))
+
+
+def _with_template(metadata: bytes, template: Template | None) -> bytes:
+    """What only the artist is told."""
+    told = b"null" if template is None else template.model_dump_json().encode()
+    return present.together(present.extended(metadata, publishing_defaults=told))
+
+
+def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) -> dict[str, Any]:
+    return {
+        "id": str(list_id(str(uri))),
+        "uri": str(uri),
+        "title": value["name"],
+        "slug": slug_of(value["name"]),
+        "description": value.get("description"),
+        "artist": artists.display_name(index, who.did) or who.handle,
+        "artist_handle": who.handle,
+        "artist_did": who.did,
+        "track_count": len(value["items"]),
+        "total_plays": 0,
+        "image_url": None,
+        "created_at": value["createdAt"],
+    }

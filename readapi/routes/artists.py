@@ -1,25 +1,55 @@
 """Artists, and what they like."""
 
+from typing import Any
+
 import orjson
+from pydantic.alias_generators import to_camel
 
 from readapi import cursors, present
 from readapi.answers import Answer
+from readapi.authoring import profiles
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
+from readapi.errors import Conflict
+from readapi.pds import REFUSALS
 from readapi.queries import artists, people, social
 from readapi.queries.names import ArtistName
 from readapi.search import Index
+from readapi.state.state import State
+from readapi.viewer import SignedIn
+from readapi.writing import Writing
 from schemas.access import Viewer
-from schemas.api.artists import Artist
+from schemas.api.artists import Artist, ProfileChange
 from schemas.api.tracks import LikedTrackPage
+from schemas.ids import AtUri, Did
+from schemas.settings import Settings
 
 routes = Routes("artists")
 
 
+@routes.get("/artists/me")
+async def own_profile(index: Index, who: SignedIn, state: State, settings: Settings) -> Answer[Artist]:
+    """Return your own profile, or what is known of you without one."""
+    return await _own(index, who, state, settings)
+
+
+@routes.put("/artists/me", requires=("profile",), raises=(Conflict, *REFUSALS))
+async def put_profile(
+    sent: ProfileChange, index: Index, who: SignedIn, state: State, settings: Settings, writing: Writing
+) -> Answer[Artist]:
+    """Make your artist profile, or change what is given of it."""
+    index.require()
+    texts = sent.model_dump(exclude_unset=True, exclude={"show_liked_on_profile"})
+    await profiles.put(writing, who, {to_camel(name): text for name, text in texts.items()})
+    if sent.show_liked_on_profile is not None:
+        await state.showing.choose(_profile(settings, who.did), sent.show_liked_on_profile)
+    return await _own(index, who, state, settings)
+
+
 @routes.get("/artists/{artist}")
-async def get_artist(artist: ArtistName, index: Index) -> Answer[Artist]:
+async def get_artist(artist: ArtistName, index: Index, state: State, settings: Settings) -> Answer[Artist]:
     """Return somebody's profile."""
-    return Answer(artists.find(index, artist).card)
+    return await _shown(orjson.loads(artists.find(index, artist).card), state, settings)
 
 
 @routes.get("/users/{handle}/likes")
@@ -37,3 +67,25 @@ async def liked_tracks(
             **present.rest(cursors.write(page.after, "liked")),
         )
     )
+
+
+async def _own(index: Index, who: SignedIn, state: State, settings: Settings) -> Answer[Artist]:
+    index.require()
+    card = index.artist(who.did)
+    if card is not None:
+        return await _shown(orjson.loads(card.card), state, settings)
+    nothing: dict[str, Any] = dict.fromkeys(Artist.model_fields)
+    named = {"did": who.did, "handle": who.handle, "show_liked_on_profile": False}
+    return await _shown(nothing | named, state, settings)
+
+
+async def _shown(artist: dict[str, Any], state: State, settings: Settings) -> Answer[Artist]:
+    subject = _profile(settings, artist["did"])
+    chosen = await state.showing.among([subject])
+    shown = chosen.get(subject, artist["show_liked_on_profile"])
+    return Answer(orjson.dumps({**artist, "show_liked_on_profile": shown}))
+
+
+def _profile(settings: Settings, did: Did) -> str:
+    """The record that stands for what somebody chose about their profile."""
+    return str(AtUri(did, settings.collections.profile, profiles.RKEY))

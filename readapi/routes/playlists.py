@@ -1,40 +1,219 @@
-"""Playlists and their tracks."""
+"""Playlists and their tracks: read by anybody, written by their owners."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
 
 from readapi import present
 from readapi.answers import Answer
+from readapi.authoring import lists as authoring
 from readapi.cards import Card
 from readapi.endpoint import Routes
-from readapi.errors import NotFound
-from readapi.queries import lists, social
+from readapi.errors import Conflict, NotFound, NotOwner
+from readapi.pds import REFUSALS, Create
+from readapi.queries import artists, lists, recommendations, social, tracks
 from readapi.queries.names import AtUriName, DidName, ListName
 from readapi.search import Index
+from readapi.state.state import State
+from readapi.viewer import SignedIn
+from readapi.writing import Change, Writing, new_rkey
 from schemas.access import Viewer
-from schemas.api.playlists import Playlist, PlaylistWithTracks
+from schemas.api.playlists import (
+    AddedTrack,
+    NewPlaylist,
+    Order,
+    Playlist,
+    PlaylistChange,
+    PlaylistWithTracks,
+    Recommendations,
+)
+from schemas.api.shape import Deleted
+from schemas.ids import AtUri, list_id
 
 routes = Routes("playlists")
 
+CHANGES = (NotOwner, Conflict, *REFUSALS)
+Some = Annotated[int, Field(ge=1, le=50)]
+
+
+@routes.get("/lists/playlists")
+async def own_playlists(index: Index, who: SignedIn, state: State) -> Answer[list[Playlist]]:
+    """List your own playlists, newest first, the newest thousand at most."""
+    return await _listed(index, who.did, who.viewer, state)
+
 
 @routes.get("/lists/playlists/by-artist/{did}")
-async def playlists_of(did: DidName, index: Index) -> Answer[list[Playlist]]:
-    """List somebody's playlists, newest first, the newest thousand at most."""
-    return Answer(present.array(lists.playlists_of(index, did)))
+async def playlists_of(
+    did: DidName, index: Index, viewer: Viewer | None, state: State
+) -> Answer[list[Playlist]]:
+    """List the playlists that somebody shows, newest first, the newest thousand at most."""
+    return await _listed(index, did, viewer, state)
 
 
 @routes.get("/lists/playlists/by-uri", raises=(NotFound,))
-async def playlist_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[PlaylistWithTracks]:
+async def playlist_by_uri(
+    uri: AtUriName, index: Index, viewer: Viewer | None, state: State
+) -> Answer[PlaylistWithTracks]:
     """Return the playlist that a record is, and its tracks."""
-    return _whole(index, lists.find(index, "playlist", uri), viewer)
+    return await _whole(index, lists.find(index, "playlist", uri), viewer, state)
 
 
 @routes.get("/lists/playlists/{playlist_id}")
 async def get_playlist(
-    playlist_id: ListName, index: Index, viewer: Viewer | None
+    playlist_id: ListName, index: Index, viewer: Viewer | None, state: State
 ) -> Answer[PlaylistWithTracks]:
     """Return a playlist and its tracks."""
-    return _whole(index, lists.find(index, "playlist", playlist_id), viewer)
+    return await _whole(index, lists.find(index, "playlist", playlist_id), viewer, state)
 
 
-def _whole(index: Index, playlist: Card, viewer: Viewer | None) -> Answer[PlaylistWithTracks]:
-    tracks = lists.playlist_tracks(index, playlist, viewer)
-    shown = present.tracks(tracks, viewer, social.liked(index, tracks, viewer))
-    return present.answer(present.extended(playlist, tracks=shown))
+@routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
+async def recommend_tracks(
+    playlist_id: ListName, index: Index, who: SignedIn, limit: Some = 10
+) -> Answer[Recommendations]:
+    """Suggest tracks for your playlist: of the tags and artists that are in it, the most popular first."""
+    held = lists.playlist_tracks(index, lists.own(index, "playlist", playlist_id, who.did), who.viewer)
+    found = recommendations.going_with(index, held, who.viewer, limit) if held else []
+    listed = present.tracks(found, who.viewer, social.liked(index, found, who.viewer))
+    return present.answer(present.record(tracks=listed, available=b"true" if held else b"false"))
+
+
+@routes.post("/lists/playlists", requires=("list",), raises=REFUSALS)
+async def make_playlist(
+    sent: NewPlaylist, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Answer[Playlist]:
+    """Make a playlist with nothing in it."""
+    collection = writing.collections.list
+    value = authoring.new(collection, "playlist", sent.name, None)
+    [written] = await writing.commit(who, Create(collection, new_rkey(), value))
+    return await _told(index, written.uri, value, who, state)
+
+
+@routes.patch("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
+async def change_playlist(
+    playlist_id: ListName,
+    sent: PlaylistChange,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    writing: Writing,
+) -> Answer[Playlist]:
+    """Rename your playlist, or choose whether your profile shows it."""
+    uri = lists.uri_of(lists.own(index, "playlist", playlist_id, who.did))
+    record = await writing.edit(
+        who, uri.collection, uri.rkey, lambda found: authoring.renamed(found, sent.name, None)
+    )
+    if sent.show_on_profile is not None:
+        await state.showing.choose(str(uri), sent.show_on_profile)
+    return await _told(index, uri, record.value, who, state)
+
+
+@routes.delete("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
+async def delete_playlist(
+    playlist_id: ListName, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Deleted:
+    """Delete your playlist; the tracks in it stay."""
+    uri = lists.uri_of(lists.own(index, "playlist", playlist_id, who.did))
+    await writing.delete(who, uri.collection, uri.rkey)
+    await state.showing.choose(str(uri), None)
+    return Deleted(deleted=True)
+
+
+@routes.post("/lists/playlists/{playlist_id}/tracks", requires=("list",), raises=CHANGES)
+async def add_track(
+    playlist_id: ListName,
+    sent: AddedTrack,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    writing: Writing,
+) -> Answer[Playlist]:
+    """Put a track at the end of your playlist."""
+    uri = tracks.uri_of(tracks.find(index, sent.track_uri, who.viewer))
+    return await _edited(
+        playlist_id,
+        lambda found: authoring.with_track(found, str(uri), sent.track_cid),
+        index,
+        who,
+        state,
+        writing,
+    )
+
+
+@routes.delete("/lists/playlists/{playlist_id}/tracks/{uri:.+}", requires=("list",), raises=CHANGES)
+async def remove_track(
+    playlist_id: ListName, uri: AtUriName, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Answer[Playlist]:
+    """Take a track out of your playlist, wherever it stands in it."""
+    return await _edited(
+        playlist_id, lambda found: authoring.without_track(found, uri), index, who, state, writing
+    )
+
+
+@routes.put("/lists/playlists/{playlist_id}/reorder", requires=("list",), raises=CHANGES)
+async def reorder_playlist(
+    playlist_id: ListName, sent: Order, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Answer[Playlist]:
+    """Put the same tracks in another order."""
+    return await _edited(
+        playlist_id,
+        lambda found: authoring.reordered(found, [place.uri for place in sent.items]),
+        index,
+        who,
+        state,
+        writing,
+    )
+
+
+async def _edited(
+    name: str, change: Change, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Answer[Playlist]:
+    uri = lists.uri_of(lists.own(index, "playlist", name, who.did))
+    record = await writing.edit(who, uri.collection, uri.rkey, change)
+    return await _told(index, uri, record.value, who, state)
+
+
+async def _listed(index: Index, did: str, viewer: Viewer | None, state: State) -> Answer[list[Playlist]]:
+    found = [orjson.loads(card) for card in lists.playlists_of(index, did)]
+    chosen = await state.showing.among(playlist["atproto_record_uri"] for playlist in found)
+    shown = [_with_choice(playlist, chosen) for playlist in found]
+    is_own = viewer is not None and viewer.did == did
+    return Answer(orjson.dumps([playlist for playlist in shown if is_own or playlist["show_on_profile"]]))
+
+
+async def _whole(index: Index, card: Card, viewer: Viewer | None, state: State) -> Answer[PlaylistWithTracks]:
+    held = lists.playlist_tracks(index, card, viewer)
+    playlist = orjson.loads(card.card)
+    chosen = await state.showing.among([playlist["atproto_record_uri"]])
+    listed = present.tracks(held, viewer, social.liked(index, held, viewer))
+    return present.answer(present.extended(orjson.dumps(_with_choice(playlist, chosen)), tracks=listed))
+
+
+async def _told(
+    index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, state: State
+) -> Answer[Playlist]:
+    """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""
+    card = index.find_list("playlist", str(uri))
+    told = orjson.loads(card.card) if card is not None else _as_written(index, uri, value, who)
+    return Answer(orjson.dumps(_with_choice(told, await state.showing.among([str(uri)]))))
+
+
+def _with_choice(playlist: dict[str, Any], chosen: Mapping[str, bool]) -> dict[str, Any]:
+    shown = chosen.get(playlist["atproto_record_uri"], playlist["show_on_profile"])
+    return {**playlist, "show_on_profile": shown}
+
+
+def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) -> dict[str, Any]:
+    return {
+        "id": str(list_id(str(uri))),
+        "name": value["name"],
+        "owner_did": who.did,
+        "owner_handle": who.handle,
+        "owner_display_name": artists.display_name(index, who.did),
+        "track_count": len(value["items"]),
+        "image_url": None,
+        "show_on_profile": True,
+        "atproto_record_uri": str(uri),
+        "created_at": value["createdAt"],
+    }

@@ -8,11 +8,14 @@ from pydantic import Field
 from readapi import cursors, present, times
 from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import CAR, JSON, Answer, render
+from readapi.authoring import tracks as authoring
 from readapi.cards import Card
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.errors import NotFound, PdsUnavailable
+from readapi.errors import Conflict, NotFound, NotOwner, PdsUnavailable
+from readapi.oauth.network import Network
+from readapi.pds import REFUSALS, Pds
 from readapi.proofs import Proofs
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
@@ -20,10 +23,13 @@ from readapi.queries import top as top_queries
 from readapi.queries.names import AtUriName, DidName, TrackName
 from readapi.queries.top import Period
 from readapi.search import Index, Sort
+from readapi.viewer import SignedIn
+from readapi.writing import Writing
 from schemas.access import Viewer
 from schemas.api.comments import CommentPage
+from schemas.api.shape import Message
 from schemas.api.tags import Tag, TaggedTrackPage
-from schemas.api.tracks import LikerPage, Track, TrackPage, TrackProof
+from schemas.api.tracks import LikerPage, Track, TrackChange, TrackPage, TrackProof
 
 routes = Routes("tracks")
 
@@ -45,8 +51,8 @@ async def list_tracks(
     order = f"tracks.{sort}"
     page = tracks.page(index, sort, cursors.read(cursor, order), limit, artist_did, tags, viewer)
     following = present.rest(cursors.write(page.after, order))
-    shown = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
-    return present.answer(present.record(tracks=shown, **following))
+    page_of_tracks = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
+    return present.answer(present.record(tracks=page_of_tracks, **following))
 
 
 @routes.get("/tracks/top")
@@ -65,8 +71,8 @@ async def top_tracks(
     snapshot = catalog.current
     found = index.tracks_by_id(await top_queries.tracks(snapshot, period, times.this_minute()))
     cards = tracks.seen(found, viewer, "discovery")[:limit]
-    shown = present.tracks(cards, viewer, social.liked(index, cards, viewer))
-    return present.answer(shown, headers={"X-As-Of": times.render(snapshot.as_of)})
+    listed = present.tracks(cards, viewer, social.liked(index, cards, viewer))
+    return present.answer(listed, headers={"X-As-Of": times.render(snapshot.as_of)})
 
 
 @routes.get("/tracks/tags")
@@ -89,20 +95,20 @@ async def tracks_by_tag(
     head = tag_queries.find(index, name)
     page = tracks.page(index, "recent", cursors.read(cursor, "tag"), limit, None, [name], viewer)
     following = present.rest(cursors.write(page.after, "tag"))
-    shown = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
-    return present.answer(present.record(tag=render(head), tracks=shown, **following))
+    page_of_tracks = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
+    return present.answer(present.record(tag=render(head), tracks=page_of_tracks, **following))
 
 
 @routes.get("/tracks/by-uri", raises=(NotFound,))
 async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return the track that a record is."""
-    return _shown(index, tracks.find(index, uri, viewer), viewer)
+    return _one(index, tracks.find(index, uri, viewer), viewer)
 
 
 @routes.get("/tracks/{track_id}")
 async def get_track(track_id: TrackName, index: Index, viewer: Viewer | None) -> Answer[Track]:
     """Return one track, with what this viewer may do with it."""
-    return _shown(index, tracks.find(index, track_id, viewer), viewer)
+    return _one(index, tracks.find(index, track_id, viewer), viewer)
 
 
 @routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsUnavailable), media_types=(JSON, CAR))
@@ -144,5 +150,38 @@ async def track_comments(
     return present.answer(present.record(comments=present.array(page.items), count=count, **following))
 
 
-def _shown(index: Index, track: Card, viewer: Viewer | None) -> Answer[Track]:
-    return present.answer(present.track(track, viewer, social.liked(index, [track], viewer)))
+@routes.patch(
+    "/tracks/{track_id}",
+    requires=("track", "blobs"),
+    raises=(NotOwner, Conflict, *REFUSALS),
+)
+async def change_track(
+    track_id: TrackName,
+    sent: TrackChange,
+    who: SignedIn,
+    index: Index,
+    network: Network,
+    pds: Pds,
+    writing: Writing,
+) -> Answer[Track]:
+    """Change what is told of your track; whatever is not named stays. Send a picture as multipart/form-data.
+
+    Who may hear, download or find it is changed at /tracks/{track_id}/publishing.
+    """
+    card = tracks.own(index, track_id, who.viewer)
+    change = await authoring.change(sent, pds, who, index, network)
+    uri = tracks.uri_of(card)
+    await writing.edit(who, uri.collection, uri.rkey, change)
+    return _one(index, index.track_at(str(uri)) or card, who.viewer)
+
+
+@routes.delete("/tracks/{track_id}", requires=("track",), raises=(NotOwner, *REFUSALS))
+async def delete_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> Message:
+    """Delete your track: its record, and what is kept of its audio here."""
+    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    await writing.delete(who, uri.collection, uri.rkey)
+    return Message(message="The track is deleted.")
+
+
+def _one(index: Index, card: Card, viewer: Viewer | None) -> Answer[Track]:
+    return present.answer(present.track(card, viewer, social.liked(index, [card], viewer)))

@@ -1,8 +1,12 @@
 """Albums: list records of type album, with their artist's tracks."""
 
-from schemas.api.shape import Count, Page, Shape, Time, Uuid
+from pydantic import Field
+
+from schemas.api.playlists import ListTitle
+from schemas.api.shape import Asked, AskedWithFiles, Count, File, Page, Shape, Time, Uuid
 from schemas.api.tracks import Track
 from schemas.publishing import Template
+from schemas.records import Prose
 
 
 class AlbumSummary(Shape):
@@ -47,3 +51,27 @@ class Album(Shape):
 
     metadata: AlbumMetadata
     tracks: list[Track]
+
+
+class NewAlbum(Asked):
+    """An album to be made."""
+
+    title: ListTitle
+    description: Prose | None = None
+    slug: str | None = Field(None, description="Follows from the title; another one is refused.")
+    publishing_defaults: Template | None = None
+
+
+class AlbumChange(Asked):
+    """What to change; what is not given stays. An empty description clears it, null the template."""
+
+    title: ListTitle | None = None
+    description: Prose | None = None
+    slug: str | None = Field(None, description="Follows from the title; another one is refused.")
+    publishing_defaults: Template | None = None
+
+
+class Cover(AskedWithFiles):
+    """A picture for an album."""
+
+    image: File

@@ -1,6 +1,18 @@
 """Artists: accounts that wrote at least one record of ours."""
 
-from schemas.api.shape import Shape, Time
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from schemas.api.shape import Asked, Shape, Time
+from schemas.fields import Uri
+from schemas.records import DisplayName, Prose
+
+
+def _is_web_address(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        raise ValueError("must begin with https:// or http://")
+    return text
 
 
 class Artist(Shape):
@@ -24,3 +36,12 @@ class Person(Shape):
     handle: str
     display_name: str | None
     avatar_url: str | None
+
+
+class ProfileChange(Asked):
+    """How to be presented. What is not given stays; an empty text or null clears."""
+
+    display_name: DisplayName | None = None
+    bio: Prose | None = None
+    support_url: Annotated[Uri, AfterValidator(_is_web_address)] | Literal[""] | None = None
+    show_liked_on_profile: bool | None = None

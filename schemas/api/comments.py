@@ -1,6 +1,7 @@
 """Comments, each at a moment of a track."""
 
-from schemas.api.shape import Count, Page, PublicId, Shape, Time
+from schemas.api.shape import Asked, Count, Page, PublicId, Shape, Time
+from schemas.records import Moment, Remark
 
 
 class Comment(Shape):
@@ -23,3 +24,17 @@ class CommentPage(Page):
 
     comments: list[Comment]
     count: Count
+
+
+class NewComment(Asked):
+    """What to say, and at which moment."""
+
+    text: Remark
+    timestamp_ms: Moment
+
+
+class CommentChange(Asked):
+    """What to say instead; what is not given stays."""
+
+    text: Remark | None = None
+    timestamp_ms: Moment | None = None

@@ -1,7 +1,15 @@
 """Playlists: list records that anybody may fill with anybody's tracks."""
 
-from schemas.api.shape import Count, Shape, Time, Uuid
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from schemas.api.shape import Asked, Count, Shape, Time, Uuid
 from schemas.api.tracks import Track
+from schemas.fields import AtUriString, CidString
+from schemas.records import MAX_ITEMS, TITLE
+
+ListTitle = Annotated[str, StringConstraints(strip_whitespace=True), TITLE]
 
 
 class Playlist(Shape):
@@ -23,3 +31,43 @@ class PlaylistWithTracks(Playlist):
     """A playlist and its tracks, in list order."""
 
     tracks: list[Track]
+
+
+class Recommendations(Shape):
+    """Tracks that would go with a playlist. `available`: it holds something that others can be like."""
+
+    tracks: list[Track]
+    available: bool
+
+
+class NewPlaylist(Asked):
+    """A playlist to be made."""
+
+    name: ListTitle
+
+
+class PlaylistChange(Asked):
+    """What to change; what is not given stays."""
+
+    name: ListTitle | None = None
+    show_on_profile: bool | None = None
+
+
+class AddedTrack(Asked):
+    """A track to be put at the end, and the version of it that is meant."""
+
+    track_uri: AtUriString
+    track_cid: CidString
+
+
+class Place(Asked):
+    """One place in a list."""
+
+    uri: AtUriString
+    cid: CidString
+
+
+class Order(Asked):
+    """All that a list holds, in its new order."""
+
+    items: Annotated[list[Place], Field(max_length=MAX_ITEMS)]

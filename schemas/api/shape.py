@@ -1,8 +1,11 @@
 """What every answer's shape has in common, and the types that several of them use."""
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+import orjson
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema
+
+T = TypeVar("T")
 
 Time = Annotated[
     str,
@@ -29,10 +32,39 @@ class Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Deleted(Shape):
+    """What was to go is gone."""
+
+    deleted: Literal[True]
+
+
+class Message(Shape):
+    """What was done, in a sentence."""
+
+    message: str
+
+
 class Asked(BaseModel):
     """What a request carries in its body. Members that are not written down are ignored."""
 
     model_config = ConfigDict(frozen=True)
+
+
+class AskedWithFiles(Asked):
+    """The same, where some members are files: it may be sent as a form with parts."""
+
+
+File = Annotated[bytes, Strict(), WithJsonSchema({"type": "string", "format": "binary"})]
+
+
+def _from_text(value: object) -> object:
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("must be JSON") from None
+
+
+Listed = Annotated[list[T], BeforeValidator(_from_text)]  # a list; in a form, its JSON
 
 
 class Page(Shape):

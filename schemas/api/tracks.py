@@ -1,13 +1,14 @@
 """Tracks, and who liked them."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from schemas.access import Downloads, Visibility
 from schemas.api.artists import Person
-from schemas.api.shape import Count, Page, PublicId, Shape, Time, Uuid
+from schemas.api.shape import AskedWithFiles, Count, File, Listed, Page, PublicId, Shape, Time, Uuid
 from schemas.publishing import PolicyOrigin, Template
+from schemas.records import MAX_FEATURES, MAX_TAGS, Name, Prose, Tag, Title
 from schemas.rights import Rights
 
 
@@ -120,3 +121,38 @@ class LikedTrackPage(Page):
     user: Person
     tracks: list[Track]
     count: Count
+
+
+class OwnTrackPage(Page):
+    """Tracks of whoever asks; `total` is of all that match."""
+
+    tracks: list[Track]
+    total: Count
+
+
+class LikeState(Shape):
+    """Whether the person asking likes the track now."""
+
+    liked: bool
+
+
+class PlayCount(Shape):
+    """A track's plays so far."""
+
+    play_count: Count
+
+
+class TrackChange(AskedWithFiles):
+    """What is to be changed; the rest stays. An empty text or list clears. Access is changed elsewhere."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title | None = None
+    album: Name | None = None
+    tags: Annotated[Listed[Tag], Field(max_length=MAX_TAGS)] | None = None
+    features: (
+        Annotated[Listed[str], Field(max_length=MAX_FEATURES, description="Handles or DIDs.")] | None
+    ) = None
+    description: Prose | None = None
+    image: File | None = None
+    remove_image: bool = False

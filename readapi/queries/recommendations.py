@@ -1,0 +1,29 @@
+"""Tracks that would go with a list: of the same tags or artists, and not in it yet."""
+
+from collections.abc import Sequence
+
+from readapi.cards import Card
+from readapi.index_folder import either, every
+from readapi.paging import Listing
+from readapi.queries import tracks
+from readapi.search import Index
+from schemas.access import Viewer
+
+_MOST_TAGS = 50
+
+
+def going_with(index: Index, held: Sequence[Card], viewer: Viewer, limit: int) -> list[Card]:
+    """The most popular ones that anybody may see."""
+    index.require()
+    tags = [tag for card in held for tag in tracks.told(card)["tags"]]
+    alike = [index.catalog.any_term("did", list({card.did for card in held}))]
+    if tags:
+        alike.append(index.catalog.any_term("tag", list(dict.fromkeys(tags))[:_MOST_TAGS]))
+    query = every(index.catalog.term("place", "track@discovery"), either(*alike))
+    known = {card.key for card in held}
+    found: list[Card] = []
+    for row in Listing(index.catalog, query, "popular").walk(None, limit + len(known)):
+        if len(found) == limit:
+            break
+        found += [card for card in index.unpack([row]) if card.key not in known]
+    return found

@@ -1,0 +1,60 @@
+"""What whoever asks has: their own tracks, and those that they like."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from readapi import cursors, present
+from readapi.answers import Answer
+from readapi.cursors import Cursor, Limit
+from readapi.endpoint import Routes
+from readapi.queries import library, social
+from readapi.queries.library import Shelf
+from readapi.search import Index, Sort
+from readapi.viewer import SignedIn
+from schemas.api.tracks import OwnTrackPage
+
+routes = Routes("tracks")
+
+Words = Annotated[str, Field(max_length=100, description="Only tracks of which all these words are told.")]
+
+
+@routes.get("/tracks/me")
+async def own_tracks(
+    index: Index,
+    who: SignedIn,
+    q: Words = "",
+    sort: Sort = "recent",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Answer[OwnTrackPage]:
+    """List your own tracks, those too that nobody else may see."""
+    order = f"mine.{sort}"
+    shelf = library.own(index, who.viewer, q, sort, cursors.read(cursor, order), limit)
+    return _page(index, who, shelf, order)
+
+
+@routes.get("/tracks/liked")
+async def tracks_liked(
+    index: Index,
+    who: SignedIn,
+    q: Words = "",
+    sort: Sort = "recent",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Answer[OwnTrackPage]:
+    """List the tracks that you like, the last liked first."""
+    order = f"likes.{sort}"
+    shelf = library.liked(index, who.viewer, q, sort, cursors.read(cursor, order), limit)
+    return _page(index, who, shelf, order)
+
+
+def _page(index: Index, who: SignedIn, shelf: Shelf, order: str) -> Answer[OwnTrackPage]:
+    cards = shelf.page.items
+    return present.answer(
+        present.record(
+            tracks=present.tracks(cards, who.viewer, social.liked(index, cards, who.viewer)),
+            total=b"%d" % shelf.total,
+            **present.rest(cursors.write(shelf.page.after, order)),
+        )
+    )

@@ -1,0 +1,132 @@
+"""What people make of tracks: likes, comments, plays."""
+
+from typing import Any
+
+import orjson
+import structlog
+
+from readapi.answers import Answer
+from readapi.authoring import comments, likes, scrobbles
+from readapi.clients import Client
+from readapi.endpoint import Routes
+from readapi.errors import ApiError, Conflict, InvalidRequest, NotOwner
+from readapi.oauth import scopes
+from readapi.pds import REFUSALS, Record
+from readapi.queries import people, social, tracks
+from readapi.queries.names import TrackName
+from readapi.search import Index
+from readapi.state.state import State
+from readapi.viewer import SignedIn
+from readapi.writing import Writing
+from schemas.access import Viewer
+from schemas.api.comments import Comment, CommentChange, NewComment
+from schemas.api.shape import Deleted, PublicId
+from schemas.api.tracks import LikeState, PlayCount
+from schemas.collections import SCROBBLING
+from schemas.datetimes import parse_datetime
+from schemas.ids import AtUri, record_id
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+routes = Routes("reactions")
+
+
+@routes.post("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
+async def like_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
+    """Like a track; liking it again changes nothing."""
+    await likes.like(writing, index, who, tracks.find(index, track_id, who.viewer))
+    return LikeState(liked=True)
+
+
+@routes.delete("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
+async def unlike_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
+    """Take a like back; without one nothing changes."""
+    await likes.unlike(writing, index, who, tracks.find(index, track_id, who.viewer))
+    return LikeState(liked=False)
+
+
+@routes.post("/tracks/{track_id}/comments", requires=("comment",), raises=(Conflict, *REFUSALS))
+async def comment_on_track(
+    track_id: TrackName,
+    sent: NewComment,
+    who: SignedIn,
+    index: Index,
+    state: State,
+    settings: Settings,
+    writing: Writing,
+) -> Answer[Comment]:
+    """Say something at a moment of a track."""
+    track = tracks.find(index, track_id, who.viewer)
+    said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
+    most = settings.comments_per_track
+    return _told(index, await comments.comment(writing, state.locks, index, who, track, said, most))
+
+
+@routes.patch("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, Conflict, *REFUSALS))
+async def change_comment(
+    comment_id: PublicId, sent: CommentChange, who: SignedIn, index: Index, writing: Writing
+) -> Answer[Comment]:
+    """Change what a comment of yours says, or the moment it stands at."""
+    known = social.own_comment(index, comment_id, who.viewer)
+    said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
+    given = {name: value for name, value in said.items() if value is not None}
+    if not given:
+        raise InvalidRequest("Nothing is to be changed.")
+    return _told(index, await comments.reword(writing, who, known, given), known["id"])
+
+
+@routes.delete("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, *REFUSALS))
+async def delete_comment(comment_id: PublicId, who: SignedIn, index: Index, writing: Writing) -> Deleted:
+    """Take a comment of yours away."""
+    uri = social.uri_of(social.own_comment(index, comment_id, who.viewer))
+    await writing.delete(who, uri.collection, uri.rkey)
+    return Deleted(deleted=True)
+
+
+@routes.post("/tracks/{track_id}/play")
+async def play_track(
+    track_id: TrackName,
+    who: SignedIn | None,
+    client: Client,
+    index: Index,
+    state: State,
+    settings: Settings,
+    writing: Writing,
+) -> PlayCount:
+    """Count a play: one for each listener within the track's length, 30 seconds at least, an hour at most.
+
+    It is scrobbled for whoever turned that on and granted it; if their server is away, it is not.
+    """
+    viewer: Viewer | None = None if who is None else who.viewer
+    known = tracks.told(tracks.find(index, track_id, viewer))
+    listener = client if who is None else who.did
+    play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
+    if who is not None and play.counted_at is not None and await _scrobbles(who, state, settings):
+        try:
+            await scrobbles.scrobble(writing, who, known, play.counted_at)
+        except ApiError as error:
+            log.info("not scrobbled", reason=error.message)
+    return PlayCount(play_count=play.count)
+
+
+async def _scrobbles(who: SignedIn, state: State, settings: Settings) -> bool:
+    granted = scopes.covers(who.scopes, SCROBBLING, settings.collections)
+    return granted and (await state.preferences.of(who.did)).scrobbling
+
+
+def _told(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
+    """A comment as it was written; the id is another only if two share its 53 bits."""
+    value, did = written.value, written.uri.did
+    updated_at = value.get("updatedAt")
+    comment: dict[str, Any] = {
+        "id": record_id(str(written.uri)) if comment_id is None else comment_id,
+        "uri": str(written.uri),
+        "user_did": did,
+        "text": value["text"],
+        "timestamp_ms": value["timestampMs"],
+        "created_at": parse_datetime(value["createdAt"]),
+        "updated_at": None if updated_at is None else parse_datetime(updated_at),
+    }
+    signed = social.signed(comment, people.named(index, [did])[did])
+    return Answer(orjson.dumps(signed, option=orjson.OPT_UTC_Z))

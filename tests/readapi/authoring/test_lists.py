@@ -1,0 +1,67 @@
+"""A list record is made of another, and nothing is lost on the way."""
+
+from typing import Any
+
+import pytest
+
+from readapi.authoring import lists
+from readapi.errors import Conflict, NotFound
+from schemas.collections import Collections
+
+CID = "bafyreids2sehsntaax5f3ulh6stic6bpyzjf5lmwb5poeu3awya43ram4e"
+KEPT = {"$type": "fm.svc.list", "name": "One", "mood": "blue"}
+
+
+def item(name: str, **more: Any) -> dict[str, Any]:
+    return {"subject": {"uri": f"at://{name}", "cid": CID}, **more}
+
+
+def holding(*items: dict[str, Any]) -> dict[str, Any]:
+    return {**KEPT, "items": list(items)}
+
+
+def test_a_new_list_holds_nothing() -> None:
+    """And says what it is; without a description it has none."""
+    made = lists.new(Collections().list, "album", "Dawn", "")
+
+    del made["createdAt"]
+    assert made == {"$type": "fm.svc.list", "listType": "album", "name": "Dawn", "items": []}
+
+
+def test_a_list_may_hold_a_track_twice_and_loses_both() -> None:
+    """A track is added at the end, and taken away wherever it stands."""
+    twice = lists.with_track(holding(item("a"), item("b")), "at://a", CID)
+    without = lists.without_track(twice, "at://a")
+
+    assert twice["items"] == [item("a"), item("b"), item("a")]
+    assert without["items"] == [item("b")]
+    assert twice.items() >= KEPT.items()
+    with pytest.raises(NotFound):
+        lists.without_track(without, "at://a")
+
+
+def test_items_are_put_in_order_with_what_they_carry() -> None:
+    """Of equal ones the first stays first."""
+    before = holding(item("a", note=1), item("b"), item("a", note=2))
+
+    after = lists.reordered(before, ["at://a", "at://a", "at://b"])
+
+    assert after["items"] == [item("a", note=1), item("a", note=2), item("b")]
+    assert after["mood"] == "blue"
+
+
+@pytest.mark.parametrize("uris", [[], ["at://a"], ["at://a", "at://c"], ["at://a", "at://b", "at://b"]])
+def test_another_set_of_items_is_no_order(uris: list[str]) -> None:
+    """Somebody changed the list meanwhile."""
+    with pytest.raises(Conflict):
+        lists.reordered(holding(item("a"), item("b")), uris)
+
+
+def test_a_description_is_kept_changed_or_cleared() -> None:
+    """By saying nothing, something, or an empty text."""
+    described = {**holding(), "description": "old"}
+
+    kept, changed, cleared = (lists.renamed(described, "Two", text) for text in (None, "new", ""))
+
+    assert (kept["name"], kept["description"], changed["description"]) == ("Two", "old", "new")
+    assert "description" not in cleared

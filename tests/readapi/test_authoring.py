@@ -1,0 +1,360 @@
+"""Playlists, albums, profiles and tracks: what somebody does here is what their own server then holds."""
+
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import pytest
+import pytest_asyncio
+
+from schemas.ids import AtUri
+from tests.network.pds import Ref
+from tests.readapi.studio import COLLECTIONS, Artist, Studio, studio
+
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="module")]
+
+LIST, PROFILE, TRACK = COLLECTIONS.list, COLLECTIONS.profile, COLLECTIONS.track
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
+OWNER_ONLY = {
+    "access": {"listening": "owner", "downloads": "off", "visibility": "unlisted"},
+    "attach_rights": False,
+}
+
+
+class Scene(NamedTuple):
+    """A service, an artist with three tracks, and somebody else."""
+
+    studio: Studio
+    mara: Artist
+    ben: Artist
+    tracks: list[tuple[int, Ref]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def scene(network, tmp_path_factory):
+    variables = {"FMSVC_IMAGE_BYTES": "200000"}
+    async with studio(network, tmp_path_factory.mktemp("studio"), **variables) as opened:
+        mara, ben = await opened.artist(), await opened.artist()
+        tracks = [await opened.track(mara, f"Song {n}", tags=["ambient"]) for n in range(3)]
+        yield Scene(opened, mara, ben, tracks)
+
+
+async def held(artist: Artist, uri: str) -> Any:
+    """What their own server holds at an address."""
+    record = AtUri.parse(uri)
+    return await artist.holds(record.collection, record.rkey)
+
+
+async def playlist(scene: Scene, name: str, tracks: int = 0) -> Any:
+    """A playlist of Ben's with so many of Mara's tracks."""
+    made = await scene.ben.ask("POST", "/lists/playlists", {"name": name})
+    assert made.status == 200, made.json
+    for _, track in scene.tracks[:tracks]:
+        sent = {"track_uri": track.uri, "track_cid": track.cid}
+        added = await scene.ben.ask("POST", f"/lists/playlists/{made.json['id']}/tracks", sent)
+        assert added.status == 200, added.json
+    return made.json
+
+
+def subjects(value: Any) -> list[str]:
+    """The tracks that a list record holds, in order."""
+    return [item["subject"]["uri"] for item in value["items"]]
+
+
+async def test_a_playlist_is_made_filled_and_put_in_order(scene):
+    """The record's order is the list's; what the record says besides stays."""
+    made = await playlist(scene, "Evening", 3)
+    one, uris = f"/lists/playlists/{made['id']}", [track.uri for _, track in scene.tracks]
+    filled = await held(scene.ben, made["atproto_record_uri"])
+    assert (made["name"], made["track_count"], made["owner_did"]) == ("Evening", 0, scene.ben.did)
+    assert (filled["name"], filled["listType"], subjects(filled)) == ("Evening", "playlist", uris)
+
+    rkey = AtUri.parse(made["atproto_record_uri"]).rkey
+    filled["items"][0]["note"], filled["mood"] = "the first", "late"
+    await scene.ben.account.put_record(LIST, rkey, filled)
+    order = [{"uri": track.uri, "cid": track.cid} for _, track in reversed(scene.tracks)]
+    sorted_ = await scene.ben.ask("PUT", f"{one}/reorder", {"items": order})
+    reordered = await held(scene.ben, made["atproto_record_uri"])
+    shown = (await scene.ben.ask("GET", one)).json
+
+    assert sorted_.status == 200
+    assert subjects(reordered) == uris[::-1] == [track["uri"] for track in shown["tracks"]]
+    assert (reordered["items"][2]["note"], reordered["mood"]) == ("the first", "late")
+
+    taken = await scene.ben.ask("DELETE", f"{one}/tracks/{quote(uris[1], safe='')}")
+    again = await scene.ben.ask("DELETE", f"{one}/tracks/{quote(uris[1], safe='')}")
+    stale = await scene.ben.ask("PUT", f"{one}/reorder", {"items": order})
+    assert (taken.status, taken.json["track_count"]) == (200, 2)
+    assert subjects(await held(scene.ben, made["atproto_record_uri"])) == [uris[2], uris[0]]
+    assert (again.status, stale.status, stale.json["detail"]) == (404, 409, "conflict")
+
+
+async def test_a_playlist_is_renamed_hidden_and_deleted(scene):
+    """Forms do too. A hidden one is left out of what others are shown of its owner."""
+    made = await playlist(scene, "Hidden soon")
+    one, of_ben = f"/lists/playlists/{made['id']}", f"/lists/playlists/by-artist/{scene.ben.did}"
+
+    renamed = await scene.ben.ask("PATCH", one, {"name": "Quiet", "show_on_profile": False})
+    mine = (await scene.ben.ask("GET", "/lists/playlists")).json
+    theirs = (await scene.mara.ask("GET", of_ben)).json
+    nameless = (await scene.studio.door.ask("GET", of_ben)).json
+
+    assert (renamed.json["name"], renamed.json["show_on_profile"]) == ("Quiet", False)
+    assert (await held(scene.ben, made["atproto_record_uri"]))["name"] == "Quiet"
+    assert "Quiet" in [listed["name"] for listed in mine]
+    assert "Quiet" not in [listed["name"] for listed in [*theirs, *nameless]]
+    gone = await scene.ben.ask("DELETE", one)
+    assert gone.json == {"deleted": True}
+    assert await held(scene.ben, made["atproto_record_uri"]) is None
+    assert (await scene.ben.ask("GET", one)).status == 404
+
+
+async def test_recommendations_are_like_what_a_playlist_holds(scene):
+    """The same artist's tracks that it does not hold; none for an empty one."""
+    empty, filled = await playlist(scene, "Empty"), await playlist(scene, "Filled", 1)
+
+    none = await scene.ben.ask("GET", f"/lists/playlists/{empty['id']}/recommendations")
+    some = await scene.ben.ask("GET", f"/lists/playlists/{filled['id']}/recommendations")
+
+    assert none.json == {"tracks": [], "available": False}
+    assert some.json["available"]
+    titles = {track["title"] for track in some.json["tracks"]}
+    assert {"Song 1", "Song 2"} <= titles
+    assert "Song 0" not in titles
+
+
+async def test_nobody_changes_a_list_of_somebody_else(scene):
+    """403, and it is as it was."""
+    made = await playlist(scene, "Mine", 1)
+    one, (_, track) = f"/lists/playlists/{made['id']}", scene.tracks[0]
+    before = await held(scene.ben, made["atproto_record_uri"])
+
+    for method, path, sent in (
+        ("PATCH", one, {"name": "Yours"}),
+        ("DELETE", one, None),
+        ("POST", f"{one}/tracks", {"track_uri": track.uri, "track_cid": track.cid}),
+        ("DELETE", f"{one}/tracks/{quote(track.uri, safe='')}", None),
+        ("PUT", f"{one}/reorder", {"items": []}),
+        ("GET", f"{one}/recommendations", None),
+    ):
+        reply = await scene.mara.ask(method, path, sent)
+        assert (reply.status, reply.json["detail"]) == (403, "not_owner")
+    assert await held(scene.ben, made["atproto_record_uri"]) == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "field"),
+    [
+        ("POST", "/lists/playlists", {"name": " "}, "name"),
+        ("POST", "/lists/playlists", {"name": "x" * 257}, "name"),
+        ("POST", "/lists/playlists", {}, "name"),
+        ("POST", "/albums/", {"title": "x" * 257}, "title"),
+        ("POST", "/albums/", {"title": "x", "description": "x" * 5001}, "description"),
+        ("POST", "/albums/", {"title": "One", "slug": "two"}, "slug"),
+        ("PUT", "/artists/me", {"display_name": "x" * 65}, "display_name"),
+        ("PUT", "/artists/me", {"support_url": "javascript:alert(1)"}, "support_url"),
+    ],
+)
+async def test_what_the_lexicon_forbids_is_refused_by_name(scene, method, path, sent, field):
+    """Before anything is written."""
+    reply = await scene.mara.ask(method, path, sent)
+
+    assert (reply.status, reply.json["detail"]) == (422, "invalid_request")
+    assert reply.json["errors"][0]["field"].startswith(field)
+    assert await scene.mara.records(LIST) == await scene.mara.records(PROFILE) == []
+
+
+async def test_an_album_is_made_changed_and_deleted(scene):
+    """Its template is for its artist's eyes only, and never private."""
+    ida = await scene.studio.artist()
+    sent = {"title": "First Light", "description": "The first.", "publishing_defaults": OWNER_ONLY}
+    made = await ida.ask("POST", "/albums/", sent)
+    one = f"/albums/{made.json['id']}"
+    by_id = f"/albums/by-id/{made.json['id']}"
+    record = await held(ida, made.json["uri"])
+
+    assert (made.json["title"], made.json["slug"]) == ("First Light", "first-light")
+    written = {"name": "First Light", "listType": "album", "description": "The first."}
+    assert record.items() >= written.items()
+    assert made.json["publishing_defaults"] == OWNER_ONLY
+    assert (await ida.ask("GET", by_id)).json["metadata"]["publishing_defaults"] == OWNER_ONLY
+    assert "publishing_defaults" not in (await scene.ben.ask("GET", by_id)).json["metadata"]
+
+    taken = await ida.ask("POST", "/albums/", {"title": "First  light!"})
+    private = {**OWNER_ONLY, "access": {**OWNER_ONLY["access"], "visibility": "private"}}
+    hidden = await ida.ask("PATCH", one, {"title": "Hidden", "publishing_defaults": private})
+    foreign = await scene.ben.ask("PATCH", one, {"title": "Theirs"})
+    assert (taken.status, taken.json["detail"]) == (409, "conflict")
+    assert (hidden.status, hidden.json["detail"]) == (400, "private_album")
+    assert (foreign.status, foreign.json["detail"]) == (403, "not_owner")
+    assert len(await ida.records(LIST)) == 1
+
+    changed = await ida.ask("PATCH", one, {"title": "Dawn", "description": "", "publishing_defaults": None})
+    record = await held(ida, made.json["uri"])
+    told = {"title": "Dawn", "slug": "dawn", "description": None, "publishing_defaults": None}
+    assert changed.json.items() >= told.items()
+    assert (record["name"], "description" in record) == ("Dawn", False)
+    gone = await ida.ask("DELETE", one)
+    assert gone.json == {"deleted": True}
+    assert await ida.records(LIST) == []
+
+
+async def test_a_cover_is_told_by_its_content(scene):
+    """A picture becomes a blob of the record; whatever else is refused, and so is one that is too large."""
+    ida = await scene.studio.artist()
+    made = (await ida.ask("POST", "/albums/", {"title": "Covered"})).json
+    path = f"/albums/{made['id']}/cover"
+
+    text = await ida.send_form("POST", path, image=b"no picture at all")
+    large = await ida.send_form("POST", path, image=PNG + bytes(200_000))
+    none = await ida.send_form("POST", path, image="words")
+    assert (text.status, text.json["errors"][0]["field"]) == (422, "image")
+    assert (large.status, large.json["detail"]) == (413, "too_large")
+    assert (none.status, none.json["errors"][0]["field"]) == (422, "image")
+    assert "image" not in await held(ida, made["uri"])
+
+    put = await ida.send_form("POST", path, image=PNG)
+    image = (await held(ida, made["uri"]))["image"]
+    assert put.status == 200
+    assert (image["mimeType"], image["size"]) == ("image/png", len(PNG))
+    assert image["ref"]["$link"] in put.json["image_url"]
+
+
+async def test_a_profile_is_written_field_by_field(scene):
+    """What is not given stays, unknown fields too; null and nothing clear."""
+    ida = await scene.studio.artist()
+    nobody = (await ida.ask("GET", "/artists/me")).json
+    first = {"display_name": "Ida", "bio": "Songs.", "support_url": "https://ida.example/give"}
+
+    made = await ida.ask("PUT", "/artists/me", first)
+    record = await ida.holds(PROFILE, "self")
+    await ida.account.put_record(PROFILE, "self", {**record, "pronouns": "she"})
+    sent = {"bio": None, "support_url": "", "show_liked_on_profile": True}
+    changed = await ida.ask("PUT", "/artists/me", sent)
+    record = await ida.holds(PROFILE, "self")
+    public = (await scene.studio.door.ask("GET", f"/artists/{ida.did}")).json
+
+    assert (nobody["did"], nobody["handle"], nobody["bio"]) == (ida.did, ida.account.handle, None)
+    assert {name: made.json[name] for name in first} == first
+    assert record.keys() == {"$type", "createdAt", "updatedAt", "displayName", "pronouns"}
+    assert changed.json == public
+    assert (public["display_name"], public["bio"], public["support_url"]) == ("Ida", None, None)
+    assert public["show_liked_on_profile"]
+
+
+async def test_changing_a_track_keeps_what_is_not_named(scene):
+    """Audio, unknown fields and access stay as they are; empty texts clear; names become DIDs."""
+    audio = await scene.mara.account.upload_blob(b"ID3" + bytes(500), "audio/mpeg")
+    fields = {"description": "Old", "album": "Old", "audioBlob": audio, "mood": "blue", "tags": ["a", "b"]}
+    track_id, ref = await scene.studio.track(scene.mara, "Before", **fields)
+    before = await held(scene.mara, ref.uri)
+
+    sent = {"title": "After", "description": "", "features": [scene.ben.account.handle, scene.mara.did]}
+    changed = await scene.mara.ask("PATCH", f"/tracks/{track_id}", sent)
+    after = await held(scene.mara, ref.uri)
+    featured = [{"did": scene.ben.did}, {"did": scene.mara.did}]
+    assert changed.status == 200, changed.json
+    assert (changed.json["title"], changed.json["description"]) == ("After", None)
+    assert [feature["did"] for feature in changed.json["features"]] == [scene.ben.did, scene.mara.did]
+    assert after.pop("features") == featured
+    assert after == {name: value for name, value in before.items() if name != "description"} | {
+        "title": "After"
+    }
+
+    pictured = await scene.mara.send_form("PATCH", f"/tracks/{track_id}", image=PNG, tags='["x"]')
+    record = await held(scene.mara, ref.uri)
+    assert (pictured.status, record["tags"], record["image"]["mimeType"]) == (200, ["x"], "image/png")
+    bare = await scene.mara.ask("PATCH", f"/tracks/{track_id}", {"remove_image": True, "tags": []})
+    record = await held(scene.mara, ref.uri)
+    assert (bare.json["image_url"], bare.json["tags"]) == (None, [])
+    assert not {"image", "tags"} & record.keys()
+    assert record["audioBlob"] == audio
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"publishing": OWNER_ONLY}, "publishing"),
+        ({"access": OWNER_ONLY["access"]}, "access"),
+        ({"unlisted": True}, "unlisted"),
+        ({"title": ""}, "title"),
+        ({"tags": ["x"] * 11}, "tags"),
+        ({"tags": ["x" * 51]}, "tags"),
+        ({"features": ["nobody-at-all.test"]}, "features"),
+        ({"image": "text"}, "image"),
+    ],
+)
+async def test_what_may_not_be_changed_so_is_refused(scene, sent, field):
+    """Access among it; the record stays."""
+    track_id, ref = scene.tracks[0]
+    before = await held(scene.mara, ref.uri)
+
+    reply = await scene.mara.ask("PATCH", f"/tracks/{track_id}", sent)
+
+    assert (reply.status, reply.json["detail"]) == (422, "invalid_request")
+    assert reply.json["errors"][0]["field"].startswith(field)
+    assert await held(scene.mara, ref.uri) == before
+
+
+async def test_a_track_is_its_artists_to_change(scene):
+    """Others are told that it is not theirs, or that it is not there."""
+    private = {"access": {"listening": "owner", "downloads": "off", "visibility": "private"}}
+    hidden, _ = await scene.studio.track(scene.mara, "Hidden", **private)
+    track_id, ref = scene.tracks[0]
+
+    for method, sent in (("PATCH", {"title": "Theirs"}), ("DELETE", None)):
+        seen = await scene.ben.ask(method, f"/tracks/{track_id}", sent)
+        unseen = await scene.ben.ask(method, f"/tracks/{hidden}", sent)
+        assert (seen.status, seen.json["detail"]) == (403, "not_owner")
+        assert (unseen.status, unseen.json["detail"]) == (404, "not_found")
+    assert (await held(scene.mara, ref.uri))["title"] == "Song 0"
+
+
+async def test_a_deleted_track_is_gone(scene):
+    """Here and there."""
+    track_id, ref = await scene.studio.track(scene.mara, "Short-lived")
+
+    gone = await scene.mara.ask("DELETE", f"/tracks/{track_id}")
+
+    assert (gone.status, gone.json) == (200, {"message": "The track is deleted."})
+    assert await held(scene.mara, ref.uri) is None
+    assert (await scene.mara.ask("GET", f"/tracks/{track_id}")).status == 404
+
+
+async def test_own_tracks_are_listed_with_those_that_nobody_else_sees(scene):
+    """Page by page, by words, by popularity; the total is of all that match."""
+    ida = await scene.studio.artist()
+    private = {"access": {"listening": "owner", "downloads": "off", "visibility": "private"}}
+    for title, fields in (("Été", {}), ("Autumn", {"tags": ["été"]}), ("Winter", private)):
+        await scene.studio.track(ida, title, **fields)
+
+    first = (await ida.ask("GET", "/tracks/me?limit=2")).json
+    rest = (await ida.ask("GET", f"/tracks/me?limit=2&cursor={first['next_cursor']}")).json
+    found = (await ida.ask("GET", "/tracks/me?q=ete&limit=1")).json
+    more = (await ida.ask("GET", f"/tracks/me?q=ete&limit=1&cursor={found['next_cursor']}")).json
+
+    assert [track["title"] for track in first["tracks"] + rest["tracks"]] == ["Winter", "Autumn", "Été"]
+    assert (first["total"], first["has_more"], rest["has_more"]) == (3, True, False)
+    assert [track["title"] for track in found["tracks"] + more["tracks"]] == ["Autumn", "Été"]
+    assert (found["total"], more["has_more"]) == (2, False)
+    assert (await ida.ask("GET", "/tracks/me?sort=popular")).json["total"] == 3
+    assert (await scene.ben.ask("GET", "/tracks/me")).json["total"] == 0
+
+
+async def test_what_is_not_granted_or_refused_there_leaves_nothing(scene):
+    """403 before, 502 after their server was asked."""
+    ida = await scene.studio.artist(f"atproto repo:{PROFILE}")
+    deeds: list[tuple[str, str, Any]] = [
+        ("POST", "/lists/playlists", {"name": "x"}),
+        ("POST", "/albums/", {"title": "x"}),
+        ("PATCH", f"/tracks/{scene.tracks[0][0]}", {"title": "x"}),
+    ]
+
+    lacking = [await ida.ask(method, path, sent) for method, path, sent in deeds]
+    async with scene.studio.net.pds[0].hung_up():
+        down = [await scene.mara.ask(method, path, sent) for method, path, sent in deeds]
+
+    assert {(reply.status, reply.json["detail"]) for reply in lacking} == {(403, "scope_upgrade_required")}
+    assert {(reply.status, reply.json["detail"]) for reply in down} == {(502, "pds_unavailable")}
+    assert await scene.mara.records(LIST) == []
+    assert (await held(scene.mara, scene.tracks[0][1].uri))["title"] == "Song 0"
+    assert (await scene.mara.ask("GET", "/lists/playlists")).json == []

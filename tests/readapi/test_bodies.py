@@ -1,0 +1,94 @@
+"""Bodies are read as JSON, as forms, and as forms with files where a file is wanted."""
+
+import aiohttp
+import pytest
+from pydantic import Field
+
+from readapi.endpoint import Routes
+from schemas.api.shape import AskedWithFiles, File, Listed, Shape
+from schemas.settings import Settings
+from tests.readapi import site
+
+LIMIT = 2000
+PART = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+PARTS = "multipart/form-data; boundary=x"
+
+
+class Form(AskedWithFiles):
+    """A file and two texts."""
+
+    file: File | None = None
+    tags: Listed[str] = Field(default_factory=list)
+    flag: bool = False
+
+
+class Read(Shape):
+    """What was understood."""
+
+    bytes: int
+    tags: list[str]
+    flag: bool
+
+
+routes = Routes("test")
+
+
+@routes.post("/read")
+async def read(sent: Form) -> Read:
+    """Tell what was sent."""
+    return Read(bytes=len(sent.file or b""), tags=sent.tags, flag=sent.flag)
+
+
+async def ask(body: object, **headers: str) -> tuple[int, dict[str, object]]:
+    settings = Settings(image_bytes=LIMIT)
+    async with site.running(routes, {Settings: settings}, settings) as running:
+        assert running.client is not None
+        async with running.client.post(f"{running.address}/read", data=body, headers=headers) as reply:
+            return reply.status, await reply.json()
+
+
+async def test_a_form_with_a_file_is_read() -> None:
+    """Lists as JSON, choices as words, bytes as they are, NUL among them."""
+    form = aiohttp.FormData({"tags": '["a", "b"]', "flag": "true"})
+    form.add_field("file", b"\x00" * LIMIT, filename="../../etc/passwd")
+
+    assert await ask(form) == (200, {"bytes": LIMIT, "tags": ["a", "b"], "flag": True})
+
+
+async def test_the_same_without_a_file_may_be_json() -> None:
+    """Where a text is no file."""
+    assert await ask(b'{"tags": ["a"]}', **{"Content-Type": "application/json"}) == (
+        200,
+        {"bytes": 0, "tags": ["a"], "flag": False},
+    )
+    status, refused = await ask(b'{"file": "text"}', **{"Content-Type": "application/json"})
+    assert (status, refused["errors"][0]["field"]) == (422, "file")  # type: ignore[index]
+
+
+async def test_a_file_that_is_too_large_is_refused() -> None:
+    """By one byte."""
+    form = aiohttp.FormData()
+    form.add_field("file", bytes(LIMIT + 1), filename="large")
+
+    status, refused = await ask(form)
+
+    assert (status, refused["detail"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"no parts at all",
+        b"--x\r\n\r\nno name\r\n--x--\r\n",
+        b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nnever ends',
+        b"--x\r\nContent-Disposition: form-data; name=a\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n",
+        b'--x\r\nContent-Disposition: form-data; name="tags"\r\n\r\n[\r\n--x--\r\n',
+        PART * 80 + b"--x--\r\n",
+    ],
+)
+async def test_a_malformed_form_is_refused(body: bytes) -> None:
+    """422, never a failure."""
+    status, refused = await ask(body, **{"Content-Type": PARTS})
+
+    assert (status, refused["detail"]) == (422, "invalid_request")
