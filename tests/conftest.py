@@ -17,6 +17,7 @@ from tests.readapi.door import Door, opened
 NUMBERS = itertools.count()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: every third moment of a test is spent waiting for some server."""
     return (os.cpu_count() or 1) + 1
