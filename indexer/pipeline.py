@@ -72,6 +72,7 @@ class Pipeline:
         self._follower = follower
         self._judge = judge
         self._gap = gap
+        self._begins_anew = False
         source.finished = lambda: self.finished
         intake.written = self.written
 
@@ -79,6 +80,9 @@ class Pipeline:
         """Until the source ends; waiting here, when too much is held, makes the network wait."""
         async with contextlib.aclosing(self._source.frames(self.finished)) as frames:
             async for frame in frames:
+                if self._begins_anew:
+                    self._begins_anew = False
+                    self._gap()
                 decode = self._source.decode
                 for event in decode(frame.raw, self._collections, self._repos, frame.received_at):
                     self._take(event, frame)
@@ -132,6 +136,8 @@ class Pipeline:
                 log.warning("stream says", source=frame.source, name=event.name, message=event.message)
                 if event.name in GAPS:
                     self._gap()
+                    # After an error comes another stream: what lies before its first event is lost too.
+                    self._begins_anew = isinstance(event, StreamError)
 
     def _move(self, event: Event, source: str) -> None:
         """All events up to this one are in this batch or an earlier one: the cursor goes with them."""

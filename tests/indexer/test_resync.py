@@ -245,6 +245,25 @@ async def test_a_kill_does_not_end_the_search_for_what_was_lost(
             await until(lambda: titles(indexer) == ["Lost", "Song 1"])
 
 
+async def test_what_is_lost_before_a_stream_begins_anew_is_found(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """The relay does not know the cursor, and says no more of what it has forgotten until we are back."""
+    stranger = ForgedRepo(seed="stranger")
+    stranger.create("net.example.thing", {})
+    async with Relay(frames_of(repo, 1, first=50)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(50)
+        relay.frames.clear()
+        await relay.disconnect(1012)
+        await until(
+            lambda: indexer.rows("from discoveries where source = 'ours' and finished_at is not null")
+        )
+        unreadable(repo, 1, "Lost")
+        await relay.send(stranger.commit_frame(2))
+
+        await until(lambda: titles(indexer) == ["Lost", "Song 50"])
+
+
 async def _no_repos(_: web.Request) -> web.Response:
     return web.json_response({"repos": []})
 
