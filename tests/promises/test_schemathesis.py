@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.readapi.threaded import threaded
 
-EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "6"))
+EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "4"))
 
 
 def never_fails(
