@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from indexer.cards import albums, artist, lists, people, standing, tag, track
+from indexer.cards import albums, artist, counts, lists, people, standing, tag, track
 from indexer.cards.fields import Documents, Fields
 from indexer.cards.people import Person
 from indexer.catalogue import keys
@@ -85,9 +85,9 @@ def catalog(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterat
 
 def recounted(con: duckdb.DuckDBPyConnection, packed: Mapping[int, bytes]) -> Iterator[Fields]:
     """What is shown of tracks by key, from what was packed, with what is counted of them now."""
-    counted = track.counts(con, packed) if packed else {}
+    counted = counts.load(con, packed) if packed else {}
     for key, known in packed.items():
-        yield track.recounted(known, counted.get(key, track.Counts()))
+        yield counts.recounted(known, counted.get(key, counts.Counts()))
 
 
 def social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import orjson
@@ -24,7 +24,6 @@ from indexer.cards.fields import (
 )
 from indexer.cards.people import Person
 from indexer.catalogue import keys
-from schemas import stored
 from schemas.access import Access, may_see
 from schemas.ids import Did
 from schemas.search_index import popular_key
@@ -54,20 +53,6 @@ TRACKS = """
         from track_features where track_key in ({keys}) group by track_key
     ) f on f.track_key = t.key
 """
-
-COUNTS = """
-    select subject_key, likes, comments, plays
-    from track_counts
-    where subject_key in ({keys})
-"""
-
-
-class Counts(NamedTuple):
-    """What is counted of a track, named as on its card."""
-
-    like_count: int = 0
-    comment_count: int = 0
-    play_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +110,7 @@ def documents(row: Row, known: Mapping[str, Person], shelves: Shelves, base_url:
     return Documents(track.shown(), track.words())
 
 
-def counts(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Counts]:
-    """What there is to count of these tracks, by key."""
-    found = con.execute(COUNTS.format(keys=keys(track_keys))).fetchall()
-    return {key: Counts(*numbers) for key, *numbers in found}
-
-
-def recounted(packed: bytes, counted: Counts) -> Fields:
-    """What is shown of a track of which nothing else has changed since it was packed."""
-    known = stored.Stored(memoryview(packed))
-    card = orjson.loads(known.card + b"}") | counted._asdict()
-    access = Access(known.did, *known.policy.decode().split())  # type: ignore[arg-type]
-    since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
-    thumb = b"%dx%d" % known.thumb if known.thumb else b""
-    key = int(known.doc.partition(":")[2])
-    return {**_shown(key, card, access, since), "proof": known.proof, "thumb": thumb}
-
-
-def _shown(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
+def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
     """What follows from a card, and from who may see it."""
     places = [place for place in EVERYWHERE if may_see(access, None, place)]
     return {
@@ -174,7 +142,7 @@ class _Rendering:
     def shown(self) -> Fields:
         row = self.row
         return {
-            **_shown(row.key, self.card(), self.access, row.since),
+            **shown_fields(row.key, self.card(), self.access, row.since),
             "proof": json(self.proof()),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }

@@ -1,0 +1,45 @@
+"""What is counted of tracks, and their search documents when nothing else has changed."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+import duckdb
+import orjson
+
+from indexer.cards import track
+from indexer.cards.fields import Fields
+from indexer.catalogue import keys
+from schemas import stored
+from schemas.access import Access
+
+COUNTS = """
+    select subject_key, likes, comments, plays
+    from track_counts
+    where subject_key in ({keys})
+"""
+
+
+class Counts(NamedTuple):
+    """What is counted of a track, named as on its card."""
+
+    like_count: int = 0
+    comment_count: int = 0
+    play_count: int = 0
+
+
+def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Counts]:
+    """What there is to count of these tracks, by key."""
+    found = con.execute(COUNTS.format(keys=keys(track_keys))).fetchall()
+    return {key: Counts(*numbers) for key, *numbers in found}
+
+
+def recounted(packed: bytes, counted: Counts) -> Fields:
+    """What is shown of a track of which nothing else has changed since it was packed."""
+    known = stored.Stored(memoryview(packed))
+    card = orjson.loads(known.card + b"}") | counted._asdict()
+    access = Access(known.did, *known.policy.decode().split())  # type: ignore[arg-type]
+    since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
+    thumb = b"%dx%d" % known.thumb if known.thumb else b""
+    key = int(known.doc.partition(":")[2])
+    return {**track.shown_fields(key, card, access, since), "proof": known.proof, "thumb": thumb}
