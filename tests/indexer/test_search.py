@@ -277,7 +277,7 @@ def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
 
     with Writer.open(settings(tmp_path)) as writer:
         reached = writer.cursor(SOURCE) or 0
-    work(tmp_path, reached + 50)
+    work(tmp_path, reached + 150)
 
     with duckdb.connect(tmp_path / "catalog.duckdb") as con:
         shown = dict(con.execute("select uri, cid from visible_tracks").fetchall())
