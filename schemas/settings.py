@@ -58,6 +58,17 @@ class Settings(BaseModel):
         "default: one made in the data folder.",
     )
 
+    # audio
+    audio_url: str | None = Field(
+        None,
+        repr=False,
+        description="Where audio is kept: a folder, or s3://BUCKET/PREFIX?region=…&endpoint=…; "
+        "default: a folder in the data folder.",
+    )
+    audio_cache_bytes: int = Field(
+        4 << 30, ge=0, description="Audio of other people's servers kept in the data folder."
+    )
+
     # publishing
     upload_bytes: int = Field(1 << 30, ge=1 << 10, description="Longest audio file that is taken.")
     image_bytes: int = Field(20_000_000, ge=1 << 10, description="Longest image that is taken.")

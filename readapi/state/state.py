@@ -16,6 +16,7 @@ from readapi.state.flights import Flights
 from readapi.state.grants import GrantStore
 from readapi.state.jobs import Jobs
 from readapi.state.locks import Locks
+from readapi.state.managed import ManagedAudio
 from readapi.state.migration import migrate
 from readapi.state.plays import Plays
 from readapi.state.preferences import PreferenceStore
@@ -51,6 +52,7 @@ class State:
         self.revisions = Revisions(database)
         self.plays = Plays(database, vault)
         self.showing = Showing(database)
+        self.managed_audio = ManagedAudio(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer?"""

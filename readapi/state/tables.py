@@ -144,3 +144,18 @@ shown_on_profile = Table(
     Column("subject", Text, primary_key=True),
     Column("shown", Boolean, nullable=False),
 )
+
+# An original in the audio store, and the track that it is the sound of.
+managed_audio = Table(
+    "managed_audio",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("did", Text, nullable=False),
+    Column("file_id", Text, nullable=False),
+    Column("file_type", Text, nullable=False),
+    Column("mime_type", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("duration", Integer),
+    Column("rendition_type", Text),
+    Index("ix_managed_audio_file_id", "file_id"),
+)

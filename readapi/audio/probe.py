@@ -1,0 +1,122 @@
+"""What is in an audio file, told by its bytes and not by its name.
+
+Files are hostile: call this in a process with limits (`readapi.audio.renditions.examine`).
+"""
+
+import math
+from pathlib import Path
+
+import av
+import av.error
+from av.audio.stream import AudioStream
+from av.container import InputContainer
+from av.stream import Disposition
+
+from readapi.audio.recording import MIME_TYPES, FileType, NotAudio, Probed
+from schemas.records import MAX_SECONDS
+
+MAX_COVER_BYTES = 20_000_000
+
+# Demuxers by FFmpeg's names: none of them follows references to other files.
+_FORMATS: dict[str, FileType] = {
+    "mp3": "mp3",
+    "mov,mp4,m4a,3gp,3g2,mj2": "m4a",
+    "aac": "aac",
+    "wav": "wav",
+    "aiff": "aiff",
+    "flac": "flac",
+    "ogg": "ogg",
+    "matroska,webm": "webm",
+}
+_OPTIONS = {
+    "format_whitelist": ",".join(_FORMATS),
+    "protocol_whitelist": "file",
+    "enable_drefs": "0",
+    "use_absolute_path": "0",
+}
+_COVERS = {"mjpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
+_TEXT_LETTERS = 256
+
+
+def probe(path: Path) -> Probed:
+    """Read a whole file: its last packet tells how long it is, whatever its head says. Raises NotAudio."""
+    try:
+        with opened(path) as container:
+            return _probed(container)
+    except (av.error.FFmpegError, ValueError, UnicodeError) as error:
+        raise NotAudio("This file cannot be read as audio.") from error
+
+
+def opened(path: Path) -> InputContainer:
+    """The file, to be read. Raises what FFmpeg raises."""
+    return av.open(str(path), options=_OPTIONS, metadata_errors="replace")
+
+
+def sound(container: InputContainer) -> AudioStream:
+    """The one stream of sound in a file without moving pictures. Raises NotAudio."""
+    moving = [one for one in container.streams.video if not _is_cover(one.disposition)]
+    if moving:
+        raise NotAudio("This file is a video; only audio can be published.")
+    if not container.streams.audio:
+        raise NotAudio("There is no sound in this file.")
+    return container.streams.audio[0]
+
+
+def _probed(container: InputContainer) -> Probed:
+    stream = sound(container)
+    file_type = _file_type(container.format.name, stream.codec_context.name)
+    cover, cover_type = _cover(container)
+    seconds = _seconds(container, stream)
+    said = {**stream.metadata, **container.metadata}
+    texts = {name.lower(): text for name, text in said.items()}
+    title, artist, album = (_text(texts.get(name)) for name in ("title", "artist", "album"))
+    return Probed(file_type, MIME_TYPES[file_type], seconds, title, artist, album, cover, cover_type)
+
+
+def _file_type(format_name: str, codec: str) -> FileType:
+    found = _FORMATS.get(format_name)
+    if found is None:
+        raise NotAudio(
+            "This kind of file cannot be published; mp3, m4a, wav, aiff, flac, ogg, opus and webm can."
+        )
+    return "opus" if found == "ogg" and codec in ("opus", "libopus") else found
+
+
+def _seconds(container: InputContainer, stream: AudioStream) -> int:
+    """Where the last packet ends. The first is decoded, so that noise does not pass for sound."""
+    end, decoded = 0.0, False
+    for packet in container.demux(stream):
+        if not decoded and packet.size:
+            decoded = bool(packet.decode())
+        if packet.pts is not None and packet.time_base is not None:
+            end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
+    if not decoded or end <= 0:
+        raise NotAudio("There is no sound in this file.")
+    start = float((stream.start_time or 0) * (stream.time_base or 0))
+    seconds = math.floor(end - max(start, 0.0) + 0.5)
+    if seconds > MAX_SECONDS:
+        raise NotAudio("This file is longer than a recording may be.")
+    return seconds
+
+
+def _cover(container: InputContainer) -> tuple[bytes | None, str | None]:
+    for picture in container.streams.video:
+        if picture.codec_context.name not in _COVERS:
+            continue
+        for packet in container.demux(picture):
+            found = bytes(packet)
+            container.seek(0)
+            if found and len(found) <= MAX_COVER_BYTES:
+                return found, _COVERS[picture.codec_context.name]
+            break
+    return None, None
+
+
+def _is_cover(disposition: Disposition) -> bool:
+    return bool(disposition & Disposition.attached_pic)
+
+
+def _text(said: str | None) -> str | None:
+    """One line, of printable letters, of bounded length."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in said or "").split())
+    return line[:_TEXT_LETTERS] or None

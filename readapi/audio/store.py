@@ -1,0 +1,148 @@
+"""The audio store: a folder, or a bucket of S3. Keys are paths such as `originals/{sha256}`."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import obstore
+from obstore.store import LocalStore, S3Store
+
+from schemas.settings import Settings
+
+CHUNK_BYTES = 256 << 10
+PART_BYTES = 8 << 20  # of an upload to S3; 10,000 of them are the longest file
+PARTS_AT_ONCE = 2
+
+_CONNECT_TIMEOUT = timedelta(seconds=5)
+_READ_TIMEOUT = timedelta(minutes=15)  # of one request: a part, or a whole range that somebody reads slowly
+
+
+class StoredFile(NamedTuple):
+    """One file of the store: its key, its size in bytes, and when it was last written."""
+
+    key: str
+    size: int
+    modified: datetime
+
+
+class AudioStore:
+    """Keeps files under keys. What `put` was given is there, after a power cut too, once it returns."""
+
+    def __init__(self, store: LocalStore | S3Store, folder: Path | None = None) -> None:
+        """`folder`: where the files lie, if they lie on this machine."""
+        self._store = store
+        self._folder = folder
+
+    @classmethod
+    def of(cls, settings: Settings) -> "AudioStore":
+        """The store that the settings name."""
+        if settings.audio_url is not None and settings.audio_url.startswith("s3://"):
+            return cls(_s3(settings.audio_url))
+        folder = Path(settings.audio_url) if settings.audio_url else settings.data_dir / "audio"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(LocalStore(folder), folder)
+
+    async def put(self, key: str, source: Path) -> None:
+        """Take a file over: it is gone from where it was. A file that was under the key is replaced."""
+        if self._folder is not None:
+            await asyncio.to_thread(_move, source, self._folder / key)
+            return
+        with source.open("rb") as file:
+            await obstore.put_async(
+                self._store,
+                key,
+                file,
+                use_multipart=True,
+                chunk_size=PART_BYTES,
+                max_concurrency=PARTS_AT_ONCE,
+            )
+        source.unlink()
+
+    async def delete(self, key: str) -> None:
+        """Forget a file; nothing happens when there is none."""
+        try:
+            await obstore.delete_async(self._store, key)
+        except FileNotFoundError:
+            return
+
+    async def size(self, key: str) -> int | None:
+        """How many bytes a file has; None: there is none."""
+        try:
+            return (await obstore.head_async(self._store, key))["size"]
+        except FileNotFoundError:
+            return None
+
+    async def read(self, key: str, start: int, stop: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to `stop`, piece by piece. Raises FileNotFoundError."""
+        if start >= stop:
+            return
+        found = await obstore.get_async(self._store, key, options={"range": (start, stop)})
+        async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+            yield bytes(chunk)
+
+    def path(self, key: str) -> Path | None:
+        """Where the file lies, if that is on this machine; it need not exist."""
+        return None if self._folder is None else self._folder / key
+
+    @asynccontextmanager
+    async def local(self, key: str) -> AsyncIterator[Path]:
+        """The file on this machine, for reading, as long as the block runs. Raises FileNotFoundError."""
+        if (path := self.path(key)) is not None:
+            if not path.is_file():
+                raise FileNotFoundError(key)
+            yield path
+            return
+        with tempfile.NamedTemporaryFile(prefix="fmsvc-") as copy:
+            async for chunk in (await obstore.get_async(self._store, key)).stream(min_chunk_size=CHUNK_BYTES):
+                await asyncio.to_thread(copy.write, bytes(chunk))
+            copy.flush()
+            yield Path(copy.name)
+
+    async def keys(self, prefix: str) -> AsyncIterator[StoredFile]:
+        """The files in a folder of the store, such as `originals`."""
+        async for some in obstore.list(self._store, prefix):
+            for meta in some:
+                yield StoredFile(meta["path"], meta["size"], meta["last_modified"])
+
+
+def _s3(url: str) -> S3Store:
+    """`s3://bucket/prefix?region=…&endpoint=…`; what it does not say comes from the AWS_* variables."""
+    parts = urlsplit(url)
+    config: dict[str, Any] = dict(parse_qsl(parts.query))
+    allow_http = config.get("endpoint", "").startswith("http://")
+    return S3Store(
+        parts.netloc,
+        prefix=parts.path.strip("/") or None,
+        client_options={
+            "allow_http": allow_http,
+            "connect_timeout": _CONNECT_TIMEOUT,
+            "timeout": _READ_TIMEOUT,
+        },
+        **config,
+    )
+
+
+def _move(source: Path, target: Path) -> None:
+    """Durably: the bytes first, then the name, then the folder that holds it."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    arriving = target.with_name(f"{target.name}.{os.urandom(6).hex()}.part")
+    try:
+        shutil.move(source, arriving)
+        with arriving.open("rb") as file:
+            os.fsync(file.fileno())
+        arriving.replace(target)
+    except BaseException:
+        arriving.unlink(missing_ok=True)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,102 @@
+"""The audio store keeps files, the same in a folder and on S3."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from readapi.audio.store import PART_BYTES, AudioStore
+
+KEY = "originals/" + "ab" * 32
+
+
+def file(folder: Path, content: bytes) -> Path:
+    """A file to be handed over."""
+    path = folder / "sent"
+    path.write_bytes(content)
+    return path
+
+
+async def read(store: AudioStore, key: str, start: int, stop: int) -> bytes:
+    """That part of a file."""
+    return b"".join([piece async for piece in store.read(key, start, stop)])
+
+
+async def test_a_file_is_taken_over(store: AudioStore, tmp_path: Path) -> None:
+    """It is in the store then, and nowhere else."""
+    sent = file(tmp_path, b"sound")
+
+    await store.put(KEY, sent)
+
+    assert await store.size(KEY) == 5
+    assert await read(store, KEY, 0, 5) == b"sound"
+    assert not sent.exists()
+
+
+async def test_any_part_can_be_read(store: AudioStore, tmp_path: Path) -> None:
+    """From one byte up to another."""
+    await store.put(KEY, file(tmp_path, b"0123456789"))
+
+    assert await read(store, KEY, 3, 7) == b"3456"
+    assert await read(store, KEY, 9, 10) == b"9"
+    assert await read(store, KEY, 4, 4) == b""
+
+
+async def test_long_files_go_in_parts(store: AudioStore, tmp_path: Path) -> None:
+    """And come back as they were."""
+    content = os.urandom(PART_BYTES + 5)
+    await store.put(KEY, file(tmp_path, content))
+
+    assert await read(store, KEY, 0, len(content)) == content
+
+
+async def test_what_is_put_twice_is_the_second(store: AudioStore, tmp_path: Path) -> None:
+    """A file replaces the one before it."""
+    await store.put(KEY, file(tmp_path, b"first"))
+    await store.put(KEY, file(tmp_path, b"the second"))
+
+    assert await read(store, KEY, 0, 10) == b"the second"
+
+
+async def test_what_is_deleted_is_gone(store: AudioStore, tmp_path: Path) -> None:
+    """Deleting it again changes nothing."""
+    await store.put(KEY, file(tmp_path, b"sound"))
+
+    await store.delete(KEY)
+    await store.delete(KEY)
+
+    assert await store.size(KEY) is None
+    with pytest.raises(FileNotFoundError):
+        await read(store, KEY, 0, 5)
+
+
+async def test_a_file_can_be_had_on_this_machine(store: AudioStore, tmp_path: Path) -> None:
+    """For programs that read files; as long as they need it."""
+    await store.put(KEY, file(tmp_path, b"sound"))
+
+    async with store.local(KEY) as path:
+        assert path.read_bytes() == b"sound"
+    assert await store.size(KEY) == 5
+
+
+async def test_a_file_that_is_not_there_cannot_be_had(store: AudioStore) -> None:
+    """It is said, not made up."""
+    with pytest.raises(FileNotFoundError):
+        async with store.local(KEY):
+            pass
+
+
+async def test_what_is_there_is_listed(store: AudioStore, tmp_path: Path) -> None:
+    """By the folder that it is in."""
+    await store.put("originals/a", file(tmp_path, b"1"))
+    await store.put("originals/b", file(tmp_path, b"22"))
+    await store.put("incoming/c/audio", file(tmp_path, b"333"))
+
+    found = [(kept.key, kept.size) async for kept in store.keys("originals")]
+
+    assert sorted(found) == [("originals/a", 1), ("originals/b", 2)]
+
+
+async def test_an_empty_store_lists_nothing(store: AudioStore) -> None:
+    """Rather than failing."""
+    assert [kept async for kept in store.keys("originals")] == []

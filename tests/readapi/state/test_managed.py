@@ -1,0 +1,50 @@
+"""Managed audio is known by its track and by its file."""
+
+from dataclasses import replace
+
+from readapi.state.managed import Managed
+from readapi.state.state import State
+from tests.readapi.state.people import BEN, MARA
+
+FILE = "ab" * 32
+TRACK = f"at://{MARA}/fm.svc.track/3aaaaaaaaaa2a"
+SONG = Managed(TRACK, MARA, FILE, "flac", "audio/flac", 3_000_000_000, 240, rendition_type=None)
+
+
+async def test_an_original_is_found_by_its_track(state: State) -> None:
+    """As it was put; of another track nothing is known."""
+    await state.managed_audio.put(SONG)
+
+    assert await state.managed_audio.find(TRACK) == SONG
+    assert await state.managed_audio.find(TRACK + "b") is None
+
+
+async def test_a_track_has_one_original(state: State) -> None:
+    """The last that was put."""
+    rendered = replace(SONG, rendition_type="m4a")
+    await state.managed_audio.put(SONG)
+
+    await state.managed_audio.put(rendered)
+
+    assert await state.managed_audio.find(TRACK) == rendered
+
+
+async def test_the_tracks_of_a_file_are_found(state: State) -> None:
+    """Several may be the same sound."""
+    other = replace(SONG, track_uri=f"at://{BEN}/fm.svc.track/3aaaaaaaaaa2a", did=BEN)
+    await state.managed_audio.put(SONG)
+    await state.managed_audio.put(other)
+
+    assert await state.managed_audio.of_file(FILE) == [other, SONG]
+    assert await state.managed_audio.of_file("cd" * 32) == []
+
+
+async def test_a_file_is_unused_when_its_last_track_is_removed(state: State) -> None:
+    """Then it may be deleted."""
+    other = replace(SONG, track_uri=f"at://{BEN}/fm.svc.track/3aaaaaaaaaa2a", did=BEN)
+    await state.managed_audio.put(SONG)
+    await state.managed_audio.put(other)
+
+    assert await state.managed_audio.remove(TRACK) == []
+    assert await state.managed_audio.remove(TRACK) == []
+    assert await state.managed_audio.remove(other.track_uri) == [FILE]
