@@ -65,6 +65,13 @@ class AudioStore:
             )
         source.unlink()
 
+    async def move(self, key: str, target: str) -> None:
+        """Put a file that is in the store under another key. Raises FileNotFoundError."""
+        if self._folder is not None:
+            await asyncio.to_thread(_move, self._folder / key, self._folder / target)
+        else:
+            await obstore.rename_async(self._store, key, target)
+
     async def delete(self, key: str) -> None:
         """Forget a file; nothing happens when there is none."""
         try:

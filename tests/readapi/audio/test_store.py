@@ -58,6 +58,18 @@ async def test_what_is_put_twice_is_the_second(store: AudioStore, tmp_path: Path
     assert await read(store, KEY, 0, 10) == b"the second"
 
 
+async def test_a_file_can_be_put_under_another_key(store: AudioStore, tmp_path: Path) -> None:
+    """Without leaving the store; one that is not there cannot."""
+    await store.put("incoming/1/audio", file(tmp_path, b"sound"))
+
+    await store.move("incoming/1/audio", KEY)
+
+    assert await read(store, KEY, 0, 5) == b"sound"
+    assert await store.size("incoming/1/audio") is None
+    with pytest.raises(FileNotFoundError):
+        await store.move("incoming/1/audio", KEY)
+
+
 async def test_what_is_deleted_is_gone(store: AudioStore, tmp_path: Path) -> None:
     """Deleting it again changes nothing."""
     await store.put(KEY, file(tmp_path, b"sound"))

@@ -1,0 +1,109 @@
+"""A process that reads one stranger's file, with limits: `python -m readapi.audio.render`.
+
+It prints a JSON object a line: `progress`, then `probed` or `refused`.
+"""
+
+import itertools
+import resource
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import av.error
+import orjson
+from av.audio.frame import AudioFrame
+from av.audio.resampler import AudioResampler
+from av.container import InputContainer, OutputContainer
+
+from readapi.audio import probe
+from readapi.audio.recording import NotAudio, Probed
+from readapi.supervisor import follow_parent
+
+BIT_RATE = 160_000
+SAMPLE_RATE = 44_100
+MEMORY_BYTES = 1 << 30
+OUTPUT_BYTES = 4 << 30
+STEP = 0.01  # of progress, that is worth telling
+
+
+def main(source: Path, target: Path | None, cpu_seconds: int) -> None:
+    """Say what is in the file; with a target, make its rendition too."""
+    follow_parent()
+    _limit(cpu_seconds)
+    av.logging.set_level(av.logging.PANIC)
+    try:
+        probed = probe.probe(source)
+        if target is not None:
+            probed = render(source, target, probed.duration or 0, lambda part: _say(progress=part))
+    except (NotAudio, MemoryError) as error:
+        _say(refused=str(error) or "This file takes too much memory to be read.")
+    else:
+        _say(probed=_plain(probed))
+
+
+def render(source: Path, target: Path, seconds: int, progress: Callable[[float], None]) -> Probed:
+    """Make what may be heard of an original that may not be had: AAC in MP4, its index first.
+
+    Every browser plays it, Safari included. Nothing that the original says of itself is in it.
+    """
+    try:
+        with probe.opened(source) as original, _rendition(target) as rendition:
+            stream = rendition.add_stream("aac", rate=SAMPLE_RATE, layout="stereo")
+            stream.bit_rate = BIT_RATE
+            for piece in _even(original, seconds, progress):
+                rendition.mux(stream.encode(piece))
+            rendition.mux(stream.encode(None))
+    except (av.error.FFmpegError, ValueError) as error:
+        raise NotAudio("This file cannot be played to its end.") from error
+    return probe.probe(target)
+
+
+def _even(original: InputContainer, seconds: int, progress: Callable[[float], None]) -> Iterator[AudioFrame]:
+    """The sound as the encoder takes it. Its times are counted: those of a damaged file have holes."""
+    resampler = AudioResampler(format="fltp", layout="stereo", rate=SAMPLE_RATE)
+    position, told = 0, 0.0
+    for frame in itertools.chain(original.decode(probe.sound(original)), [None]):
+        for piece in resampler.resample(frame):
+            piece.pts, piece.time_base = position, Fraction(1, SAMPLE_RATE)
+            position += piece.samples
+            yield piece
+        part = position / (SAMPLE_RATE * seconds) if seconds else 1.0
+        if part >= told + STEP:
+            told = part
+            progress(min(part, 1.0))
+
+
+def _rendition(target: Path) -> OutputContainer:
+    return av.open(str(target), "w", format="ipod", options={"movflags": "faststart"})
+
+
+def _limit(cpu_seconds: int) -> None:
+    """Whatever is in the file, it gets so much and no more."""
+    limits = {
+        resource.RLIMIT_AS: MEMORY_BYTES,
+        resource.RLIMIT_CPU: cpu_seconds,
+        resource.RLIMIT_FSIZE: OUTPUT_BYTES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for which, limit in limits.items():
+        resource.setrlimit(which, (limit, limit))
+
+
+def _plain(probed: Probed) -> dict[str, Any]:
+    cover = None if probed.cover is None else b64encode(probed.cover).decode()
+    return asdict(probed) | {"cover": cover}
+
+
+def _say(**told: object) -> None:
+    sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    seconds, given, *made = sys.argv[1:]
+    main(Path(given), Path(made[0]) if made else None, int(seconds))

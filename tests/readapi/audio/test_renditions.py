@@ -1,0 +1,109 @@
+"""Files of strangers are read in a process with limits, and renditions can be played anywhere."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import av
+import pytest
+
+from readapi.audio import renditions
+from readapi.audio.recording import NotAudio
+from tests.readapi.audio.sounds import TAGS, sound
+
+
+async def test_a_file_is_examined(tmp_path: Path) -> None:
+    """What is found comes back whole."""
+    found = await renditions.examine(sound(tmp_path / "a", "flac", seconds=2, tags=TAGS))
+
+    assert (found.file_type, found.duration, found.title) == ("flac", 2, "Low tide")
+
+
+async def test_what_is_no_audio_is_refused(tmp_path: Path) -> None:
+    """In a sentence."""
+    (tmp_path / "a").write_bytes(b"no audio")
+
+    with pytest.raises(NotAudio, match=r"^This file cannot be read as audio\.$"):
+        await renditions.examine(tmp_path / "a")
+
+
+@pytest.mark.parametrize("file_type", ["flac", "mp3", "opus"])
+async def test_a_rendition_is_aac_in_mp4(file_type: str, tmp_path: Path) -> None:
+    """Of the same length, whatever the original is, without the names that the original holds."""
+    original = sound(tmp_path / "original", file_type, seconds=2, tags=TAGS)
+
+    made = await renditions.render(original, tmp_path / "made", lambda _: None)
+
+    assert (made.file_type, made.duration, made.title) == ("m4a", 2, None)
+    with av.open(str(tmp_path / "made")) as container:
+        assert container.streams.audio[0].codec_context.name == "aac"
+
+
+async def test_a_rendition_can_be_played_from_its_first_bytes(tmp_path: Path) -> None:
+    """Its index comes before its sound."""
+    await renditions.render(sound(tmp_path / "original"), tmp_path / "made", lambda _: None)
+
+    made = (tmp_path / "made").read_bytes()
+    assert made.index(b"moov") < made.index(b"mdat")
+
+
+async def test_progress_is_told(tmp_path: Path) -> None:
+    """As a part of the whole, rising, not for every piece."""
+    told: list[float] = []
+
+    await renditions.render(sound(tmp_path / "original", seconds=20), tmp_path / "made", told.append)
+
+    assert told == sorted(told)
+    assert 20 <= len(told) <= 100
+    assert 0.9 < told[-1] <= 1.0
+
+
+async def test_a_rendition_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+    """Neither a file nor a process."""
+    begun = asyncio.Event()
+    original = sound(tmp_path / "original", seconds=600)
+    rendering = asyncio.create_task(renditions.render(original, tmp_path / "made", lambda _: begun.set()))
+    await begun.wait()
+
+    rendering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await rendering
+
+    assert not (tmp_path / "made").exists()
+    assert not _readers(tmp_path)
+
+
+async def test_a_file_that_never_ends_is_given_up(tmp_path: Path) -> None:
+    """After the time that one file is allowed."""
+    os.mkfifo(tmp_path / "endless")
+    started = time.monotonic()
+
+    with pytest.raises(NotAudio, match="limits"):
+        await renditions.examine(tmp_path / "endless", seconds=1)
+
+    assert time.monotonic() - started < 5
+    assert not _readers(tmp_path)
+
+
+async def test_a_file_that_wants_too_much_memory_is_refused(tmp_path: Path) -> None:
+    """What it says of its own size is not believed."""
+    claim = (0x7FFFFFF0).to_bytes(4, "big")
+    atoms = b"".join(claim + name + b"\xff" * 64 for name in (b"moov", b"stsz", b"stts"))
+    (tmp_path / "a").write_bytes(b"\0\0\0\x18ftypM4A \0\0\0\0M4A mp42" + atoms)
+
+    with pytest.raises(NotAudio):
+        await renditions.examine(tmp_path / "a")
+
+
+def _readers(folder: Path) -> list[str]:
+    """The processes that still read a file of this folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = process.read_text()
+        except OSError:
+            continue
+        if "readapi.audio.render" in command and str(folder) in command:
+            found.append(command)
+    return found
