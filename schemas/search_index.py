@@ -42,8 +42,9 @@ def schemas() -> dict[str, tantivy.Schema]:
 def catalog_schema() -> tantivy.Schema:
     """Fields of tracks, artists, albums, playlists and tags."""
     builder = tantivy.SchemaBuilder()
+    # `file`: the file_id of a track's audio.
     # `place`: "{kind}@{place}" for each place where a stranger may meet it; see schemas.access.
-    _add_raw(builder, "doc", "did", "kind", "place", "uuid", "uri", "handle", "slug", "tag")
+    _add_raw(builder, "doc", "did", "kind", "place", "uuid", "uri", "file", "handle", "slug", "tag")
     builder.add_integer_field("key", indexed=True, fast=True)
     _add_numbers(builder, "id", "recent", "popular")
     builder.add_bytes_field(STORED, stored=True)

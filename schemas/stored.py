@@ -10,8 +10,15 @@ import orjson
 
 from schemas.ids import Did
 
-NAMES: Final = ("access", "thumb", "items", "proof", "card")  # what is stored, and not to be searched
-_HEAD: Final = Struct("<8s6I")  # the digest, and where each part ends but the last; counted from the first
+NAMES: Final = (
+    "access",
+    "thumb",
+    "items",
+    "proof",
+    "audio",
+    "card",
+)  # what is stored, and not to be searched
+_HEAD: Final = Struct("<8s7I")  # the digest, and where each part ends but the last; counted from the first
 
 
 class Stored:
@@ -63,14 +70,19 @@ class Stored:
         return self._packed[self._ends[4] : self._ends[5]].tobytes()
 
     @property
+    def audio(self) -> bytes:
+        """Where a track's record says that its audio is: JSON, for nobody but us."""
+        return self._packed[self._ends[5] : self._ends[6]].tobytes()
+
+    @property
     def card(self) -> bytes:
         """Ready-made JSON: complete, but for the closing brace of a track and of a search result."""
-        return self._packed[self._ends[5] :].tobytes()
+        return self._packed[self._ends[6] :].tobytes()
 
     @property
     def card_in_place(self) -> memoryview:
         """The same, for whoever copies it anyway."""
-        return self._packed[self._ends[5] :]
+        return self._packed[self._ends[6] :]
 
 
 def pack(fields: Mapping[str, Any]) -> bytes:

@@ -42,4 +42,5 @@ def recounted(packed: bytes, counted: Counts) -> Fields:
     since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
     thumb = b"%dx%d" % known.thumb if known.thumb else b""
     key = int(known.doc.partition(":")[2])
-    return {**track.shown_fields(key, card, access, since), "proof": known.proof, "thumb": thumb}
+    shown = track.shown_fields(key, card, access, since)
+    return {**shown, "proof": known.proof, "audio": known.audio, "thumb": thumb}

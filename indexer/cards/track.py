@@ -1,6 +1,5 @@
 """Tracks -> search documents. The card is the API's Track without what depends on who asks."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +23,8 @@ from indexer.cards.fields import (
 )
 from indexer.cards.people import Person
 from indexer.catalogue import keys
-from schemas.access import Access, may_see
+from schemas.access import Access, may_download, may_see
+from schemas.audio import file_of
 from schemas.ids import Did
 from schemas.search_index import popular_key
 
@@ -74,6 +74,7 @@ class Row:
     file_type: str
     created_at: datetime
     audio_cid: str | None
+    audio_mime: str | None
     audio_url: str | None
     duration: int | None
     album: str | None
@@ -118,6 +119,7 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         **of_kind("track", places),
         "key": key,
         "uri": card["uri"],
+        "file": card["file_id"],
         "did": access.artist,
         "tag": card["tags"],
         "popular": popular_key(card["like_count"] + card["play_count"], card["id"]),
@@ -144,6 +146,7 @@ class _Rendering:
         return {
             **shown_fields(row.key, self.card(), self.access, row.since),
             "proof": json(self.proof()),
+            "audio": json({"cid": row.audio_cid, "mime": row.audio_mime, "url": row.audio_url}),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
 
@@ -224,15 +227,13 @@ class _Rendering:
         }
 
     def _audio(self) -> dict[str, Any]:
-        """Where the audio is. Of audio that is not for everybody no address and no blob is told."""
+        """Where to ask for the audio. Its blob is told where everybody may have it."""
         row = self.row
-        own = f"{self.base_url}/tracks/{row.id}/stream"
-        everybody = row.listening == "public"
         return {
-            "file_id": row.audio_cid or (_sha256(row.audio_url) if row.audio_url else ""),
-            "stream_url": (everybody and (self.owner.blob_url(row.audio_cid) or row.audio_url)) or own,
+            "file_id": row.audio_cid or (file_of(row.audio_url, self.base_url) if row.audio_url else ""),
+            "stream_url": f"{self.base_url}/tracks/{row.id}/stream",
             "audio_storage": _storage(row),
-            "pds_blob_cid": row.audio_cid if everybody else None,
+            "pds_blob_cid": row.audio_cid if may_download(self.access, None) else None,
         }
 
     def _album(self, album: Album) -> dict[str, Any]:
@@ -270,7 +271,3 @@ def _storage(row: Row) -> str:
     if row.audio_cid:
         return "both" if row.audio_url else "pds"
     return "managed" if row.audio_url else "none"
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

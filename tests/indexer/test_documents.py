@@ -115,20 +115,36 @@ def test_a_least_record_has_a_whole_card(known):
     assert fields["access"] == b"public open public"
 
 
-def test_public_audio_is_where_the_pds_has_it(known):
-    """Restricted audio has no address but ours, and no blob."""
+def test_audio_is_asked_of_us_and_its_blob_told_where_everybody_may_have_it(known):
+    """Whoever may only listen is not told where the original is."""
     public = put("ana", "track", 1, at=60, audioBlob=records.blob())
-    gated = put("ana", "track", 2, at=60, audioBlob=records.blob(), access=access(listening="signed_in"))
-    write(known, public, gated)
+    heard = put("ana", "track", 2, at=60, audioBlob=records.blob(), access=access(downloads="off"))
+    gated = put("ana", "track", 3, at=60, audioBlob=records.blob(), access=access(listening="signed_in"))
+    write(known, public, heard, gated)
 
-    open_card, _ = track_of(known, "ana", 1)
-    gated_card, fields = track_of(known, "ana", 2)
+    found = [track_of(known, "ana", number) for number in (1, 2, 3)]
 
-    blob = f"{PDS}/xrpc/com.atproto.sync.getBlob?did={did('ana')}&cid={records.AUDIO_CID}"
-    assert (open_card["stream_url"], open_card["pds_blob_cid"]) == (blob, records.AUDIO_CID)
-    assert gated_card["stream_url"] == f"{BASE}/tracks/{gated_card['id']}/stream"
-    assert (gated_card["pds_blob_cid"], gated_card["audio_storage"]) == (None, "pds")
-    assert b"getBlob" not in fields["card"]
+    for card, fields in found:
+        assert card["stream_url"] == f"{BASE}/tracks/{card['id']}/stream"
+        assert (card["audio_storage"], card["file_id"]) == ("pds", records.AUDIO_CID)
+        assert fields["file"] == records.AUDIO_CID
+        assert b"getBlob" not in fields["card"]
+    assert [card["pds_blob_cid"] for card, _ in found] == [records.AUDIO_CID, None, None]
+
+
+def test_managed_audio_goes_by_its_own_hash(known):
+    """And audio at any other address by the hash of that."""
+    ours = put("ana", "track", 1, at=60, audioUrl=f"{BASE}/audio/{'ab' * 32}")
+    theirs = put("ana", "track", 2, at=60, audioUrl="https://other.example/song.mp3")
+    write(known, ours, theirs)
+
+    (managed, fields), (foreign, _) = track_of(known, "ana", 1), track_of(known, "ana", 2)
+
+    assert managed["file_id"] == fields["file"] == "ab" * 32
+    assert foreign["file_id"] == "ae37fec02854c016bade1420cd96d8a08e73570731c6bd6a19a303eccb56b35e"
+    assert (managed["audio_storage"], foreign["audio_storage"]) == ("managed", "managed")
+    assert b"other.example" not in track_of(known, "ana", 2)[1]["card"]
+    assert orjson.loads(track_of(known, "ana", 2)[1]["audio"])["url"] == "https://other.example/song.mp3"
 
 
 def test_an_album_that_holds_a_track_comes_before_one_that_it_names(known):

@@ -10,6 +10,7 @@ TRACK = {
     "access": b"public open unlisted",
     "items": b"[3,1]",
     "proof": b'{"cid":"bafy"}',
+    "audio": b'{"cid":"bafk"}',
     "card": '{"title":"東京"'.encode(),
 }
 
@@ -24,6 +25,7 @@ def test_what_is_packed_is_unpacked():
 
     assert (found.doc, found.did) == ("track:7", "did:plc:ana")
     assert (found.policy, found.thumb, found.items) == (TRACK["access"], None, (3, 1))
+    assert found.audio == TRACK["audio"]
     assert (found.proof, found.card, found.card_in_place) == (TRACK["proof"], TRACK["card"], TRACK["card"])
     assert unpacked({"doc": "tag:jazz", "thumb": b"640x480"}).thumb == (640, 480)
 

@@ -1,0 +1,22 @@
+"""What audio goes by: the file that an address of this service, or any other, stands for. Pure."""
+
+import hashlib
+import re
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def address(base_url: str, file_id: str) -> str:
+    """Where this service gives a file out, to those who may have it."""
+    return f"{base_url}/audio/{file_id}"
+
+
+def managed_file(url: str, base_url: str) -> str | None:
+    """The SHA-256 of the file that an address of this service names; None for every other address."""
+    file_id = url.removeprefix(address(base_url, ""))
+    return file_id if file_id != url and _SHA256.fullmatch(file_id) else None
+
+
+def file_of(url: str, base_url: str) -> str:
+    """The `file_id` of audio at an address: the file's own hash where we have it, else the address's."""
+    return managed_file(url, base_url) or hashlib.sha256(url.encode()).hexdigest()
