@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
 from readapi.accept import Accept
+from readapi.audio.conditions import Conditions
 from readapi.clients import CLIENT, Client
 from readapi.cookies import Browser
 from readapi.errors import InvalidRequest, NotFound
@@ -22,7 +23,11 @@ from schemas.errors import FieldError
 Place = Literal["path", "query"]
 Services = Mapping[type, object]
 PEOPLE = (Viewer, SignedIn, InSession)
-HEADERS: Mapping[type, str] = {Accept: "Accept", Browser: "Cookie"}  # what each is made of
+OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
+    Accept: lambda request: Accept(request.headers.get("Accept", "")),
+    Browser: lambda request: Browser(request.headers.get("Cookie", "")),
+    Conditions: Conditions.of,
+}
 ABSENT = inspect.Parameter.empty
 Members = Mapping[str, object]
 Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
@@ -79,7 +84,7 @@ class Signature:
         parameters, services, headers, person, client, body = [], {}, {}, None, None, None
         for name, parameter in inspect.signature(function).parameters.items():
             annotation = hints[name]
-            if isinstance(annotation, type) and annotation in HEADERS:
+            if isinstance(annotation, type) and annotation in OF_HEADERS:
                 headers[name] = annotation
             elif annotation is Client:
                 client = name
@@ -110,7 +115,7 @@ class Signature:
     ) -> dict[str, Any]:
         arguments = dict(given)
         for name, kind in self.headers.items():
-            arguments[name] = kind(request.headers.get(HEADERS[kind], ""))
+            arguments[name] = OF_HEADERS[kind](request)
         if self.client is not None:
             arguments[self.client] = request[CLIENT]
         if self.person is not None:

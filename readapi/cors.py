@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from aiohttp import web
 
 EXPOSED = (
-    "ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-As-Of, X-Index-Lag,"
-    " X-Request-Id"
+    "Accept-Ranges, Content-Disposition, Content-Range, ETag, Link, RateLimit-Limit, RateLimit-Remaining,"
+    " RateLimit-Reset, Retry-After, X-As-Of, X-Index-Lag, X-Request-Id"
 )
 ANYBODY: Mapping[str, str] = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
 _ONE_DAY = "86400"
@@ -38,11 +38,11 @@ class Cors:
         if self.is_trusted(request):
             headers["Access-Control-Allow-Methods"] = allowed
             headers["Access-Control-Allow-Headers"] = (
-                "Authorization, Content-Type, Idempotency-Key, If-None-Match"
+                "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Range"
             )
         else:
             headers["Access-Control-Allow-Methods"] = ", ".join(
                 sorted(methods & {"GET", "HEAD"} | {"OPTIONS"})
             )
-            headers["Access-Control-Allow-Headers"] = "Content-Type, If-None-Match"
+            headers["Access-Control-Allow-Headers"] = "Content-Type, If-None-Match, If-Range, Range"
         return headers

@@ -187,6 +187,17 @@ class TooLarge(ApiError):
     sentence = "The request is too large."
 
 
+class RangeNotSatisfiable(ApiError):
+    """The part that was asked for lies behind the end."""
+
+    status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+    code = Code.INVALID_REQUEST
+    sentence = "The recording has no such part; Content-Range says how long it is."
+
+    def __init__(self, size: int) -> None:
+        super().__init__(headers={"Content-Range": f"bytes */{size}"})
+
+
 class FormatNotSupported(ApiError):
     """The answer does not exist in the format asked for."""
 

@@ -29,6 +29,7 @@ _SAFE: Mapping[str, str] = {
     "Server": "fmsvc",
     "X-Content-Type-Options": "nosniff",
 }
+_OF_SOUND = Caching("public, max-age=60", _WHO_ASKS)
 _HSTS = "max-age=31536000"
 WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
@@ -52,11 +53,26 @@ class Headers:
             self._usual[usual] = self._head(answer, status, caching)
         return self._usual[usual]
 
+    def complete(self, response: web.StreamResponse) -> None:
+        """Give a response of the framework's what every answer carries; what it says itself wins."""
+        for name, value in self._every.items():
+            response.headers.setdefault(name, value)
+
     def _head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
         content = {} if status in WITHOUT_BODY else {"Content-Type": answer.media_type}
         headers = {**self._every, **content, "Cache-Control": caching.control, **answer.headers}
         headers["Vary"] = ", ".join([*self._varies, *caching.varies, *_own(answer)])
         return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + lines(headers)
+
+
+def of_sound(is_public: bool) -> dict[str, str]:
+    """Any page may play it; caches keep for a while what everybody may have."""
+    caching = _OF_SOUND if is_public else PRIVATE
+    return {
+        "Cache-Control": caching.control,
+        "Vary": ", ".join(caching.varies),
+        "Cross-Origin-Resource-Policy": "cross-origin",
+    }
 
 
 def _own(answer: Answer[Any]) -> list[str]:

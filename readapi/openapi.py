@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any, get_args, get_origin
 
 import orjson
+from aiohttp import web
 from openapi_pydantic import OpenAPI
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
@@ -15,6 +16,7 @@ from pydantic.json_schema import models_json_schema
 from readapi import bodies, cookies, errors
 from readapi.admission import SAFE_METHODS
 from readapi.answers import JSON, Answer
+from readapi.audio.conditions import Conditions
 from readapi.binding import ABSENT, Parameter
 from readapi.catalog import Catalog
 from readapi.endpoint import Endpoint
@@ -165,9 +167,11 @@ def _responses(endpoint: Endpoint, shapes: _Shapes | None) -> dict[str, Any]:
     responses = {"200" if has_content else "204": success}
     if "HEAD" in endpoint.methods and not endpoint.operational:
         responses["304"] = {"description": "What you have is still right."}
+    if Conditions in endpoint.signature.headers.values():
+        responses["206"] = {**success, "description": "The part that Range asked for."}
     if endpoint.redirects is not None:
         responses[str(int(endpoint.redirects))] = {
-            "description": "Go on where Location says; with `Accept: application/json` you are told instead."
+            "description": "Go on where Location says; with `Accept: application/json` pages tell it instead."
         }
     for status, sentences in _refusals(endpoint).items():
         responses[str(int(status))] = {"description": " ".join(sentences)}
@@ -221,7 +225,7 @@ def _shape(returns: Any) -> Any:
     if get_origin(returns) is Answer:
         inner = get_args(returns)[0]
         return None if inner in (str, bytes) else inner
-    return returns
+    return None if returns is web.StreamResponse else returns
 
 
 def _models(shapes: Iterable[Any]) -> list[Any]:

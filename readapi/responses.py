@@ -59,6 +59,7 @@ class Responses:
         """What this request gets."""
         stamp = self._stamp(request_id, allowance, self._cors.varies and self._cors.is_trusted(request))
         if isinstance(result, web.StreamResponse):
+            self._headers.complete(result)
             headers.add(result, stamp)
             return result
         form = self._kept(request, result) if isinstance(result, Kept) else self._plain(result)

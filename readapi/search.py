@@ -22,6 +22,7 @@ from schemas.search_index import Kind, kind_id
 from schemas.stored import Stored
 
 Sort = Literal["recent", "popular"]
+MOST_OF_A_FILE = 20
 MOST_LIKED = 50_000  # likes of one person that are counted
 MOST_RECORDS = 8  # in which one person likes the same track
 
@@ -86,6 +87,10 @@ class Index:
     def track_at(self, uri: str) -> Card | None:
         """The track with an at-uri."""
         return self._one("track:", self.catalog.term("uri", uri))
+
+    def tracks_of(self, file_id: str) -> list[Card]:
+        """Tracks whose audio is this file, at most MOST_OF_A_FILE."""
+        return self._unpack(self.addresses(self.catalog.term("file", file_id), MOST_OF_A_FILE))
 
     def tracks(self, keys: Sequence[int]) -> list[Card]:
         """The tracks with these keys, in this order; those that are not there left out."""

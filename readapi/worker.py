@@ -16,6 +16,7 @@ from aiohttp import web
 from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
+from readapi.audio.sources import Sources, open_sources
 from readapi.catalog import Catalog
 from readapi.clients import Clients
 from readapi.cookies import Cookies
@@ -34,9 +35,10 @@ from readapi.pages.assets import Assets
 from readapi.pages.render import Renderer
 from readapi.people import People
 from readapi.proofs import Proofs
+from readapi.publishing.supporters import Supporters
 from readapi.search import Index
 from readapi.server import Runner
-from readapi.state.state import open_state
+from readapi.state.state import State, open_state
 from readapi.stores import Stores, repeat
 from readapi.viewer import Viewers
 from readapi.writing import Writing
@@ -88,7 +90,8 @@ async def serving(
         open_state(settings) as state,
         People(settings, state, network, keeper) as people,
         _limits(settings) as limits,
-        _serving(settings, sock, people, limits) as stores,
+        _listening(settings, state, network) as listening,
+        _serving(settings, sock, people, limits, listening) as stores,
     ):
         yield stores
 
@@ -105,13 +108,25 @@ async def _limits(settings: Settings) -> AsyncIterator[Limits]:
 
 
 @asynccontextmanager
+async def _listening(settings: Settings, state: State, network: Network) -> AsyncIterator[dict[type, Any]]:
+    """What handlers need to let people hear something."""
+    supporters = Supporters(network, settings.support_verifier)
+    async with open_sources(settings, network, state.managed_audio, supporters) as sources:
+        yield {Supporters: supporters, Sources: sources}
+
+
+@asynccontextmanager
 async def _serving(
-    settings: Settings, sock: socket.socket, people: People, limits: Limits
+    settings: Settings,
+    sock: socket.socket,
+    people: People,
+    limits: Limits,
+    listening: dict[type, Any],
 ) -> AsyncIterator[Stores]:
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
-    offered = services(settings, stores, metrics, renderer, endpoints) | people.services()
+    offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
     offered[Writing] = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(

@@ -24,6 +24,7 @@ from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
 
 T = TypeVar("T")
 MAX_IMAGE_BYTES = 10 << 20
+MAX_AUDIO_BYTES = 100 << 20
 _GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
@@ -171,5 +172,5 @@ class Accepts:
         return blob
 
 
-AudioBlob = Annotated[Blob, Accepts("audio", 100 << 20)]
+AudioBlob = Annotated[Blob, Accepts("audio", MAX_AUDIO_BYTES)]
 ImageBlob = Annotated[Blob, Accepts("image", MAX_IMAGE_BYTES)]

@@ -75,8 +75,9 @@ def is_protected(access: TemplateAccess) -> bool:
 
 
 def needs_rendition(access: TemplateAccess) -> bool:
-    """May everybody hear the track, and not everybody have its original?"""
-    return access.listening == "public" and is_protected(access)
+    """May anybody hear the track who may not have its original?"""
+    allowed = _allowed(access)
+    return any(("listen", viewer) in allowed and ("download", viewer) not in allowed for viewer in _VIEWERS)
 
 
 def narrows(before: TemplateAccess, after: TemplateAccess) -> bool:

@@ -16,6 +16,7 @@ MIME_TYPES: dict[FileType, str] = {
     "opus": "audio/ogg",
     "webm": "audio/webm",
 }
+RENDITION_TYPE: FileType = "m4a"  # every browser plays it, Safari included
 
 
 class NotAudio(Exception):

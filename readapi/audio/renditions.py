@@ -13,7 +13,6 @@ import orjson
 
 from readapi.audio.recording import NotAudio, Probed
 
-RENDITION_TYPE = "m4a"
 EXAMINE_SECONDS = 120
 RENDER_SECONDS = 3600
 _LINE_BYTES = 32 << 20  # a cover, in base64

@@ -1,6 +1,6 @@
 """The network as the flow sees it: guarded HTTP and identities, handed in by the composition root."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -34,6 +34,10 @@ class Outbound(Protocol):
         max_bytes: int,
         timeout_seconds: float,
     ) -> Response: ...
+
+    async def stream(
+        self, url: str, write: Callable[[bytes], object], max_bytes: int, timeout_seconds: float
+    ) -> None: ...
 
 
 class Known(Protocol):
@@ -86,6 +90,15 @@ class Network:
             )
         except self._failure as error:
             raise Unavailable("Your server cannot be reached just now.") from error
+
+    async def download(
+        self, url: str, write: Callable[[bytes], object], *, max_bytes: int, timeout_seconds: float
+    ) -> None:
+        """Hand on the body of a 200 answer piece by piece; who sends steadily may take longer."""
+        try:
+            await self._outbound.stream(url, write, max_bytes, timeout_seconds)
+        except self._failure as error:
+            raise Unavailable(f"The recording cannot be had from its server: {error}.") from error
 
     async def find(self, handle: Handle) -> str | None:
         """The DID that the handle names."""

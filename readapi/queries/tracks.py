@@ -52,6 +52,11 @@ def strong_ref(card: Card) -> dict[str, str]:
     return {"uri": known["uri"], "cid": known["cid"]}
 
 
+def of_file(index: Index, file_id: str, viewer: Viewer | None) -> list[Card]:
+    """The tracks that are this file and that the viewer may know of."""
+    return seen(index.tracks_of(file_id), viewer, "direct")
+
+
 def page(
     index: Index,
     sort: Sort,

@@ -89,7 +89,15 @@ def test_an_original_is_protected_unless_everybody_may_have_it(access):
     everybody_has_it = access.listening == "public" and access.downloads in ("open", "ask")
 
     assert is_protected(access) is not everybody_has_it
-    assert needs_rendition(access) is (access.listening == "public" and not everybody_has_it)
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_a_rendition_is_for_whoever_may_listen_and_not_download(access):
+    """Of what nobody but the artist may know of there is no such person."""
+    kept = {"supporters": ("public", "signed_in"), "off": ("public", "signed_in", "supporters")}
+
+    hears = access.visibility != "private" and access.listening in kept.get(access.downloads, ())
+    assert needs_rendition(access) is hears
 
 
 @pytest.mark.parametrize("before", ACCESSES)

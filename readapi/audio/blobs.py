@@ -1,0 +1,157 @@
+"""Audio blobs of people's servers: fetched once, held to their CID, kept as long as there is room."""
+
+import asyncio
+import base64
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import structlog
+
+from readapi.audio.files import OpenFile
+from readapi.errors import PdsUnavailable
+from readapi.oauth.errors import Unavailable
+from readapi.oauth.network import Network
+from schemas.fields import MAX_AUDIO_BYTES
+from schemas.ids import Cid, Did, is_cid
+
+log = structlog.get_logger()
+
+FOLDER = "blobs"
+ANSWER_SECONDS = 30.0
+FETCHES_AT_ONCE = 8
+FAILURE_SECONDS = 10.0  # for which a server is not asked again for what it did not give
+MOST_FAILURES = 10_000
+
+_PART = ".part"
+_ABANDONED_SECONDS = 3600.0
+_SHA256_OF_RAW = b"\x01\x55\x12\x20"  # CIDv1, raw, SHA-256, 32 bytes
+
+
+class Mismatch(Exception):
+    """The bytes are not those that the CID names."""
+
+
+class Blobs:
+    """A folder of blobs that several processes may share. Whole ones only; the least recently used go first.
+
+    Nothing is served before all of it has come and its hash is right: whoever asks first waits for that.
+    """
+
+    def __init__(self, folder: Path, network: Network, max_bytes: int) -> None:
+        self._folder = folder
+        self._network = network
+        self._max_bytes = max_bytes
+        self._under_way: dict[Path, asyncio.Task[OpenFile]] = {}
+        self._failures: dict[Path, float] = {}
+        self._turns = asyncio.Semaphore(FETCHES_AT_ONCE)
+
+    async def open(self, did: Did, cid: Cid) -> OpenFile:
+        """The blob. Raises PdsUnavailable."""
+        path = self._folder / _name(did, cid)
+        try:
+            os.utime(path)  # what is read last goes last
+            return OpenFile(path)
+        except FileNotFoundError:
+            return await self._fetched(path, did, cid)
+
+    async def close(self) -> None:
+        """Give up what is on its way."""
+        for fetching in self._under_way.values():
+            fetching.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    async def _fetched(self, path: Path, did: Did, cid: Cid) -> OpenFile:
+        """All who wait for the same blob wait for one fetch; it goes on when they go away."""
+        if self._failures.get(path, 0.0) > time.monotonic():
+            raise PdsUnavailable
+        fetching = self._under_way.get(path)
+        if fetching is None:
+            fetching = self._under_way[path] = asyncio.create_task(self._fetch(path, did, cid))
+            fetching.add_done_callback(lambda done: self._settled(path, done))
+        return await asyncio.shield(fetching)
+
+    def _settled(self, path: Path, done: "asyncio.Task[OpenFile]") -> None:
+        del self._under_way[path]
+        if not done.cancelled() and done.exception() is not None:
+            while len(self._failures) >= MOST_FAILURES:
+                del self._failures[next(iter(self._failures))]
+            self._failures[path] = time.monotonic() + FAILURE_SECONDS
+
+    async def _fetch(self, path: Path, did: Did, cid: Cid) -> OpenFile:
+        try:
+            async with self._turns:
+                with _arriving(path) as part:
+                    await self._download(part, did, cid)
+                    file = OpenFile(part)
+                    part.replace(path)
+        except (Unavailable, Mismatch) as error:
+            log.warning("audio could not be fetched", did=did, cid=cid, error=str(error)[:200])
+            raise PdsUnavailable from error
+        await asyncio.to_thread(self._make_room)
+        return file
+
+    async def _download(self, part: Path, did: Did, cid: Cid) -> None:
+        server = (await self._network.resolve(did)).pds
+        if server is None or not is_cid(cid):
+            raise Unavailable("No server has this recording.")
+        asked = urlencode({"did": did, "cid": cid})
+        digest = hashlib.sha256()
+        with part.open("wb") as file:
+
+            def write(chunk: bytes) -> None:
+                digest.update(chunk)
+                file.write(chunk)
+
+            await self._network.download(
+                f"{server}/xrpc/com.atproto.sync.getBlob?{asked}",
+                write,
+                max_bytes=MAX_AUDIO_BYTES,
+                timeout_seconds=ANSWER_SECONDS,
+            )
+        if _SHA256_OF_RAW + digest.digest() != _decoded(cid):
+            raise Mismatch("what came is not what the record names")
+
+    def _make_room(self) -> None:
+        """Delete what was read longest ago until the rest fits. Who reads it meanwhile reads on."""
+        found = []
+        for entry in os.scandir(self._folder):
+            try:
+                stat = entry.stat()
+            except FileNotFoundError:
+                continue
+            if not entry.name.endswith(_PART):
+                found.append((stat.st_mtime, stat.st_size, entry.path))
+            elif stat.st_mtime < time.time() - _ABANDONED_SECONDS:
+                Path(entry.path).unlink(missing_ok=True)
+        too_many = sum(size for _, size, _ in found) - self._max_bytes
+        for _, size, path in sorted(found):
+            if too_many <= 0:
+                return
+            Path(path).unlink(missing_ok=True)
+            too_many -= size
+
+
+@contextmanager
+def _arriving(path: Path) -> Iterator[Path]:
+    """A name for what is not whole yet, beside the one that it will have."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.urandom(6).hex()}{_PART}")
+    try:
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _name(did: Did, cid: Cid) -> str:
+    """One for each account: that a server gives a blob out says nothing of another's."""
+    return f"{cid}-{hashlib.sha256(did.encode()).hexdigest()[:16]}"
+
+
+def _decoded(cid: Cid) -> bytes:
+    text = cid[1:].upper()
+    return base64.b32decode(text + "=" * (-len(text) % 8))

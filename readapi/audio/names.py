@@ -1,0 +1,31 @@
+"""Names of files that people keep: safe on every system, and told as RFC 6266 and RFC 8187 say. Pure."""
+
+import unicodedata
+from urllib.parse import quote
+
+_NEVER = frozenset('/\\:*?"<>|%')
+_LETTERS = 120
+_UNNAMED = "track"
+
+
+def file_name(artist: str, title: str, file_type: str) -> str:
+    """`Artist - Title.mp3`, of strangers' words: no paths, no control letters, bounded."""
+    stem = safe(f"{artist} - {title}")
+    ending = "".join(letter for letter in file_type.lower() if letter.isascii() and letter.isalnum())[:8]
+    return f"{stem}.{ending}" if ending else stem
+
+
+def safe(words: str) -> str:
+    """Words as the name of a file, without its ending."""
+    shown = (letter if _is_fit(letter) else " " for letter in unicodedata.normalize("NFC", words))
+    return " ".join("".join(shown).split())[:_LETTERS].strip(" .") or _UNNAMED
+
+
+def attachment(name: str) -> str:
+    """The Content-Disposition under which browsers keep it: the name in ASCII, and whole where they can."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def _is_fit(letter: str) -> bool:
+    return letter not in _NEVER and letter.isprintable()

@@ -1,0 +1,100 @@
+"""Files on their way to whoever asked: exactly the part that was asked for, and never more than fits."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+from readapi.audio.conditions import Conditions, Part
+from readapi.audio.files import OpenFile
+from readapi.audio.source import Source
+
+CHUNK_BYTES = 256 << 10
+STALLED_SECONDS = 60.0  # after which somebody who takes nothing is gone
+
+
+class Sending(web.StreamResponse):
+    """A source, or a part of it, as an answer."""
+
+    def __init__(self, source: Source, conditions: Conditions, headers: Mapping[str, str]) -> None:
+        """Raises RangeNotSatisfiable."""
+        told = {**headers, "ETag": source.etag, "Accept-Ranges": "bytes"}
+        if conditions.knows(source.etag):
+            super().__init__(status=HTTPStatus.NOT_MODIFIED, headers=told)
+            self._part = Part(0, 0)
+            return
+        part = conditions.part(source.size, source.etag)
+        whole = Part(0, source.size)
+        told["Content-Type"] = source.media_type
+        if part is not None:
+            told["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{source.size}"
+        status = HTTPStatus.OK if part is None else HTTPStatus.PARTIAL_CONTENT
+        super().__init__(status=status, headers=told)
+        self._part = part or whole
+        self.content_length = self._part.stop - self._part.start
+        self._source = source
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send all of it. Ends early, with the connection, when the other side goes away."""
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError("nobody is there any more")
+        is_empty = request.method == "HEAD" or self._part.start == self._part.stop
+        if is_empty or self._source.file is None:
+            writer = await super().prepare(request)
+            if not is_empty:
+                await self._write(self._source.read(*self._part))
+            return writer
+        # The file goes past the transport, so that the head must have left it.
+        transport.set_write_buffer_limits(high=0)
+        writer = await super().prepare(request)
+        assert writer is not None
+        await writer.drain()
+        transport.set_write_buffer_limits()
+        await send_file(transport.get_extra_info("socket").fileno(), self._source.file, self._part)
+        await self.write_eof()
+        return writer
+
+    async def _write(self, pieces: AsyncIterator[bytes]) -> None:
+        async for piece in pieces:
+            async with asyncio.timeout(STALLED_SECONDS):
+                await self.write(piece)
+
+
+async def send_file(socket: int, file: OpenFile, part: Part) -> None:
+    """Let the kernel copy a file to a socket. Raises ConnectionError.
+
+    uvloop has no sendfile, and no event loop watches a socket that a transport has: this one is watched by
+    another number.
+    """
+    ours = os.dup(socket)
+    try:
+        start, stop = part
+        while start < stop:
+            try:
+                sent = os.sendfile(ours, file.number, start, min(stop - start, CHUNK_BYTES))
+            except BlockingIOError:
+                await _writable(ours)
+                continue
+            if not sent:
+                raise ConnectionAbortedError("the file is shorter than it was")
+            start += sent
+            await asyncio.sleep(0)  # others want their turn, however fast this one takes it
+    finally:
+        os.close(ours)
+
+
+async def _writable(socket: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_writer(socket, ready.set)
+    try:
+        async with asyncio.timeout(STALLED_SECONDS):
+            await ready.wait()
+    except TimeoutError:
+        raise ConnectionAbortedError("nobody takes what is sent") from None
+    finally:
+        loop.remove_writer(socket)

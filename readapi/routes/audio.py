@@ -1,0 +1,104 @@
+"""Recordings: heard, and kept by those who may."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+import orjson
+from aiohttp import web
+
+from readapi import headers
+from readapi.audio import names
+from readapi.audio.conditions import Conditions
+from readapi.audio.sending import Sending
+from readapi.audio.source import Source
+from readapi.audio.sources import Elsewhere, Sources
+from readapi.cards import Card
+from readapi.endpoint import Options, Routes
+from readapi.errors import (
+    ApiError,
+    NotAuthenticated,
+    NotFound,
+    PdsUnavailable,
+    RangeNotSatisfiable,
+    SpaceRefused,
+    SupportRequired,
+)
+from readapi.queries import tracks
+from readapi.queries.names import TrackName
+from readapi.search import Index
+from schemas.access import Viewer, may_download, may_listen
+
+routes = Routes("audio")
+
+Opened = Source | Elsewhere
+Open = Callable[[Card, Viewer | None], Awaitable[Opened]]
+
+_REFUSALS = (NotAuthenticated, SupportRequired, SpaceRefused, NotFound, RangeNotSatisfiable, PdsUnavailable)
+_SOUND: Options = {"media_types": ("audio/*",), "raises": _REFUSALS, "redirects": HTTPStatus.FOUND}
+
+
+@routes.get("/tracks/{track_id}/stream", **_SOUND)
+async def stream_track(
+    track_id: TrackName, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+) -> web.StreamResponse:
+    """Let somebody hear a track, from any part of it on.
+
+    Whoever first asks for what is at the artist's server waits until all of it is here and its hash is right.
+    """
+    card = tracks.find(index, track_id, viewer)
+    return _heard(card, await sources.heard(card, viewer), asked)
+
+
+@routes.get("/tracks/{track_id}/download", **_SOUND)
+async def download_track(
+    track_id: TrackName, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+) -> web.StreamResponse:
+    """Give the original to somebody who may have it, as a file with a name."""
+    card = tracks.find(index, track_id, viewer)
+    return _kept(card, await sources.original(card, viewer), asked)
+
+
+@routes.get("/audio/{file_id}", **_SOUND)
+async def stream_file(
+    file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+) -> web.StreamResponse:
+    """Let somebody hear the recording with a hash, by any track that it is of."""
+    card, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.heard)
+    return _heard(card, opened, asked)
+
+
+@routes.get("/audio/{file_id}/download", **_SOUND)
+async def download_file(
+    file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+) -> web.StreamResponse:
+    """Give the recording with a hash to somebody who may have it, by any track that it is of."""
+    card, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.original)
+    return _kept(card, opened, asked)
+
+
+async def _first(cards: list[Card], viewer: Viewer | None, open_: Open) -> tuple[Card, Opened]:
+    """The first track that lets the viewer have it. Raises the first refusal if none does."""
+    refusals: list[ApiError] = []
+    for card in cards:
+        try:
+            return card, await open_(card, viewer)
+        except ApiError as refusal:
+            refusals.append(refusal)
+    raise refusals[0] if refusals else NotFound("There is no such recording.")
+
+
+def _heard(card: Card, opened: Opened, asked: Conditions) -> web.StreamResponse:
+    return _sent(opened, asked, headers.of_sound(may_listen(card.access, None)))
+
+
+def _kept(card: Card, opened: Opened, asked: Conditions) -> web.StreamResponse:
+    told = orjson.loads(card.card + b"}")
+    name = names.file_name(told["artist"], told["title"], told["file_type"])
+    named = {"Content-Disposition": names.attachment(name)}
+    return _sent(opened, asked, headers.of_sound(may_download(card.access, None)) | named)
+
+
+def _sent(opened: Opened, asked: Conditions, told: dict[str, str]) -> web.StreamResponse:
+    if isinstance(opened, Elsewhere):
+        return web.Response(status=HTTPStatus.FOUND, headers={**told, "Location": opened.url})
+    return Sending(opened, asked, told)

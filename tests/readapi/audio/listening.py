@@ -1,0 +1,93 @@
+"""A worker with recordings in its store, people who are signed in to it, and a verifier of supporters."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from readapi.audio.sources import original_key, rendition_key
+from readapi.audio.store import AudioStore
+from readapi.state.accounts import Account
+from readapi.state.managed import Managed
+from readapi.state.state import State, open_state
+from schemas.audio import address
+from schemas.ids import Did, Handle
+from tests.indexer.changes import did, put, uri
+from tests.readapi.music import Music, playing
+from tests.readapi.state.people import grant
+
+OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}
+
+
+class Listening:
+    """The worker, and what it knows of people and recordings."""
+
+    def __init__(self, music: Music, state: State, supported: set[tuple[str, str]]) -> None:
+        self.music = music
+        self.state = state
+        self.store = AudioStore.of(music.settings)
+        self._supported = supported
+
+    async def record(self, content: bytes, person: str, number: int, rendition: bytes | None = None) -> str:
+        """Keep the original of somebody's nth track, and its rendition; the address for its record."""
+        file_id = hashlib.sha256(content).hexdigest()
+        kept = {original_key(file_id): content}
+        if rendition is not None:
+            kept[rendition_key(file_id, "m4a")] = rendition
+        for key, held in kept.items():
+            arriving = self.music.settings.data_dir / "arriving"
+            arriving.write_bytes(held)
+            await self.store.put(key, arriving)
+        track = str(uri(person, "track", number))
+        of_what = (track, did(person), file_id, "flac", "audio/flac", len(content), 2)
+        await self.state.managed_audio.put(Managed(*of_what, "m4a" if rendition is not None else None))
+        return address(self.music.settings.base_url, file_id)
+
+    async def publish(
+        self, content: bytes, person: str, number: int, rendition: bytes | None = None, **fields: Any
+    ) -> int:
+        """Somebody's nth track with its recording, as the index shows it; its id."""
+        where = await self.record(content, person, number, rendition)
+        named = {"title": f"Track {number}", "fileType": "flac", "audioUrl": where, "access": OPEN}
+        await self.music.add(put(person, "track", number, at=1000 + number, **named | fields))
+        reply = await self.music.get(
+            f"/tracks/by-uri?uri={uri(person, 'track', number)}", **await self.as_(person)
+        )
+        return int(reply.json["id"])
+
+    async def as_(self, person: str) -> dict[str, str]:
+        """What somebody's requests carry."""
+        granted = await self.state.grants.add(grant(did(person)))
+        account = Account(did(person), Handle(f"{person}.example"), granted)
+        return {"Authorization": f"Bearer {await self.state.sessions.begin(account)}"}
+
+    def let_support(self, viewer: str, artist: str) -> None:
+        """From now on the verifier says so."""
+        self._supported.add((did(artist), did(viewer)))
+
+
+@asynccontextmanager
+async def listening(folder: Path, **fields: Any) -> AsyncIterator[Listening]:
+    """A worker that serves for as long as the block runs."""
+    supported: set[tuple[Did, Did]] = set()
+
+    async def verify(request: web.Request) -> web.Response:
+        asked = Did(request.query["artist"]), Did(request.query["viewer"])
+        return web.json_response({"supports": asked in supported})
+
+    async with AsyncExitStack() as stack:
+        verifier = web.Application()
+        verifier.router.add_get("/", verify)
+        runner = web.AppRunner(verifier)
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        known = {"support_verifier": f"http://127.0.0.1:{port}/", "allow_loopback": True, **fields}
+        music = await stack.enter_async_context(playing(folder, **known))
+        state = await stack.enter_async_context(open_state(music.settings))
+        yield Listening(music, state, supported)

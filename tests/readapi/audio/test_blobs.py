@@ -1,0 +1,207 @@
+"""Blobs are fetched once, held to their CID, and kept as long as there is room."""
+
+import asyncio
+import base64
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from readapi.__main__ import open_network
+from readapi.audio.blobs import Blobs
+from readapi.errors import PdsUnavailable
+from readapi.oauth.network import Network
+from schemas.ids import Cid, Did
+from schemas.settings import Settings
+
+BEN = Did("did:plc:" + "b" * 24)
+CONTENT = os.urandom(300_000)
+
+
+def cid_of(content: bytes) -> Cid:
+    """The CID under which servers give these bytes out."""
+    hashed = b"\x01\x55\x12\x20" + hashlib.sha256(content).digest()
+    return Cid("b" + base64.b32encode(hashed).decode().lower().rstrip("="))
+
+
+class Server:
+    """A person's own server that gives out what it is told to, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
+        self.asked = 0
+        self.release = asyncio.Event()
+        self.release.set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self.asked += 1
+        content = self.blobs.get(request.query["cid"])
+        if content is None:
+            return web.json_response({"error": "BlobNotFound"}, status=400)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(content[: len(content) // 2])
+        await self.release.wait()
+        await response.write(content[len(content) // 2 :])
+        return response
+
+    async def documents(self, request: web.Request) -> web.Response:
+        """Of everybody: their server is this one."""
+        here = f"http://{request.host}"
+        service = {"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": here}
+        return web.json_response({"id": request.match_info["did"], "alsoKnownAs": [], "service": [service]})
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[tuple[Server, str]]:
+    """It and its address, which is that of the directory too."""
+    server, app = Server(), web.Application()
+    app.router.add_get("/xrpc/com.atproto.sync.getBlob", server.answer)
+    app.router.add_get("/{did}", server.documents)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield server, f"http://127.0.0.1:{runner.addresses[0][1]}"
+    server.release.set()
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def network(server: tuple[Server, str]) -> AsyncIterator[Network]:
+    """The guarded way there."""
+    settings = Settings(plc_url=server[1], allow_loopback=True)
+    async with open_network(settings) as network:
+        yield network
+
+
+@pytest.fixture
+async def blobs(network: Network, tmp_path: Path) -> AsyncIterator[Blobs]:
+    """An empty cache with room for three."""
+    opened = Blobs(tmp_path / "blobs", network, 3 * len(CONTENT))
+    yield opened
+    await opened.close()
+
+
+async def read(blobs: Blobs, cid: Cid, did: Did = BEN) -> bytes:
+    """All of a blob."""
+    file = await blobs.open(did, cid)
+    return file.read(0, file.size)
+
+
+async def test_a_blob_is_fetched_once(server: tuple[Server, str], blobs: Blobs) -> None:
+    """However many want it at once, and again later."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+
+    found = await asyncio.gather(*(read(blobs, cid) for _ in range(20)))
+    again = await read(blobs, cid)
+
+    assert {*found, again} == {CONTENT}
+    assert server[0].asked == 1
+
+
+async def test_another_process_finds_what_one_fetched(
+    server: tuple[Server, str], blobs: Blobs, network: Network, tmp_path: Path
+) -> None:
+    """The folder is all that they share; two that fetch at once do no harm."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+    other = Blobs(tmp_path / "blobs", network, 3 * len(CONTENT))
+
+    both = await asyncio.gather(read(blobs, cid), read(other, cid))
+    asked = server[0].asked
+    third = await read(Blobs(tmp_path / "blobs", network, 3 * len(CONTENT)), cid)
+
+    assert {*both, third} == {CONTENT}
+    assert server[0].asked == asked
+    assert len(list((tmp_path / "blobs").iterdir())) == 1
+
+
+async def test_what_is_not_what_its_cid_says_is_given_to_nobody(
+    server: tuple[Server, str], blobs: Blobs, tmp_path: Path
+) -> None:
+    """Not even a first part of it; nothing is kept, and its server is left alone for a while."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT[:-1] + b"?"
+
+    for _ in range(3):
+        with pytest.raises(PdsUnavailable):
+            await blobs.open(BEN, cid)
+
+    assert server[0].asked == 1
+    assert list((tmp_path / "blobs").iterdir()) == []
+
+
+async def test_what_a_server_does_not_have_cannot_be_had(blobs: Blobs) -> None:
+    """It is said of the server, not of us."""
+    with pytest.raises(PdsUnavailable):
+        await blobs.open(BEN, cid_of(b"never uploaded"))
+
+
+async def test_a_blob_is_that_of_one_account(server: tuple[Server, str], blobs: Blobs) -> None:
+    """Whoever names another's blob in a record must have it at their own server."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+    await read(blobs, cid)
+    server[0].blobs.clear()
+
+    with pytest.raises(PdsUnavailable):
+        await blobs.open(Did("did:plc:" + "t" * 24), cid)
+
+
+async def test_the_least_recently_read_goes_first(
+    server: tuple[Server, str], blobs: Blobs, tmp_path: Path
+) -> None:
+    """When there is no room left; whoever reads it meanwhile reads on."""
+    contents = [os.urandom(len(CONTENT)) for _ in range(4)]
+    server[0].blobs = {cid_of(content): content for content in contents}
+    for age, content in enumerate(contents[:3]):
+        await read(blobs, cid_of(content))
+        kept = next(path for path in (tmp_path / "blobs").iterdir() if path.name.startswith(cid_of(content)))
+        os.utime(kept, (1000 + age, 1000 + age))
+    await read(blobs, cid_of(contents[0]))
+    reading = await blobs.open(BEN, cid_of(contents[1]))
+    os.utime(next((tmp_path / "blobs").glob(f"{cid_of(contents[1])}*")), (1001, 1001))
+
+    await read(blobs, cid_of(contents[3]))
+
+    kept = sorted(path.name.partition("-")[0] for path in (tmp_path / "blobs").iterdir())
+    assert kept == sorted(cid_of(contents[number]) for number in (0, 2, 3))
+    assert reading.read(0, reading.size) == contents[1]
+
+
+async def test_who_goes_away_does_not_stop_the_others(server: tuple[Server, str], blobs: Blobs) -> None:
+    """A fetch belongs to all who wait for it."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+    server[0].release.clear()
+    first, second = (asyncio.create_task(read(blobs, cid)) for _ in range(2))
+    while not server[0].asked:
+        await asyncio.sleep(0.01)
+
+    first.cancel()
+    server[0].release.set()
+
+    assert await second == CONTENT
+    assert server[0].asked == 1
+
+
+async def test_closing_gives_up_what_is_on_its_way(
+    server: tuple[Server, str], blobs: Blobs, tmp_path: Path
+) -> None:
+    """And leaves nothing half."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+    server[0].release.clear()
+    waiting = asyncio.create_task(read(blobs, cid))
+    while not server[0].asked:
+        await asyncio.sleep(0.01)
+
+    await blobs.close()
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert list((tmp_path / "blobs").iterdir()) == []
