@@ -3,16 +3,20 @@
 from typing import Any
 
 import orjson
+from aiohttp import web
 
-from readapi import cursors, present
+from readapi import cursors, headers, present
 from readapi.answers import Answer
+from readapi.audio import names
+from readapi.audio.archive import ZIP, Archive
+from readapi.audio.sources import Sources
 from readapi.authoring import albums as authoring
 from readapi.authoring import lists as list_records
 from readapi.authoring import pictures
 from readapi.cards import Card
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.errors import Conflict, NotOwner, PrivateAlbum, TooLarge
+from readapi.errors import Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
 from readapi.paging import Page
 from readapi.pds import REFUSALS, Create, Pds
 from readapi.queries import artists, lists, social
@@ -120,6 +124,22 @@ async def put_cover(
 async def album_by_id(album_id: ListName, index: Index, viewer: Viewer | None, state: State) -> Answer[Album]:
     """Return an album and its tracks."""
     return await _whole(index, lists.find(index, "album", album_id), viewer, state)
+
+
+# Before the next, whose addresses look alike: an album's id is neither a handle nor a DID.
+@routes.get("/albums/{album_id:[0-9A-Fa-f-]+|at:.+}/archive", media_types=(ZIP,), raises=(NotFound,))
+async def album_archive(
+    album_id: ListName, index: Index, sources: Sources, viewer: Viewer | None
+) -> web.StreamResponse:
+    """Give out an album's originals as one zip: those that this viewer may have.
+
+    The others that they may know of are named in a text, with the reason.
+    """
+    album = lists.find(index, "album", album_id)
+    told = orjson.loads(album.card)
+    named = names.attachment(names.file_name(told["artist"], told["title"], "zip"))
+    sent = headers.of_sound(is_public=False) | {"Content-Disposition": named}
+    return Archive(lists.album_tracks(index, album, viewer), viewer, sources, sent)
 
 
 @routes.get("/albums/{handle}/{slug}")

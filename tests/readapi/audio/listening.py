@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+from indexer.batch import RecordChange
 from readapi.audio.sources import original_key, rendition_key
 from readapi.audio.store import AudioStore
 from readapi.state.accounts import Account
@@ -16,7 +17,7 @@ from readapi.state.state import State, open_state
 from schemas.audio import address
 from schemas.ids import Did, Handle
 from tests.indexer.changes import did, put, uri
-from tests.readapi.music import Music, playing
+from tests.readapi.music import Music, playing, track_id
 from tests.readapi.state.people import grant
 
 OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}
@@ -46,17 +47,20 @@ class Listening:
         await self.state.managed_audio.put(Managed(*of_what, "m4a" if rendition is not None else None))
         return address(self.music.settings.base_url, file_id)
 
+    async def song(
+        self, content: bytes, person: str, number: int, rendition: bytes | None = None, **fields: Any
+    ) -> RecordChange:
+        """Somebody's nth track with its recording, not written yet."""
+        where = await self.record(content, person, number, rendition)
+        named = {"title": f"Track {number}", "fileType": "flac", "audioUrl": where, "access": OPEN}
+        return put(person, "track", number, at=1000 + number, **named | fields)
+
     async def publish(
         self, content: bytes, person: str, number: int, rendition: bytes | None = None, **fields: Any
     ) -> int:
-        """Somebody's nth track with its recording, as the index shows it; its id."""
-        where = await self.record(content, person, number, rendition)
-        named = {"title": f"Track {number}", "fileType": "flac", "audioUrl": where, "access": OPEN}
-        await self.music.add(put(person, "track", number, at=1000 + number, **named | fields))
-        reply = await self.music.get(
-            f"/tracks/by-uri?uri={uri(person, 'track', number)}", **await self.as_(person)
-        )
-        return int(reply.json["id"])
+        """The same, shown by the worker; its id."""
+        await self.music.add(await self.song(content, person, number, rendition, **fields))
+        return track_id(person, number)
 
     async def as_(self, person: str) -> dict[str, str]:
         """What somebody's requests carry."""

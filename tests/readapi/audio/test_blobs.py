@@ -33,11 +33,13 @@ class Server:
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.asked = 0
+        self.was_asked = asyncio.Event()
         self.release = asyncio.Event()
         self.release.set()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked += 1
+        self.was_asked.set()
         content = self.blobs.get(request.query["cid"])
         if content is None:
             return web.json_response({"error": "BlobNotFound"}, status=400)
@@ -179,8 +181,7 @@ async def test_who_goes_away_does_not_stop_the_others(server: tuple[Server, str]
     server[0].blobs[cid] = CONTENT
     server[0].release.clear()
     first, second = (asyncio.create_task(read(blobs, cid)) for _ in range(2))
-    while not server[0].asked:
-        await asyncio.sleep(0.01)
+    await server[0].was_asked.wait()
 
     first.cancel()
     server[0].release.set()
@@ -197,8 +198,7 @@ async def test_closing_gives_up_what_is_on_its_way(
     server[0].blobs[cid] = CONTENT
     server[0].release.clear()
     waiting = asyncio.create_task(read(blobs, cid))
-    while not server[0].asked:
-        await asyncio.sleep(0.01)
+    await server[0].was_asked.wait()
 
     await blobs.close()
 

@@ -1,0 +1,109 @@
+"""An album's archive holds what this viewer may keep, and names the rest."""
+
+import asyncio
+import io
+import os
+import zipfile
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.indexer.changes import album, put, uri
+from tests.readapi.audio.bucket import bucket_url
+from tests.readapi.audio.listening import OPEN, Listening, listening
+from tests.readapi.music import public_list_id
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LARGE = os.urandom(3_000_000)
+SECRET = b"the secret recording"
+ARCHIVE = f"/albums/{public_list_id('mara', 9)}/archive"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["folder", "s3"])
+async def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Listening]:
+    """A worker with an album: open, for supporters, for nobody, not to be found, gone, private."""
+    fields = {}
+    if request.param == "s3":
+        fields["audio_url"] = bucket_url(request.getfixturevalue("s3"), "albums")
+    async with listening(tmp_path_factory.mktemp("stage"), **fields) as stage:
+        private = OPEN | {"visibility": "private", "listening": "space"}
+        held = [uri("mara", "track", number) for number in range(50, 56)]
+        await stage.music.add(
+            await stage.song(LARGE, "mara", 50, title="A/B: ../large"),
+            await stage.song(b"for supporters", "mara", 51, access=OPEN | {"downloads": "supporters"}),
+            await stage.song(SECRET, "mara", 52, access=OPEN | {"downloads": "off"}),
+            await stage.song(b"unlisted", "mara", 53, access=OPEN | {"visibility": "unlisted"}),
+            await stage.song(b"private", "mara", 54, access=private, title="Nobody knows"),
+            put("mara", "track", 55, at=2000, title="Silent"),
+            album("mara", held, 9, at=2001, name="Harbour"),
+        )
+        stage.let_support("ida", "mara")
+        yield stage
+
+
+async def archive(stage: Listening, person: str | None = None) -> zipfile.ZipFile:
+    """The album, as somebody gets it."""
+    headers = await stage.as_(person) if person else {}
+    async with stage.music.client.get(stage.music.address + ARCHIVE, headers=headers) as answer:
+        assert answer.status == 200
+        assert answer.content_type == "application/zip"
+        named = "attachment; filename=\"Mara - Harbour.zip\"; filename*=UTF-8''Mara%20-%20Harbour.zip"
+        assert answer.headers["Content-Disposition"] == named
+        assert answer.headers["Cache-Control"] == "private, no-cache"
+        found = zipfile.ZipFile(io.BytesIO(await answer.read()))
+    assert found.testzip() is None
+    return found
+
+
+async def test_a_stranger_gets_what_is_open(stage: Listening) -> None:
+    """In order, under safe names; of what is private not even the name."""
+    found = await archive(stage)
+
+    assert found.namelist() == ["01 Mara - A B .. large.flac", "04 Mara - Track 53.flac", "Left out.txt"]
+    assert found.read("01 Mara - A B .. large.flac") == LARGE
+    assert found.read("Left out.txt").decode().splitlines() == [
+        "02 Mara - Track 51.flac: Only supporters of the artist can download. Sign in first.",
+        "03 Mara - Track 52.flac: The artist does not offer this recording for download.",
+        "05 Mara - Silent.mp3: This track came without a recording.",
+    ]
+
+
+async def test_a_supporter_gets_what_is_for_supporters_too(stage: Listening) -> None:
+    """And nothing more."""
+    found = await archive(stage, "ida")
+
+    assert [name[:2] for name in found.namelist()] == ["01", "02", "04", "Le"]
+    assert found.read("02 Mara - Track 51.flac") == b"for supporters"
+
+
+async def test_the_artist_gets_everything(stage: Listening) -> None:
+    """The private recording as well."""
+    found = await archive(stage, "mara")
+
+    assert [name[:2] for name in found.namelist()] == ["01", "02", "03", "04", "05", "Le"]
+    assert found.read("03 Mara - Track 52.flac") == SECRET
+    assert "Silent" in found.read("Left out.txt").decode()
+
+
+async def test_somebody_who_goes_away_stops_the_work(stage: Listening) -> None:
+    """What was open for them is closed."""
+    host = stage.music.address.removeprefix("http://")
+    before = len(os.listdir("/proc/self/fd"))
+
+    for _ in range(5):
+        reader, writer = await asyncio.open_connection(*host.split(":"))
+        writer.write(f"GET {ARCHIVE} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        await reader.readexactly(1000)
+        writer.transport.abort()
+    await asyncio.sleep(0.5)
+
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+async def test_an_album_that_is_not_there_has_no_archive(stage: Listening) -> None:
+    """As everywhere."""
+    assert (await stage.music.get("/albums/none/archive")).status == 404
