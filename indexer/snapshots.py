@@ -115,18 +115,18 @@ class Snapshots:
         return self._parquet_seconds > 0 and self.current.exists() and self._clock() >= self._next_export
 
     def export(self) -> list[Path]:
-        """Write every `visible_…` view of the current snapshot as a Parquet file. Raises StoreError."""
+        """Write every `published_…` view of the current snapshot as a Parquet file. Raises StoreError."""
         self._next_export = self._clock() + self._parquet_seconds
         snapshot = self.current.resolve()
         with sentences(snapshot), duckdb.connect(snapshot, read_only=True) as con:
             con.execute(f"set memory_limit = '{EXPORT_MEMORY}'; set threads = 1")
             found = con.execute(
-                "select view_name from duckdb_views() where starts_with(view_name, 'visible_') order by all"
+                "select view_name from duckdb_views() where starts_with(view_name, 'published_') order by all"
             )
             return [self._export(con, view) for (view,) in found.fetchall()]
 
     def _export(self, con: duckdb.DuckDBPyConnection, view: str) -> Path:
-        target = self.parquet / f"{view.removeprefix('visible_')}.parquet"
+        target = self.parquet / f"{view.removeprefix('published_')}.parquet"
         with _replacing(target) as partial:
             con.view(view).write_parquet(str(partial), compression="zstd")
         return target

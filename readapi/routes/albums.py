@@ -19,6 +19,7 @@ from readapi.endpoint import Routes
 from readapi.errors import Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
 from readapi.paging import Page
 from readapi.pds import REFUSALS, Create, Pds
+from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, lists, social
 from readapi.queries.names import ArtistName, ListName
 from readapi.search import Index
@@ -121,9 +122,11 @@ async def put_cover(
 
 
 @routes.get("/albums/by-id/{album_id}")
-async def album_by_id(album_id: ListName, index: Index, viewer: Viewer | None, state: State) -> Answer[Album]:
+async def album_by_id(
+    album_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+) -> Answer[Album]:
     """Return an album and its tracks."""
-    return await _whole(index, lists.find(index, "album", album_id), viewer, state)
+    return await _whole(index, lists.find(index, "album", album_id), supporters, viewer, state)
 
 
 # Before the next, whose addresses look alike: an album's id is neither a handle nor a DID.
@@ -144,10 +147,10 @@ async def album_archive(
 
 @routes.get("/albums/{handle}/{slug}")
 async def get_album(
-    handle: ArtistName, slug: str, index: Index, viewer: Viewer | None, state: State
+    handle: ArtistName, slug: str, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[Album]:
     """Return the album that an artist's address names, and its tracks."""
-    return await _whole(index, lists.album(index, handle, slug), viewer, state)
+    return await _whole(index, lists.album(index, handle, slug), supporters, viewer, state)
 
 
 def _page(page: Page[Card]) -> Answer[AlbumPage]:
@@ -155,8 +158,11 @@ def _page(page: Page[Card]) -> Answer[AlbumPage]:
     return present.answer(present.record(albums=present.array(map(lists.summary, page.items)), **following))
 
 
-async def _whole(index: Index, album: Card, viewer: Viewer | None, state: State) -> Answer[Album]:
+async def _whole(
+    index: Index, album: Card, supporters: Supporters, viewer: Viewer | None, state: State
+) -> Answer[Album]:
     held = lists.album_tracks(index, album, viewer)
+    viewer = await supporters.among(viewer, held)
     metadata: bytes = album.card
     if viewer is not None and viewer.did == album.did:
         metadata = _with_template(metadata, await state.album_templates.get(lists.uri_of(album)))

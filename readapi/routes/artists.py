@@ -12,6 +12,7 @@ from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
 from readapi.errors import Conflict
 from readapi.pds import REFUSALS
+from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, people, social
 from readapi.queries.names import ArtistName
 from readapi.search import Index
@@ -54,11 +55,17 @@ async def get_artist(artist: ArtistName, index: Index, state: State, settings: S
 
 @routes.get("/users/{handle}/likes")
 async def liked_tracks(
-    handle: ArtistName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
+    handle: ArtistName,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> Answer[LikedTrackPage]:
     """List the tracks that somebody likes, newest like first; of others' only the public ones."""
     user = artists.find(index, handle)
     page = index.liked_page(user.did, cursors.read(cursor, "liked"), limit)
+    viewer = await supporters.among(viewer, page.items)
     return present.answer(
         present.record(
             user=orjson.dumps(people.person(user.did, user)),

@@ -13,6 +13,7 @@ from readapi.cards import Card
 from readapi.endpoint import Routes
 from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.pds import REFUSALS, Create
+from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, lists, recommendations, social, tracks
 from readapi.queries.names import AtUriName, DidName, ListName
 from readapi.search import Index
@@ -54,18 +55,18 @@ async def playlists_of(
 
 @routes.get("/lists/playlists/by-uri", raises=(NotFound,))
 async def playlist_by_uri(
-    uri: AtUriName, index: Index, viewer: Viewer | None, state: State
+    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[PlaylistWithTracks]:
     """Return the playlist that a record is, and its tracks."""
-    return await _whole(index, lists.find(index, "playlist", uri), viewer, state)
+    return await _whole(index, lists.find(index, "playlist", uri), supporters, viewer, state)
 
 
 @routes.get("/lists/playlists/{playlist_id}")
 async def get_playlist(
-    playlist_id: ListName, index: Index, viewer: Viewer | None, state: State
+    playlist_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[PlaylistWithTracks]:
     """Return a playlist and its tracks."""
-    return await _whole(index, lists.find(index, "playlist", playlist_id), viewer, state)
+    return await _whole(index, lists.find(index, "playlist", playlist_id), supporters, viewer, state)
 
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
@@ -182,8 +183,11 @@ async def _listed(index: Index, did: str, viewer: Viewer | None, state: State) -
     return Answer(orjson.dumps([playlist for playlist in shown if is_own or playlist["show_on_profile"]]))
 
 
-async def _whole(index: Index, card: Card, viewer: Viewer | None, state: State) -> Answer[PlaylistWithTracks]:
+async def _whole(
+    index: Index, card: Card, supporters: Supporters, viewer: Viewer | None, state: State
+) -> Answer[PlaylistWithTracks]:
     held = lists.playlist_tracks(index, card, viewer)
+    viewer = await supporters.among(viewer, held)
     playlist = orjson.loads(card.card)
     chosen = await state.showing.among([playlist["atproto_record_uri"]])
     listed = present.tracks(held, viewer, social.liked(index, held, viewer))

@@ -17,6 +17,7 @@ from readapi.errors import Conflict, NotFound, NotOwner, PdsUnavailable
 from readapi.oauth.network import Network
 from readapi.pds import REFUSALS, Pds
 from readapi.proofs import Proofs
+from readapi.publishing.supporters import Supporters
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
 from readapi.queries import top as top_queries
@@ -40,6 +41,7 @@ TagNames = Annotated[tuple[str, ...], Field(max_length=20, description="Tracks w
 @routes.get("/tracks/")
 async def list_tracks(
     index: Index,
+    supporters: Supporters,
     viewer: Viewer | None,
     artist_did: DidName | None = None,
     tags: TagNames = (),
@@ -51,6 +53,7 @@ async def list_tracks(
     order = f"tracks.{sort}"
     page = tracks.page(index, sort, cursors.read(cursor, order), limit, artist_did, tags, viewer)
     following = present.rest(cursors.write(page.after, order))
+    viewer = await supporters.among(viewer, page.items)
     page_of_tracks = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
     return present.answer(present.record(tracks=page_of_tracks, **following))
 
@@ -59,6 +62,7 @@ async def list_tracks(
 async def top_tracks(
     index: Index,
     catalog: Catalog,
+    supporters: Supporters,
     viewer: Viewer | None,
     period: Period = "all_time",
     limit: TopLimit = 10,
@@ -71,6 +75,7 @@ async def top_tracks(
     snapshot = catalog.current
     found = index.tracks_by_id(await top_queries.tracks(snapshot, period, times.this_minute()))
     cards = tracks.seen(found, viewer, "discovery")[:limit]
+    viewer = await supporters.among(viewer, cards)
     listed = present.tracks(cards, viewer, social.liked(index, cards, viewer))
     return present.answer(listed, headers={"X-As-Of": times.render(snapshot.as_of)})
 
@@ -89,26 +94,38 @@ async def list_tags(
 
 @routes.get("/tracks/tags/{name:.+}")
 async def tracks_by_tag(
-    name: str, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
+    name: str,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> Answer[TaggedTrackPage]:
     """List the public tracks that carry a tag, newest first."""
     head = tag_queries.find(index, name)
     page = tracks.page(index, "recent", cursors.read(cursor, "tag"), limit, None, [name], viewer)
     following = present.rest(cursors.write(page.after, "tag"))
+    viewer = await supporters.among(viewer, page.items)
     page_of_tracks = present.tracks(page.items, viewer, social.liked(index, page.items, viewer))
     return present.answer(present.record(tag=render(head), tracks=page_of_tracks, **following))
 
 
 @routes.get("/tracks/by-uri", raises=(NotFound,))
-async def track_by_uri(uri: AtUriName, index: Index, viewer: Viewer | None) -> Answer[Track]:
+async def track_by_uri(
+    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None
+) -> Answer[Track]:
     """Return the track that a record is."""
-    return _one(index, tracks.find(index, uri, viewer), viewer)
+    card = tracks.find(index, uri, viewer)
+    return _one(index, card, await supporters.among(viewer, [card]))
 
 
 @routes.get("/tracks/{track_id}")
-async def get_track(track_id: TrackName, index: Index, viewer: Viewer | None) -> Answer[Track]:
+async def get_track(
+    track_id: TrackName, index: Index, supporters: Supporters, viewer: Viewer | None
+) -> Answer[Track]:
     """Return one track, with what this viewer may do with it."""
-    return _one(index, tracks.find(index, track_id, viewer), viewer)
+    card = tracks.find(index, track_id, viewer)
+    return _one(index, card, await supporters.among(viewer, [card]))
 
 
 @routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsUnavailable), media_types=(JSON, CAR))

@@ -1,0 +1,370 @@
+"""Who may meet, hear and keep what: every audience, every viewer, every route that could tell too much.
+
+What is expected is written here, not asked of `schemas.access`. The tracks are made from the audiences that
+there are, so that a new one fails until its rows are written.
+"""
+
+import hashlib
+import io
+import itertools
+import zipfile
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import duckdb
+import pytest
+import pytest_asyncio
+
+from indexer.batch import Batch, RecordChange
+from indexer.snapshots import Snapshots
+from indexer.writer import Writer
+from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
+from schemas.settings import Settings
+from tests.indexer.changes import album, comment, did, like, put, uri
+from tests.readapi.audio.listening import Listening, listening
+from tests.readapi.music import public_list_id, track_id
+
+in_module = pytest.mark.asyncio(loop_scope="module")
+
+# Nobody; somebody whose credential is of no use; signed in; a supporter of the artist; the artist.
+VIEWERS = ("nobody", "stranger", "signed_in", "supporter", "owner")
+PEOPLE = {"signed_in": "ben", "supporter": "ida", "owner": "mara"}
+
+# Visibility → who meets the track in that kind of place.
+DISCOVERED = {"public": VIEWERS, "unlisted": ("owner",), "private": ("owner",)}
+KNOWN = {"public": VIEWERS, "unlisted": VIEWERS, "private": ("owner",)}
+FOUND = {"public": VIEWERS, "unlisted": VIEWERS, "private": ()}
+
+# Listening, downloads → what each viewer is answered, in the order of VIEWERS.
+HEARD = {
+    "public": (200, 200, 200, 200, 200),
+    "signed_in": (401, 401, 200, 200, 200),
+    "supporters": (401, 401, 402, 200, 200),
+    "owner": (404, 404, 404, 404, 200),
+    "space": (403, 403, 403, 403, 200),
+}
+KEPT = {
+    "open": (200, 200, 200, 200, 200),
+    "ask": (200, 200, 200, 200, 200),
+    "supporters": (401, 401, 402, 200, 200),
+    "off": (404, 404, 404, 404, 200),
+}
+CODES = {401: "not_authenticated", 402: "support_required", 403: "space_refused", 404: "not_found"}
+
+
+@dataclass(frozen=True, slots=True)
+class Song:
+    """The nth track of Mara's, and its audiences."""
+
+    number: int
+    listening: str
+    downloads: str
+    visibility: str
+
+    @property
+    def id(self) -> int:
+        return track_id("mara", self.number)
+
+    @property
+    def title(self) -> str:
+        return f"Matrix {self.number}"
+
+    @property
+    def original(self) -> bytes:
+        return f"original {self.number}".encode()
+
+    @property
+    def rendition(self) -> bytes:
+        return f"rendition {self.number}".encode()
+
+    @property
+    def file_id(self) -> str:
+        return hashlib.sha256(self.original).hexdigest()
+
+    @property
+    def access(self) -> dict[str, str]:
+        return {"listening": self.listening, "downloads": self.downloads, "visibility": self.visibility}
+
+    def heard_by(self, viewer: str) -> int:
+        """What the stream answers."""
+        if viewer not in KNOWN[self.visibility]:
+            return 404
+        return HEARD[self.listening][VIEWERS.index(viewer)]
+
+    def kept_by(self, viewer: str) -> int:
+        """What the download answers."""
+        heard = self.heard_by(viewer)
+        return heard if heard != 200 else KEPT[self.downloads][VIEWERS.index(viewer)]
+
+
+AUDIENCES = itertools.product(LISTENING, DOWNLOADS, VISIBILITY)
+SONGS = [Song(number, *audiences) for number, audiences in enumerate(AUDIENCES, 100)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Listening]:
+    """A worker with all of them: tagged, liked, spoken of, in an album and in a playlist."""
+    async with listening(tmp_path_factory.mktemp("stage")) as stage:
+        changes = []
+        for song in SONGS:
+            where, fields = uri("mara", "track", song.number), {"access": song.access, "title": song.title}
+            tags = ["matrix", f"only-{song.number}"]
+            changes += [
+                await stage.song(song.original, "mara", song.number, song.rendition, tags=tags, **fields),
+                like("lost", where, song.number, at=2000 + song.number),
+                comment("ben", where, song.number, at=3000 + song.number, text="said", timestampMs=1),
+            ]
+        held = [uri("mara", "track", song.number) for song in SONGS]
+        changes += [
+            album("mara", held, 900, at=4000, name="Everything"),
+            album("ben", held, 901, at=4001, name="Evening too", listType="playlist"),
+            put("ben", "profile", at=4002),
+        ]
+        await stage.music.add(*changes)
+        stage.let_support("ida", "mara")
+        yield stage
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def credentials(stage: Listening) -> dict[str, dict[str, str]]:
+    """What each viewer's requests carry."""
+    found = {viewer: await stage.as_(person) for viewer, person in PEOPLE.items()}
+    return {"nobody": {}, "stranger": {"Authorization": "Bearer of-no-use"}, **found}
+
+
+def test_every_audience_is_decided() -> None:
+    """A new one has no rows here yet."""
+    assert HEARD.keys() == set(LISTENING)
+    assert KEPT.keys() == set(DOWNLOADS)
+    assert DISCOVERED.keys() == KNOWN.keys() == FOUND.keys() == set(VISIBILITY)
+
+
+def expected(table: dict[str, Any], viewer: str) -> set[int]:
+    """The ids of the songs that this viewer meets."""
+    return {song.id for song in SONGS if viewer in table[song.visibility]}
+
+
+def ours(tracks: Iterable[dict[str, Any]]) -> set[int]:
+    """The ids of those that are among the songs."""
+    return {track["id"] for track in tracks} & {song.id for song in SONGS}
+
+
+async def pages(stage: Listening, path: str, member: str, login: dict[str, str]) -> list[dict[str, Any]]:
+    """All of a list."""
+    found, cursor = [], ""
+    while True:
+        reply = await stage.music.get(path + cursor, **login)
+        assert reply.status == 200, (path, reply.json)
+        found += reply.json[member]
+        if not reply.json["has_more"]:
+            return found
+        cursor = f"&cursor={quote(reply.json['next_cursor'])}"
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_lists_show_what_this_viewer_may_meet_there(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """Everybody's, an artist's, a tag's, an album's, a playlist's, and what somebody likes."""
+    login, get = credentials[viewer], stage.music.get
+
+    everybodys = await pages(stage, "/tracks/?limit=100", "tracks", login)
+    popular = await pages(stage, "/tracks/?limit=100&sort=popular", "tracks", login)
+    artists = await pages(stage, f"/tracks/?limit=100&artist_did={did('mara')}", "tracks", login)
+    tagged = await pages(stage, "/tracks/tags/matrix?limit=100", "tracks", login)
+    by_tag = await pages(stage, "/tracks/?limit=100&tags=matrix", "tracks", login)
+    on_album = (await get(f"/albums/by-id/{public_list_id('mara', 900)}", **login)).json["tracks"]
+    in_playlist = (await get(f"/lists/playlists/{public_list_id('ben', 901)}", **login)).json["tracks"]
+    liked = await pages(stage, f"/users/{did('lost')}/likes?limit=100", "tracks", login)
+
+    for listed in (everybodys, popular, tagged, by_tag, in_playlist):
+        assert ours(listed) == expected(DISCOVERED, viewer)
+    assert ours(artists) == ours(on_album) == expected(KNOWN, viewer)
+    assert ours(liked) == {song.id for song in SONGS if song.visibility == "public"}
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_a_track_and_all_about_it_is_shown_to_who_may_know_of_it(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """With what this viewer may do; to the others there is no such track."""
+    login = credentials[viewer]
+
+    for song in SONGS:
+        known = viewer in KNOWN[song.visibility]
+        for about in ("", "/proof", "/likes", "/comments"):
+            reply = await stage.music.get(f"/tracks/{song.id}{about}", **login)
+            assert (reply.status, song) == (200 if known else 404, song), about
+        shown = await stage.music.get(f"/tracks/by-uri?uri={uri('mara', 'track', song.number)}", **login)
+        assert shown.status == (200 if known else 404)
+        if known:
+            gated, downloadable = shown.json["gated"], shown.json["downloadable"]
+            assert (gated, downloadable, song) == (
+                song.heard_by(viewer) != 200,
+                song.kept_by(viewer) == 200,
+                song,
+            )
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_recordings_are_heard_and_kept_by_who_may(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """By the track and by the file; whoever may only listen gets the rendition, never the original."""
+    login = credentials[viewer]
+
+    for song in SONGS:
+        heard, kept = song.heard_by(viewer), song.kept_by(viewer)
+        for path, status in (
+            (f"/tracks/{song.id}/stream", heard),
+            (f"/tracks/{song.id}/download", kept),
+            (f"/audio/{song.file_id}", heard),
+            (f"/audio/{song.file_id}/download", kept),
+        ):
+            reply = await stage.music.get(path, **login)
+            assert (reply.status, song) == (status, song), path
+            if status != 200:
+                assert reply.json["detail"] == CODES[status]
+                continue
+            sent = song.original if kept == 200 else song.rendition
+            assert reply.json.encode() == sent, song
+            everybodys = song.heard_by("nobody") if "download" not in path else song.kept_by("nobody")
+            assert reply.headers["Cache-Control"].split(",")[0] == (
+                "public" if everybodys == 200 else "private"
+            )
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_an_archive_holds_what_this_viewer_may_keep(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """It names the others that they may know of, and no more."""
+    path = f"/albums/{public_list_id('mara', 900)}/archive"
+    async with stage.music.client.get(stage.music.address + path, headers=credentials[viewer]) as answer:
+        archive = zipfile.ZipFile(io.BytesIO(await answer.read()))
+
+    held = {archive.read(name) for name in archive.namelist() if name != "Left out.txt"}
+    left_out = archive.read("Left out.txt").decode() if "Left out.txt" in archive.namelist() else ""
+
+    assert held == {song.original for song in SONGS if song.kept_by(viewer) == 200}
+    for song in SONGS:
+        is_named = f"{song.title}." in left_out
+        assert (is_named, song) == (viewer in KNOWN[song.visibility] and song.kept_by(viewer) != 200, song)
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_searches_find_what_is_not_private(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """And count no more than that."""
+    found = await pages(stage, "/search/?q=matrix&type=tracks&limit=50", "results", credentials[viewer])
+    counted = await stage.music.get("/search/?q=matrix&type=tracks", **credentials[viewer])
+    tags = await pages(stage, "/search/?q=only&type=tags&limit=50", "results", credentials[viewer])
+
+    assert ours(found) == expected(FOUND, viewer)
+    assert counted.json["counts"]["tracks"] == len(expected(FOUND, viewer))
+    assert {tag["name"] for tag in tags} == {
+        f"only-{song.number}" for song in SONGS if song.visibility == "public"
+    }
+
+
+@in_module
+async def test_totals_tell_nothing_of_what_is_private(stage: Listening) -> None:
+    """Neither tracks nor tags nor likes nor comments of it are counted."""
+    public = [song for song in SONGS if song.visibility == "public"]
+    known = [song for song in SONGS if song.visibility != "private"]
+
+    tags = (await stage.music.get("/tracks/tags?q=only&limit=100")).json
+    matrix = (await stage.music.get("/tracks/tags?q=matrix")).json
+    head = (await stage.music.get("/tracks/tags/matrix")).json["tag"]
+    top = (await stage.music.get("/tracks/top?limit=50")).json
+    stats = (await stage.music.get("/stats")).json
+    on_album = (await stage.music.get(f"/albums/by-id/{public_list_id('mara', 900)}")).json["metadata"]
+    in_playlist = (await stage.music.get(f"/lists/playlists/{public_list_id('ben', 901)}")).json
+
+    assert {tag["name"] for tag in tags} == {f"only-{song.number}" for song in public}
+    assert [tag["track_count"] for tag in matrix] == [head["track_count"]] == [len(public)]
+    assert ours(top) == {song.id for song in public}
+    assert stats["total_tracks"] == len(known) + 12  # and those that every worker of the tests has
+    assert stats["total_comments"] == len(known) + 2
+    assert on_album["track_count"] == len(known)
+    assert in_playlist["track_count"] == len(public)
+
+
+@in_module
+async def test_pages_and_players_show_what_a_stranger_may_know_of(
+    stage: Listening, credentials: dict[str, dict[str, str]]
+) -> None:
+    """With a recording to play only where a stranger may hear it; whoever else looks sees the same."""
+    for song in SONGS:
+        known, heard = song.visibility != "private", song.heard_by("nobody") == 200
+        embedded = await stage.music.get(f"/oembed?url={stage.music.address}/track/{song.id}")
+        assert (embedded.status, song) == (200 if known else 404, song)
+        for page in (f"/embed/track/{song.id}", f"/track/{song.id}"):
+            for viewer in ("nobody", "owner"):
+                reply = await stage.music.get(page, Accept="text/html", **credentials[viewer])
+                assert (reply.status, song) == (200 if known else 404, song)
+                assert (f"/tracks/{song.id}/stream" in reply.json) is (known and heard)
+                assert song.file_id not in reply.json
+
+
+@in_module
+async def test_lists_of_pages_name_what_a_stranger_may_meet_there(stage: Listening) -> None:
+    """Albums and artists the unlisted ones too, playlists not, and none of them what is private."""
+    shown = {
+        f"/embed/playlist/{public_list_id('ben', 901)}": DISCOVERED,
+        f"/playlist/{public_list_id('ben', 901)}": DISCOVERED,
+        "/embed/album/mara.example/everything": KNOWN,
+        "/u/mara.example/album/everything": KNOWN,
+    }
+    for page, table in shown.items():
+        reply = await stage.music.get(page, Accept="text/html")
+        assert reply.status == 200
+        named = {song.id for song in SONGS if f"{song.title}<" in reply.json}
+        assert (named, page) == (expected(table, "nobody"), page)
+
+
+def test_exports_hold_nothing_private_and_no_way_to_restricted_audio(tmp_path: Path) -> None:
+    """Analysts get what everybody may know of."""
+    settings = Settings(data_dir=tmp_path)
+    writer = Writer.open(settings)
+    writer.write(Batch(changes=[change for song in SONGS for change in told_of(song)]))
+    snapshots = Snapshots(settings, writer)
+    snapshots.publish()
+    writer.close()
+    snapshots.export()
+
+    with duckdb.connect() as con:
+        folder = snapshots.parquet
+        tracks = con.execute(f"select id, audio_url from '{folder}/tracks.parquet'").fetchall()
+        about = {
+            kind: con.execute(f"select count(*) from '{folder}/{kind}.parquet'").fetchone()
+            for kind in ("likes", "comments")
+        }
+    addresses = {song.id: address for song in SONGS for number, address in tracks if number == song.id}
+
+    assert addresses.keys() == expected(KNOWN, "nobody")
+    assert {number for number, address in addresses.items() if address} == {
+        song.id for song in SONGS if song.kept_by("nobody") == 200
+    }
+    known = len(expected(KNOWN, "nobody"))
+    assert about == {"likes": (known,), "comments": (known,)}
+
+
+def told_of(song: Song) -> list[RecordChange]:
+    """The records of a song: itself, a like, a comment."""
+    where, title = uri("mara", "track", song.number), song.title
+    address = f"https://music.example/audio/{song.file_id}"
+    return [
+        put("mara", "track", song.number, at=song.number, title=title, access=song.access, audioUrl=address),
+        like("lost", where, song.number, at=2000 + song.number),
+        comment("ben", where, song.number, at=3000 + song.number, text="said", timestampMs=1),
+    ]
