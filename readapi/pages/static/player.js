@@ -129,9 +129,22 @@
       this.seek(this.position + direction * ARROW_SECONDS);
     }
 
-    fail() {
+    async fail() {
       this.showState("pause");
-      this.trouble.textContent = UNREACHABLE;
+      const { src } = this.audio;
+      const reason = await this.refusal(src);
+      if (this.audio.src === src) this.trouble.textContent = reason;
+    }
+
+    // What our own server says of it, which a media element keeps to itself. Others’ words are not shown.
+    async refusal(source) {
+      try {
+        const answer = await fetch(source, { headers: { Range: "bytes=0-0" } });
+        if (answer.ok || answer.redirected) return UNREACHABLE;
+        return (await answer.json()).message ?? UNREACHABLE;
+      } catch {
+        return UNREACHABLE;
+      }
     }
 
     showState(name) {

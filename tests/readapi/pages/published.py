@@ -60,8 +60,9 @@ async def published(folder: Path) -> AsyncIterator[Published]:
     """Write the records, index them, and serve them for as long as the block runs."""
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"
-    settings = Settings(data_dir=folder, public_url=address, rate_limit="100000/minute", log_level="error")
     async with _blobs() as servers, aiohttp.ClientSession() as client:
+        known = {"plc_url": servers, "allow_loopback": True, "log_level": "error"}
+        settings = Settings(data_dir=folder, public_url=address, rate_limit="100000/minute", **known)
         with _stores(settings) as writer:
             writer.write(Batch(changes=_records(), identities=_identities(servers), images=_images()))
         async with serving(settings, sock):
@@ -128,7 +129,10 @@ def _stores(settings: Settings) -> Iterator[Writer]:
 
 @asynccontextmanager
 async def _blobs() -> AsyncIterator[str]:
-    """A server that gives out blobs as a PDS does: to everybody, and never a part of one."""
+    """A server that gives out blobs as a PDS does: to everybody, and never a part of one.
+
+    It is the directory too, in which it is everybody's server.
+    """
     files = {
         documents.link(TONE).encode(): (TONE, "audio/wav"),
         documents.link(COVER).encode(): (COVER, "image/png"),
@@ -141,8 +145,14 @@ async def _blobs() -> AsyncIterator[str]:
         headers = {"Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff"}
         return web.Response(body=body, content_type=media_type, headers=headers)
 
+    async def document(request: web.Request) -> web.Response:
+        here = f"http://{request.host}"
+        service = {"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": here}
+        return web.json_response({"id": request.match_info["did"], "service": [service]})
+
     app = web.Application()
     app.router.add_get("/xrpc/com.atproto.sync.getBlob", blob)
+    app.router.add_get("/{did}", document)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -174,14 +174,14 @@ async def test_a_list_plays_what_is_chosen_and_then_what_follows(site: Published
 
 
 async def test_a_recording_that_is_gone_is_told(site: Published, chromium: Browser):
-    """The sentence is announced, and the button offers to play again."""
+    """In our own sentence, which is announced; and the button offers to play again."""
     page = await chromium.page(f"{site.address}/embed/track/{site.track(BROKEN)}", 400, 165)
 
     await page.press("Space")
     await page.until("document.querySelector('.trouble').textContent !== ''")
 
     assert await page.evaluate("document.querySelector('[role=status]').textContent") == (
-        "The recording could not be loaded from the artist’s server."
+        "The artist's own server cannot be asked just now; try again later."
     )
     assert await page.evaluate("document.querySelector('.toggle').getAttribute('aria-label')") == "Play"
 

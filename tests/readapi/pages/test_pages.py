@@ -99,7 +99,7 @@ async def test_json_ld_of_a_page_can_be_read(site: Published):
     (script,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
     told = json.loads(script)
     assert (told["@type"], told["name"], told["duration"]) == ("MusicRecording", "Slow Water", "PT30S")
-    assert told["audio"]["contentUrl"].startswith(f"{site.servers}/xrpc/com.atproto.sync.getBlob?did=")
+    assert told["audio"]["contentUrl"] == f"{site.address}/tracks/{site.track(SLOW)}/stream"
 
 
 @pytest.mark.parametrize("form", ["/track/{}", "/embed/track/{}"])
