@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tests.bench import api, backfill, commits, decoding, freshness, memory, questions
+from tests.bench import api, backfill, commits, decoding, freshness, memory, questions, streaming
 from tests.bench.api import REFERENCE
 from tests.bench.rows import Row
 
@@ -47,6 +47,7 @@ ALL: Final = (
     Goal(api.p99(questions.SEARCH), 10, is_most=True),
     *(_of_route(route, 0.4) for route in questions.LISTS),
     Goal(api.WITH_SESSION, 0.85, api.WITHOUT_SESSION),
+    Goal(streaming.NAME, 0.7, streaming.REFERENCE),
     Goal(freshness.P99, 1500, is_most=True),
     Goal(memory.at_full_size(memory.INDEXER), memory.INDEXER_LIMIT, is_most=True),
     Goal(memory.at_full_size(memory.WORKER), memory.WORKER_LIMIT, is_most=True),

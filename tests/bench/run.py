@@ -15,6 +15,7 @@ from tests.bench import (
     memory,
     sessions,
     stores,
+    streaming,
     verifying,
 )
 from tests.bench.corpus import Size
@@ -23,7 +24,7 @@ from tests.bench.machine import Held, Memory
 from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
-SECTIONS: Final = ("stream", "verify", "commits", "backfill", "api", "freshness")
+SECTIONS: Final = ("stream", "verify", "commits", "backfill", "api", "recordings", "freshness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Effort:
     commits: int = 20_000
     fetched: backfill.Effort = field(default_factory=backfill.Effort)
     load_seconds: float = 3.0
+    recordings: streaming.Effort = field(default_factory=streaming.Effort)
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
     found: int = 200
@@ -67,6 +69,8 @@ class Bench:
             yield from backfill.rows(self.effort.fetched, scratch)
         if "api" in sections and idle:
             yield from self._api(data_dir, scratch, idle.worker)
+        if "recordings" in sections:
+            yield from streaming.rows(self.effort.recordings, scratch)
         if "freshness" in sections:
             yield from freshness.rows(data_dir, scratch, self.effort.found)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import api, backfill, results, stores, verifying
+from tests.bench import api, backfill, results, stores, streaming, verifying
 from tests.bench.corpus import Size
 from tests.bench.questions import Questions
 from tests.bench.run import Bench, Effort
@@ -46,6 +46,17 @@ def test_every_check_of_a_commit_has_a_cost() -> None:
 
     assert rows[verifying.NAME] > 0
     assert len(rows) == len(verifying.CHECKS) + 2
+
+
+@pytest.mark.slow
+def test_recordings_are_sent_beside_a_reference(tmp_path: Path) -> None:
+    """A whole one, and the beginning of parts."""
+    little = streaming.Effort(file_bytes=8 << 20, turns=1, starts=100)
+
+    whole, start = streaming.rows(little, tmp_path)
+
+    assert whole.ratio_to[streaming.REFERENCE] > 0
+    assert start.value > 0
 
 
 @pytest.mark.slow
