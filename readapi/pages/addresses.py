@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from functools import lru_cache
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from schemas.api.tracks import Track
 from schemas.ids import INVALID_HANDLE
@@ -97,7 +98,7 @@ class Addresses:
             return RecordPage(unquote(re.split("[?#]", url, maxsplit=1)[0]).rstrip("/"))
         try:
             parts = urlsplit(url)
-            ours = parts.username is None and _host(url) in self._hosts()
+            ours = parts.username is None and _host(parts) in _hosts(self)
         except ValueError:
             return None
         if not ours:
@@ -105,13 +106,14 @@ class Addresses:
         segments = [unquote(segment) for segment in parts.path.split("/") if segment]
         return _page(segments[1:] if segments[:1] == ["embed"] else segments)
 
-    def _hosts(self) -> set[tuple[str, int | None]]:
-        return {_host(url) for url in (self.base_url, self.web_url) if url}
+
+@lru_cache(maxsize=8)
+def _hosts(of: Addresses) -> frozenset[tuple[str, int | None]]:
+    return frozenset(_host(urlsplit(url)) for url in (of.base_url, of.web_url) if url)
 
 
-def _host(url: str) -> tuple[str, int | None]:
+def _host(parts: SplitResult) -> tuple[str, int | None]:
     """A host and its port, if it is not the usual one: people write http where they were given https."""
-    parts = urlsplit(url)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         raise ValueError("not a web address")
     return parts.hostname.rstrip("."), None if parts.port == _DEFAULT_PORTS[parts.scheme] else parts.port
