@@ -98,7 +98,8 @@ class IndexFolder:
         """Documents that carry one of these values. A few are sooner looked up one by one."""
         if len(values) > _ONE_BY_ONE:
             return Query.term_set_query(self.schema, field, values)
-        return either(*(self.term(field, value) for value in values))
+        # Working out how well each is matched would cost most of the look-up.
+        return Query.const_score_query(either(*(self.term(field, value) for value in values)), 1.0)
 
     def numbers(self, field: str, addresses: list[DocAddress]) -> list[Any]:
         """One numeric field of several documents."""

@@ -5,6 +5,7 @@ A page goes on where the last one ended: at a sort key, and at an id among those
 
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 from typing import Generic, NamedTuple, TypeVar
 
 from tantivy import DocAddress, FieldType, Order, Query
@@ -21,6 +22,7 @@ SLACK = 8  # read beyond a page: room for equals of the last key
 MOST_EQUALS = 100_000
 MANY = 4000  # matches from which on a window of the order is walked, instead of all of them
 _TOP = 2**64 - 1
+_BY_KEY = itemgetter(0, 1)
 
 
 class Position(NamedTuple):
@@ -90,7 +92,7 @@ class Listing:
                 return
 
     def _beyond(self, after: Position | None, rows: Iterator[Row] | list[Row]) -> list[Row]:
-        ordered = sorted(rows, key=lambda row: row[:2], reverse=not self._rising)
+        ordered = sorted(rows, key=_BY_KEY, reverse=not self._rising)
         if after is None:
             return ordered
         if self._rising:
