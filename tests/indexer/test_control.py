@@ -119,7 +119,7 @@ async def test_a_nudge_about_a_deleted_record_takes_it_out(world: World, repo: F
 
     status, answer = await world.indexer.nudge({"did": repo.did, "uri": uri})
 
-    assert (status, answer) == (200, {"rev": repo.rev})
+    assert (status, answer) == (200, {"rev": repo.rev, "op": world.indexer.indexer.stores.writer.op})
     assert world.indexer.rows("select state from tracks") == [("deleted",)]
 
 

@@ -66,7 +66,6 @@ async def test_albums_are_listed_in_pages(music):
         f"/albums/by-id/{public_list_id('ben', 2)}",
         "/albums/by-id/first-light",
         "/albums/by-id/at%3A%2F%2F",
-        "/albums/by-id/%00",
     ],
 )
 async def test_what_names_no_album_is_not_found(music, path):

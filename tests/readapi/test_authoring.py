@@ -324,8 +324,8 @@ async def test_own_tracks_are_listed_with_those_that_nobody_else_sees(scene):
     """Page by page, by words, by popularity; the total is of all that match."""
     ida = await scene.studio.artist()
     private = {"access": {"listening": "owner", "downloads": "off", "visibility": "private"}}
-    for title, fields in (("Été", {}), ("Autumn", {"tags": ["été"]}), ("Winter", private)):
-        await scene.studio.track(ida, title, **fields)
+    for day, title, fields in ((1, "Été", {}), (2, "Autumn", {"tags": ["été"]}), (3, "Winter", private)):
+        await scene.studio.track(ida, title, **fields, createdAt=f"2026-01-0{day}T00:00:00Z")
 
     first = (await ida.ask("GET", "/tracks/me?limit=2")).json
     rest = (await ida.ask("GET", f"/tracks/me?limit=2&cursor={first['next_cursor']}")).json

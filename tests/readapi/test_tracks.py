@@ -211,7 +211,7 @@ async def test_a_parameter_out_of_range_is_refused(music, query, field):
     assert [error["field"] for error in reply.json["errors"]] == [field]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "AAAA", "%00", "%FF", "🎵", "x" * 5000])
+@pytest.mark.parametrize("cursor", ["", "x", "AAAA", "%FF", "🎵", "x" * 5000])
 async def test_a_cursor_of_nobodys_is_refused(music, cursor):
     """400, not an empty page and not a failure."""
     for path in ("/tracks/", "/albums/", "/tracks/tags/ambient", f"/tracks/{track_id('mara', 2)}/likes"):
