@@ -199,7 +199,7 @@ def test_a_mend_that_fails_leaves_everything_waiting(
     frames = commits(repo, "a", "b")
     writer.write(Batch(waiting=waiting(*frames), repos={Did(repo.did): RepoMark("pending")}))
     with monkeypatch.context() as patched:
-        patched.setattr("indexer.writer.Writer._move_cursors", _fail)
+        patched.setattr("indexer.cursors.Cursors.move", _fail)
         with pytest.raises(RuntimeError):
             mend(writer, repo)
     assert left(writer) == 2
