@@ -85,7 +85,7 @@ async def test_a_search_that_does_not_fit_is_refused(music, query, field):
 
 
 @pytest.mark.parametrize(
-    "q", ["%00%00", "🎵🎶", "AND OR NOT", '"""', "a:b c^9 ~2 [* TO *]", "%E2%80%AE%E2%80%AE", "''"]
+    "q", ["🎵🎶", "AND OR NOT", '"""', "a:b c^9 ~2 [* TO *]", "%E2%80%AE%E2%80%AE", "''"]
 )
 async def test_any_text_may_be_looked_for(music, q):
     """Nothing in it is a command."""
