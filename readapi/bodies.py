@@ -1,6 +1,11 @@
 """A request's body → the members of what a handler asks for: JSON, a form, or a form with files."""
 
-from collections.abc import Mapping
+import asyncio
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -9,21 +14,41 @@ from aiohttp import BodyPartReader, web
 
 from readapi.answers import JSON
 from readapi.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from schemas.api.shape import Received
 from schemas.errors import FieldError
+from schemas.settings import Settings
 
 MOST_BYTES = 256 << 10
 MOST_PARTS = 64
+CHUNK_BYTES = 1 << 20
+RECEIVING = "receiving"  # the folder in the data folder
 FORM: Final = "application/x-www-form-urlencoded"
 PARTS: Final = "multipart/form-data"
 
 
-async def read(request: web.Request, most_file_bytes: int = 0) -> Mapping[str, object]:
-    """The members; none of no body at all. Forms with files are read where files of some length are wanted.
+@dataclass(frozen=True, slots=True)
+class Files:
+    """How long files may be, and which are `large`: those go to a folder instead of memory."""
+
+    most_bytes: int
+    large: frozenset[str]
+    most_large_bytes: int
+    folder: Path
+
+    @classmethod
+    def of(cls, settings: Settings, large: frozenset[str]) -> "Files":
+        """As the settings say."""
+        folder = settings.data_dir / RECEIVING
+        return cls(settings.image_bytes, large, settings.upload_bytes, folder)
+
+
+async def read(request: web.Request, files: Files | None = None) -> Mapping[str, object]:
+    """The members; none of no body at all. Forms with files are read where files are wanted.
 
     Raises InvalidRequest, UnsupportedMediaType or TooLarge.
     """
-    if request.content_type == PARTS and most_file_bytes:
-        return checked(await _of_parts(request, most_file_bytes))
+    if request.content_type == PARTS and files is not None:
+        return await _of_parts(request, files)
     text = await request.read()
     if not text:
         return {}
@@ -32,6 +57,13 @@ async def read(request: web.Request, most_file_bytes: int = 0) -> Mapping[str, o
     if request.content_type == FORM:
         return checked(dict(parse_qsl(text.decode(errors="replace"), keep_blank_values=True)))
     raise UnsupportedMediaType
+
+
+def discard(members: Mapping[str, object]) -> None:
+    """Remove the files that were received, unless they have been moved away."""
+    for member in members.values():
+        if isinstance(member, Received):
+            member.path.unlink(missing_ok=True)
 
 
 def check_address(request: web.Request) -> None:
@@ -72,31 +104,69 @@ def _of_json(text: bytes) -> Mapping[str, object]:
     return members
 
 
-async def _of_parts(request: web.Request, most_file_bytes: int) -> Mapping[str, object]:
-    """Files as bytes, everything else as text; all together no more than one file and the most of texts."""
+async def _of_parts(request: web.Request, files: Files) -> Mapping[str, object]:
+    """Large files as what was received, other files as bytes, everything else as text.
+
+    What is in memory is no more, all together, than one file and the most of texts.
+    """
     members: dict[str, object] = {}
-    left = most_file_bytes + MOST_BYTES
+    left = files.most_bytes + MOST_BYTES
     try:
         parts = await request.multipart()
-        for _ in range(MOST_PARTS):
-            part = await parts.next()
-            if part is None:
-                return members
-            if not isinstance(part, BodyPartReader) or part.name is None:
-                break
+        while (part := await parts.next()) is not None:
+            if not isinstance(part, BodyPartReader) or part.name is None or len(members) == MOST_PARTS:
+                raise ValueError("no form")
+            if part.name in members:
+                raise InvalidRequest.of_field(part.name, "must be given once")
+            if part.name in files.large:
+                members[part.name] = await _received(part, files)
+                continue
             is_file = part.filename is not None
-            content = await _whole(part, min(left, most_file_bytes if is_file else MOST_BYTES))
+            content = await _whole(part, min(left, files.most_bytes if is_file else MOST_BYTES))
             members[part.name] = content if is_file else content.decode(errors="replace")
             left -= len(content)
+        return checked(members)
     except (ValueError, AssertionError, web.HTTPBadRequest):
-        pass
-    raise InvalidRequest("The form is not well-formed.")
+        discard(members)
+        raise InvalidRequest("The form is not well-formed.") from None
+    except BaseException:
+        discard(members)
+        raise
 
 
 async def _whole(part: BodyPartReader, most_bytes: int) -> bytes:
-    content = bytearray()
-    while chunk := await part.read_chunk():
-        content += chunk
-        if len(content) > most_bytes:
+    return b"".join([chunk async for chunk in _chunks(part, most_bytes)])
+
+
+async def _received(part: BodyPartReader, files: Files) -> Received:
+    """Written as it comes, and hashed on the way."""
+    files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path, digest, size = files.folder / secrets.token_hex(16), hashlib.sha256(), 0
+
+    def write(chunk: bytes) -> None:
+        digest.update(chunk)
+        file.write(chunk)
+
+    try:
+        with path.open("xb") as file:
+            async for chunk in _chunks(part, files.most_large_bytes):
+                await asyncio.to_thread(write, chunk)
+                size += len(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return Received(path, size, digest.hexdigest())
+
+
+async def _chunks(part: BodyPartReader, most_bytes: int) -> AsyncIterator[bytes]:
+    """Pieces of some length: to write each of the network's small ones costs more than to collect them."""
+    collected, size = bytearray(), 0
+    while chunk := await part.read_chunk(CHUNK_BYTES):
+        collected += chunk
+        size += len(chunk)
+        if size > most_bytes:
             raise TooLarge(f"{part.name} is larger than {most_bytes:,} bytes.")
-    return bytes(content)
+        if len(collected) >= CHUNK_BYTES:
+            yield bytes(collected)
+            collected.clear()
+    yield bytes(collected)

@@ -33,7 +33,7 @@ class Endpoint:
 
     `operational` routes tell how the service is: never cached, and no rate limit counts them. A GET that
     `acts` does something each time: nothing keeps its answers, and there is no HEAD. `redirects`: instead of
-    its answer it may send browsers elsewhere.
+    its answer it may send browsers elsewhere. `status`: of an answer that says what it was asked for.
     """
 
     method: Method
@@ -47,6 +47,7 @@ class Endpoint:
     operational: bool = False
     acts: bool = False
     redirects: HTTPStatus | None = None
+    status: HTTPStatus = HTTPStatus.OK
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -85,27 +86,32 @@ class Endpoint:
             bodies.check_address(request)
             who = admission.admit(request, needs)
             sent = await read_body(request)
-            result = await function(**bind(request, who, sent))
-            return result if isinstance(result, Answer | web.StreamResponse) else _answer(result)
+            try:
+                result = await function(**bind(request, who, sent))
+            finally:
+                bodies.discard(sent)
+            return result if isinstance(result, Answer | web.StreamResponse) else self._answer(result)
 
         return handle
 
     def _body_reader(self, services: Services) -> Callable[[web.Request], Awaitable[Members]]:
         if self.signature.body is None:
             return _nothing
-        if not issubclass(self.signature.body[1], AskedWithFiles):
+        asked = self.signature.body[1]
+        if not issubclass(asked, AskedWithFiles):
             return bodies.read
         settings = services[Settings]
         assert isinstance(settings, Settings)
-        return partial(bodies.read, most_file_bytes=settings.image_bytes)
+        return partial(bodies.read, files=bodies.Files.of(settings, asked.large))
+
+    def _answer(self, result: object) -> Answer[Any]:
+        if result is None:
+            return Answer(b"", status=HTTPStatus.NO_CONTENT)
+        return Answer(render(result), status=self.status)
 
 
 async def _nothing(_: web.Request) -> Members:
     return {}
-
-
-def _answer(result: object) -> Answer[Any]:
-    return Answer(b"", status=HTTPStatus.NO_CONTENT) if result is None else Answer(render(result))
 
 
 ENDPOINT = web.RequestKey("endpoint", Endpoint)  # where a request says what answers it
@@ -119,6 +125,7 @@ class Options(TypedDict, total=False):
     operational: bool
     acts: bool
     redirects: HTTPStatus
+    status: HTTPStatus
 
 
 class Conditions(Options, total=False):

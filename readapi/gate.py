@@ -125,7 +125,7 @@ class Gate:
         # Other spellings of a path lead to the same place.
         plain = path if path.startswith("/") and "%" not in path else request.path
         request[CLIENT] = self._clients.key(request)
-        return await self.limits.hit(named or request[CLIENT], plain)
+        return await self.limits.hit(named or request[CLIENT], plain, request.method)
 
     async def _result(
         self, request: web.Request, application: Application, allowance: Allowance, asker: Asker | None

@@ -1,6 +1,7 @@
 """How many requests one client may send: exact moving windows, kept in this process."""
 
 import math
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from schemas.settings import Settings
 
 SIGNING_IN = ("/auth/", "/login", "/settings/")
+_UPLOAD = re.compile(r"POST /tracks/?|PUT /tracks/[^/]+/audio/?")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -53,7 +55,7 @@ class Spent(Exception):
 
 
 class Limits:
-    """Few requests where people sign in, more everywhere else; each kind is counted for itself.
+    """Few requests where people sign in or upload, more elsewhere; each kind is counted for itself.
 
     `guesses` counts credentials that are not known to be good, so that wrong ones cost no look-ups.
     """
@@ -61,20 +63,24 @@ class Limits:
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
         self.guesses = Limiter(Rate.read(settings.rate_limit), clock, "guesses")
         self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
+        self._of_uploads = Limiter(Rate.read(settings.upload_rate_limit), clock, "uploads")
         self._of_the_rest = Limiter(Rate.read(settings.rate_limit), clock)
 
     @property
     def refused(self) -> int:
         """Requests that were too many."""
-        return self._of_signing_in.refused + self._of_the_rest.refused + self.guesses.refused
+        kinds = (self.guesses, self._of_signing_in, self._of_uploads, self._of_the_rest)
+        return sum(kind.refused for kind in kinds)
 
-    async def hit(self, client: str, path: str) -> Allowance:
+    async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
         """Count one request, to a path without percent signs."""
-        return self.limiter_of(path).hit(client)
+        return self.limiter_of(method, path).hit(client)
 
-    def limiter_of(self, path: str) -> "Limiter":
-        """Which of the two counts requests to this path."""
-        return self._of_signing_in if path.startswith(SIGNING_IN) else self._of_the_rest
+    def limiter_of(self, method: str, path: str) -> "Limiter":
+        """Which of them counts such requests."""
+        if path.startswith(SIGNING_IN):
+            return self._of_signing_in
+        return self._of_uploads if _UPLOAD.fullmatch(f"{method} {path}") else self._of_the_rest
 
 
 class Limiter:

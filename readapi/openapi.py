@@ -164,7 +164,7 @@ def _responses(endpoint: Endpoint, shapes: _Shapes | None) -> dict[str, Any]:
             media_type.partition(";")[0]: {"schema": schema if media_type == JSON else {"type": "string"}}
             for media_type in endpoint.media_types
         }
-    responses = {"200" if has_content else "204": success}
+    responses = {str(int(endpoint.status)) if has_content else "204": success}
     if "HEAD" in endpoint.methods and not endpoint.operational:
         responses["304"] = {"description": "What you have is still right."}
     if Conditions in endpoint.signature.headers.values():

@@ -41,9 +41,9 @@ class SharedLimits(Limits):
         self._hit = client.register_script(_HIT)
         self._asks_again_at = 0.0
 
-    async def hit(self, client: str, path: str) -> Allowance:
+    async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
         """Count one request, to a path without percent signs."""
-        limiter = self.limiter_of(path)
+        limiter = self.limiter_of(method, path)
         if time.monotonic() < self._asks_again_at:
             return limiter.hit(client)
         try:

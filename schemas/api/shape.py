@@ -1,9 +1,11 @@
 """What every answer's shape has in common, and the types that several of them use."""
 
-from typing import Annotated, Literal, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, Strict, WithJsonSchema
 
 T = TypeVar("T")
 
@@ -50,10 +52,25 @@ class Asked(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A file that was sent: where it is for as long as the request takes, its length, its SHA-256 in hex."""
+
+    path: Path
+    bytes: int
+    sha256: str
+
+
 class AskedWithFiles(Asked):
-    """The same, where some members are files: it may be sent as a form with parts."""
+    """The same, where some members are files: it may be sent as a form with parts.
+
+    `large`: the members that are never whole in memory.
+    """
+
+    large: ClassVar[frozenset[str]] = frozenset()
 
 
+LargeFile = Annotated[InstanceOf[Received], WithJsonSchema({"type": "string", "format": "binary"})]
 File = Annotated[bytes, Strict(), WithJsonSchema({"type": "string", "format": "binary"})]
 
 
@@ -64,7 +81,8 @@ def _from_text(value: object) -> object:
         raise ValueError("must be JSON") from None
 
 
-Listed = Annotated[list[T], BeforeValidator(_from_text)]  # a list; in a form, its JSON
+InForm = Annotated[T, BeforeValidator(_from_text)]  # in a form, its JSON
+Listed = InForm[list[T]]
 
 
 class Page(Shape):
