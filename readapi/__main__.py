@@ -38,10 +38,10 @@ app = cyclopts.App(
 
 @app.command
 def serve(*, supervised: bool = False) -> None:
-    """Run the indexer and the API, and restart what dies."""
+    """Run the indexer, the API and the job worker, and restart what dies."""
     settings = _begin("serve", supervised)
     api = [Program(f"api-{number}", ("api",)) for number in range(1, settings.workers + 1)]
-    sys.exit(asyncio.run(supervise([Program("index", ("index",)), *api])))
+    sys.exit(asyncio.run(supervise([Program("index", ("index",)), *api, Program("work", ("work",))])))
 
 
 @app.command
@@ -68,6 +68,21 @@ def api(*, supervised: bool = False) -> None:
             await worker.run(settings, network, Keeper([sys.executable, "-m", "readapi", "keep"]))
 
     _with_state(lambda: uvloop.run(work()))
+
+
+@app.command
+def work(*, supervised: bool = False) -> None:
+    """Work at uploads and publishing jobs; the API runs elsewhere."""
+    from readapi.keeper import Keeper
+    from readapi.publishing import process
+
+    settings = _begin("work", supervised)
+
+    async def run() -> None:
+        async with open_network(settings) as network:
+            await process.run(settings, network, Keeper([sys.executable, "-m", "readapi", "keep"]))
+
+    _with_state(lambda: asyncio.run(run()))
 
 
 @app.command(show=False)

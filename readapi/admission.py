@@ -48,7 +48,7 @@ class Admission:
             return None
         if needs.in_session and not isinstance(who, InSession):
             raise NotAuthenticated("A developer token cannot do this; sign in.")
-        self._check_scopes(who, needs)
+        self.check_scopes(who, *needs.scopes)
         return who
 
     def _check_origin(self, request: web.Request, asker: Asker | None) -> None:
@@ -58,8 +58,9 @@ class Admission:
         if is_foreign and (by_cookie or (asker is None and "Origin" in request.headers)):
             raise ForeignOrigin
 
-    def _check_scopes(self, who: SignedIn, needs: Needs) -> None:
-        wanted = [scopes.named(need, self._collections) for need in needs.scopes]
+    def check_scopes(self, who: SignedIn, *needs: Need) -> None:
+        """Raises ScopeUpgradeRequired for what they have not granted."""
+        wanted = [scopes.named(need, self._collections) for need in needs]
         if missing := scopes.missing(who.scopes, wanted, self._collections):
             told = f"You have not granted {', '.join(missing)}; ask for it at /auth/scope-upgrade/start."
             raise ScopeUpgradeRequired(told)

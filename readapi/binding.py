@@ -15,6 +15,7 @@ from readapi.audio.conditions import Conditions
 from readapi.clients import CLIENT, Client
 from readapi.cookies import Browser
 from readapi.errors import InvalidRequest, NotFound
+from readapi.resuming import IdempotencyKey, LastEventId
 from readapi.viewer import InSession, SignedIn
 from schemas.access import Viewer
 from schemas.api.shape import Asked
@@ -27,6 +28,8 @@ OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
     Accept: lambda request: Accept(request.headers.get("Accept", "")),
     Browser: lambda request: Browser(request.headers.get("Cookie", "")),
     Conditions: Conditions.of,
+    LastEventId: lambda request: LastEventId(request.headers.get("Last-Event-ID", "")),
+    IdempotencyKey: lambda request: IdempotencyKey(request.headers.get("Idempotency-Key", "")),
 }
 ABSENT = inspect.Parameter.empty
 Members = Mapping[str, object]

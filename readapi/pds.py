@@ -143,6 +143,14 @@ class Pds:
         limit = (await self._ask(author, "com.atproto.server.describeServer", {})).get("blobUploadLimit")
         return limit if isinstance(limit, int) else None
 
+    async def offers_spaces(self, author: Author) -> bool:
+        """Does the server keep private Spaces, and let us see them? Others do not know the method."""
+        try:
+            await self._ask(author, "com.atproto.space.listSpaces", {"did": author.did})
+        except (PdsRefused, ScopeUpgradeRequired):
+            return False
+        return True
+
     async def apply(
         self, author: Author, writes: Sequence[Write], *, swap_commit: Cid | None = None
     ) -> list[Written]:

@@ -17,6 +17,7 @@ from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
 from readapi.audio.sources import Sources, open_sources
+from readapi.audio.store import AudioStore
 from readapi.catalog import Catalog
 from readapi.clients import Clients
 from readapi.cookies import Cookies
@@ -35,6 +36,8 @@ from readapi.pages.assets import Assets
 from readapi.pages.render import Renderer
 from readapi.people import People
 from readapi.proofs import Proofs
+from readapi.publishing import parts
+from readapi.publishing.parts import Given
 from readapi.publishing.supporters import Supporters
 from readapi.search import Index
 from readapi.server import Runner
@@ -91,7 +94,7 @@ async def serving(
         People(settings, state, network, keeper) as people,
         _limits(settings) as limits,
         _listening(settings, state, network) as listening,
-        _serving(settings, sock, people, limits, listening) as stores,
+        _serving(settings, sock, people, limits, listening, network) as stores,
     ):
         yield stores
 
@@ -122,12 +125,15 @@ async def _serving(
     people: People,
     limits: Limits,
     listening: dict[type, Any],
+    network: Network,
 ) -> AsyncIterator[Stores]:
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
     offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
-    offered[Writing] = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
+    writing = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
+    given = Given(settings, people.state, AudioStore.of(settings), people.pds, writing)
+    offered |= {Writing: writing, **parts.services(given, listening[Supporters], stores.index, network)}
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(
         settings,

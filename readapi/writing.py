@@ -36,7 +36,7 @@ class Writing:
         """
         for write in writes:
             if not isinstance(write, Delete):
-                self._check(write.collection, write.rkey, write.value)
+                self.check(write.collection, write.rkey, write.value)
         written = await self._pds.apply(author, writes, swap_commit=swap_commit)
         await self.seen(*(record.uri for record in written))
         return written
@@ -64,7 +64,7 @@ class Writing:
             if found is not None and after == before:
                 await self.seen(found.uri)
                 return found
-            self._check(collection, rkey, after)
+            self.check(collection, rkey, after)
             swap = None if found is None else found.cid
             try:
                 record = await self._pds.put(author, collection, rkey, after, swap=swap)
@@ -84,7 +84,7 @@ class Writing:
         """Let the index take in what these records are now; returns when it shows them, 2 s later at most."""
         await self._nudges.shown(uris)
 
-    def _check(self, collection: Nsid, rkey: Rkey, value: Value) -> None:
+    def check(self, collection: Nsid, rkey: Rkey, value: Value) -> None:
         """Hold a record to its lexicon. Collections that are not ours are for their owners to judge."""
         if collection not in self.collections.all:
             return

@@ -23,6 +23,10 @@ class NotAudio(Exception):
     """The file is none of those that can be published; the message is a sentence for a person."""
 
 
+class Interrupted(NotAudio):
+    """The file was not read to its end; nobody knows why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probed:
     """A file's type, its length in whole seconds, and what it says of itself."""

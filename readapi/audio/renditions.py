@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from readapi.audio.recording import NotAudio, Probed
+from readapi.audio.recording import Interrupted, NotAudio, Probed
 
 EXAMINE_SECONDS = 120
 RENDER_SECONDS = 3600
@@ -49,7 +49,7 @@ async def _read(files: list[str], seconds: int, progress: Progress) -> Probed:
                     return _probed(told["probed"])
     except TimeoutError:
         pass
-    raise NotAudio(_ENDED)
+    raise Interrupted(_ENDED)
 
 
 @asynccontextmanager

@@ -19,11 +19,15 @@ def media_type(picture: bytes) -> str | None:
     return next((kind for beginning, kind in _BEGINNINGS if picture.startswith(beginning)), None)
 
 
+NO_PICTURE = "must be a PNG, JPEG, WebP or GIF picture"
+TOO_LARGE = f"The picture is larger than the {MAX_IMAGE_BYTES:,} bytes that a record may hold."
+
+
 async def upload(pds: Pds, author: Author, picture: bytes) -> Value:
     """The picture as records hold it. Raises InvalidRequest, TooLarge, and what `Pds` raises."""
     kind = media_type(picture)
     if kind is None:
-        raise InvalidRequest.of_field("image", "must be a PNG, JPEG, WebP or GIF picture")
+        raise InvalidRequest.of_field("image", NO_PICTURE)
     if len(picture) > MAX_IMAGE_BYTES:
-        raise TooLarge(f"The picture is larger than the {MAX_IMAGE_BYTES:,} bytes that a record may hold.")
+        raise TooLarge(TOO_LARGE)
     return await pds.upload(author, picture, kind)

@@ -36,6 +36,11 @@ def uri_of(card: Card) -> AtUri:
     return AtUri.parse(known["atproto_record_uri" if "atproto_record_uri" in known else "uri"])
 
 
+def title(album: Card) -> str:
+    """What an album is called."""
+    return str(orjson.loads(album.card)["title"])
+
+
 def album(index: Index, owner: str, slug: str) -> Card:
     """The album that an artist's address names. Raises NotFound."""
     return _there(index.album(owner.removeprefix("@"), slug), "album")

@@ -17,6 +17,7 @@ from readapi.errors import Conflict, NotFound, NotOwner, PdsUnavailable
 from readapi.oauth.network import Network
 from readapi.pds import REFUSALS, Pds
 from readapi.proofs import Proofs
+from readapi.publishing.originals import Originals
 from readapi.publishing.supporters import Supporters
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
@@ -193,10 +194,13 @@ async def change_track(
 
 
 @routes.delete("/tracks/{track_id}", requires=("track",), raises=(NotOwner, *REFUSALS))
-async def delete_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> Message:
+async def delete_track(
+    track_id: TrackName, who: SignedIn, index: Index, writing: Writing, originals: Originals
+) -> Message:
     """Delete your track: its record, and what is kept of its audio here."""
     uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
     await writing.delete(who, uri.collection, uri.rkey)
+    await originals.forget_all(uri)
     return Message(message="The track is deleted.")
 
 

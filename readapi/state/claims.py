@@ -40,7 +40,8 @@ class Claims:
             taken = await connection.execute(
                 taking.values(status="processing", **claim).returning(table.c.id)
             )
-            return taken.scalar_one_or_none()
+            row_id: str | None = taken.scalar_one_or_none()
+            return row_id
 
     async def renew(self, row_id: str, claimant: Claimant) -> bool:
         """Claim it for as long again; False when somebody else has it."""
@@ -49,11 +50,12 @@ class Claims:
         async with self._database.writing() as connection:
             return (await connection.execute(change)).rowcount == 1
 
-    async def give_back(self, row_id: str, claimant: Claimant) -> None:
-        """Let somebody else go on with it at once."""
+    async def give_back(self, row_id: str, claimant: Claimant, after: timedelta = timedelta(0)) -> None:
+        """Let somebody else go on with it, after a while."""
         change = update(self._table).where(self.held(row_id, claimant))
+        free = {"claimed_by": None, "claimed_until": self._database.now() + after}
         async with self._database.writing() as connection:
-            await connection.execute(change.values(claimed_by=None, claimed_until=None))
+            await connection.execute(change.values(free))
 
     def held(self, row_id: str, claimant: Claimant) -> ColumnElement[bool]:
         """True of the row while the claimant has it."""

@@ -17,7 +17,7 @@ from readapi.state.grants import GrantId
 from readapi.state.publishing_tables import job_tracks, jobs
 from readapi.state.uploads import Status
 from schemas.ids import AtUri, Did
-from schemas.publishing import Template
+from schemas.publishing import PolicyOrigin, Template
 
 Outcome = Literal["pending", "updated", "failed", "preserved"]
 KEPT = timedelta(days=30)
@@ -25,13 +25,24 @@ KEPT = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody wants: these settings, None: those that apply anyway, for one track or for an album."""
+    """The settings that somebody wants for a track, or for the tracks of an album, and where they come from.
+
+    `replace_overrides`: also for those of the album's tracks that have settings of their own. `narrows`: for
+    somebody, somewhere among them.
+    """
 
     did: Did
     grant_id: GrantId
-    settings: Template | None
+    settings: Template
+    origin: PolicyOrigin
     album: AtUri | None = None
     replace_overrides: bool = False
+    narrows: bool = False
+
+    @property
+    def is_preserving(self) -> bool:
+        """Tracks with settings of their own keep them."""
+        return self.album is not None and not self.replace_overrides
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +113,10 @@ class Jobs:
             if row is None:
                 return None
             tracks = await _tracks(connection, job_id)
-        settings = None if row.settings is None else Template.model_validate_json(row.settings)
+        settings = Template.model_validate_json(row.settings)
         album = None if row.album_uri is None else AtUri.parse(row.album_uri)
-        asked = Asked(row.did, row.grant_id, settings, album, row.replace_overrides)
+        how = (album, row.replace_overrides, row.narrows)
+        asked = Asked(row.did, row.grant_id, settings, row.origin, *how)
         return Job(row.id, asked, row.status, row.message, row.created_at, row.completed_at, tracks)
 
     async def settle_track(self, job_id: str, claimant: Claimant, track: JobTrack) -> bool:
@@ -138,8 +150,10 @@ class Jobs:
             "did": asked.did,
             "grant_id": asked.grant_id,
             "album_uri": None if asked.album is None else str(asked.album),
-            "settings": None if asked.settings is None else asked.settings.model_dump_json(),
+            "settings": asked.settings.model_dump_json(),
+            "origin": asked.origin,
             "replace_overrides": asked.replace_overrides,
+            "narrows": asked.narrows,
             "idempotency_key": key,
             "request_hash": request_hash,
             "status": "pending",
@@ -150,7 +164,8 @@ class Jobs:
             if tracks:
                 await connection.execute(job_tracks.insert(), _rows(row["id"], tracks))
             if asked.album is not None:
-                await album_templates.put(connection, asked.album, asked.settings)
+                own = asked.settings if asked.origin == "album" else None
+                await album_templates.put(connection, asked.album, own)
         return str(row["id"])
 
 

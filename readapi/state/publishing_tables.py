@@ -4,6 +4,8 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, 
 
 from readapi.state.tables import Instant, metadata
 
+__all__ = ["metadata"]  # with these tables in it
+
 
 def _claim() -> list[Column[object]]:
     """Which process works on a row, and until when it may be silent."""
@@ -35,6 +37,7 @@ uploads = Table(
     Column("grant_id", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("track_uri", Text, nullable=False),
+    Column("file_id", Text, nullable=False),
     Column("wanted", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("phase", Text, nullable=False),
@@ -55,8 +58,10 @@ jobs = Table(
     Column("did", Text, nullable=False),
     Column("grant_id", Text, nullable=False),
     Column("album_uri", Text),
-    Column("settings", Text),
+    Column("settings", Text, nullable=False),
+    Column("origin", Text, nullable=False),
     Column("replace_overrides", Boolean, nullable=False),
+    Column("narrows", Boolean, nullable=False),
     Column("idempotency_key", Text),
     Column("request_hash", Text, nullable=False),
     Column("status", Text, nullable=False),

@@ -63,6 +63,13 @@ class Revisions:
         async with self._database.reading() as connection:
             return [_present(row) for row in (await connection.execute(found)).all()]
 
+    async def find(self, track: AtUri, revision_id: int) -> Revision | None:
+        """One version of a track."""
+        found = select(revisions).where(revisions.c.track_uri == str(track), revisions.c.id == revision_id)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(found)).one_or_none()
+        return None if row is None else _present(row)
+
     async def remove(self, track: AtUri) -> list[str]:
         """Forget all versions of a track; returns the files that no version needs any more."""
         gone = delete(revisions).where(revisions.c.track_uri == str(track)).returning(revisions.c.file_id)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, select, update
 
 from readapi.state.claims import UNFINISHED, Claimant, Claims
 from readapi.state.database import Database
@@ -16,6 +16,7 @@ from schemas.ids import AtUri, Did, Rkey
 
 Status = Literal["pending", "processing", "completed", "failed"]
 Kind = Literal["publish", "replace", "restore"]
+RECEIVED = "The file has been received."
 KEPT = timedelta(days=30)  # how long anybody can ask what became of one
 
 
@@ -89,11 +90,16 @@ class Uploads:
         self, upload_id: str, did: Did, grant_id: GrantId, kind: Kind, track: AtUri, wanted: Wanted
     ) -> Upload:
         """Acknowledge one: from here on it is not lost."""
-        first = ("pending", "received", 0, "The file has been received.", None, 1, self._database.now())
-        upload = Upload(upload_id, did, grant_id, kind, track, wanted, *first)
+        first: tuple[Status, str, int, str] = ("pending", "received", 0, RECEIVED)
+        whose = (upload_id, did, grant_id, kind, track, wanted)
+        upload = Upload(*whose, *first, None, 1, self._database.now())
         row = {field.name: getattr(upload, field.name) for field in dataclasses.fields(upload)}
         del row["track"]
-        row |= {"track_uri": str(track), "wanted": _WANTED.dump_json(wanted).decode()}
+        row |= {
+            "track_uri": str(track),
+            "file_id": wanted.audio.file_id,
+            "wanted": _WANTED.dump_json(wanted).decode(),
+        }
         async with self._database.writing() as connection:
             await connection.execute(uploads.insert().values(row))
         return upload
@@ -126,13 +132,17 @@ class Uploads:
         told = {"status": "failed", "error": error, "message": message}
         await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
 
-    async def unfinished(self) -> list[Upload]:
-        """Those whose files are still wanted."""
+    async def unfinished(self) -> set[str]:
+        """The ids of those whose files are still wanted."""
+        found = select(uploads.c.id).where(uploads.c.status.in_(UNFINISHED))
         async with self._database.reading() as connection:
-            found = select(uploads.c.id).where(uploads.c.status.in_(UNFINISHED))
-            upload_ids = (await connection.execute(found)).scalars().all()
-        uploads_found = [await self.find(upload_id) for upload_id in upload_ids]
-        return [upload for upload in uploads_found if upload is not None]
+            return set((await connection.execute(found)).scalars())
+
+    async def want(self, file_id: str) -> bool:
+        """Does any that is not settled need this file?"""
+        needing = exists().where(uploads.c.file_id == file_id, uploads.c.status.in_(UNFINISHED))
+        async with self._database.reading() as connection:
+            return bool((await connection.execute(select(needing))).scalar_one())
 
     async def forget_old(self) -> None:
         """Drop those that were settled long ago."""

@@ -51,6 +51,9 @@ NAMES = {
     "token_id": "0" * 32,
     "album_or_artist": "mara.example",
     "comment_id": "1",
+    "upload_id": "0" * 32,
+    "job_id": "0" * 32,
+    "revision_id": "1",
     "uri": str(uri("mara", "track", 1)),
 }
 QUERIES = {

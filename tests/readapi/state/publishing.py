@@ -33,7 +33,7 @@ async def upload(state: State, number: int = 1) -> Upload:
 
 async def job(state: State, *, key: str | None = None, request: str = "request", tracks: int = 3) -> str:
     """A job for an album of tracks, the last of them preserved."""
-    asked = Asked(MARA, GRANT, OWNER_ONLY, ALBUM)
+    asked = Asked(MARA, GRANT, OWNER_ONLY, "album", ALBUM)
     steps = [JobTrack(track(number), number) for number in range(tracks - 1)]
     steps.append(JobTrack(track(tracks - 1), tracks - 1, "preserved"))
     return await state.jobs.queue(asked, steps, key, request)

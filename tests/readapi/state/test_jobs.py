@@ -6,6 +6,7 @@ import pytest
 
 from readapi.state.jobs import Asked, JobTrack, KeyTaken
 from readapi.state.state import State
+from schemas.publishing import DEFAULT
 from tests.readapi.state.people import BEN, MARA, HandClock
 from tests.readapi.state.publishing import ALBUM, FIRST, GRANT, OWNER_ONLY, SECOND, job, track
 
@@ -16,7 +17,7 @@ async def test_a_job_is_found_as_it_was_queued(state: State) -> None:
 
     found = await state.jobs.find(job_id)
 
-    assert (found.asked, found.status) == (Asked(MARA, GRANT, OWNER_ONLY, ALBUM), "pending")
+    assert (found.asked, found.status) == (Asked(MARA, GRANT, OWNER_ONLY, "album", ALBUM), "pending")
     assert [(one.uri, one.id, one.outcome) for one in found.tracks] == [
         (track(0), 0, "pending"),
         (track(1), 1, "pending"),
@@ -43,8 +44,17 @@ async def test_a_key_cannot_stand_for_two_requests(state: State) -> None:
         await job(state, key="key", request="another")
 
     assert await state.album_templates.get(ALBUM) is None
-    bens = Asked(BEN, GRANT, None)
+    bens = Asked(BEN, GRANT, OWNER_ONLY, "track")
     assert await state.jobs.queue(bens, [JobTrack(track(1, BEN), 1)], "key", "another")
+
+
+async def test_an_album_that_goes_back_to_the_portals_settings_has_none_of_its_own(state: State) -> None:
+    """Its template goes with the same transaction."""
+    await job(state)
+
+    await state.jobs.queue(Asked(MARA, GRANT, DEFAULT, "portal", ALBUM), [], None, "request")
+
+    assert await state.album_templates.get(ALBUM) is None
 
 
 async def test_each_track_is_settled_once_and_by_the_claimant(state: State, clock: HandClock) -> None:

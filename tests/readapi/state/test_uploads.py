@@ -75,7 +75,7 @@ async def test_a_settled_upload_is_told_of_for_a_month(state: State, clock: Hand
     await state.uploads.claims.claim(FIRST)
     await state.uploads.fail(put.id, FIRST, "pds_refused", "Your own server refused.")
 
-    assert [one.id for one in await state.uploads.unfinished()] == [waiting.id]
+    assert await state.uploads.unfinished() == {waiting.id}
     clock.forward(days=29)
     await state.uploads.forget_old()
     assert (await state.uploads.find(put.id)).error == "pds_refused"

@@ -1,0 +1,58 @@
+"""Which audiences somebody may choose here, and why not the others."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from readapi.errors import ApiError, AudienceUnavailable
+from readapi.pds import Author, Pds
+from readapi.publishing.supporters import Supporters
+from schemas.access import DOWNLOADS, LISTENING, Downloads, Listening
+from schemas.publishing import Template
+
+NO_VERIFIER = "This service has nobody to ask who supports whom."
+NO_SPACES = "Your server does not offer private Spaces."
+NO_SPACE_WRITING = "Your server offers private Spaces, but this service does not publish to them yet."
+UNKNOWN = "Your server could not be asked whether it offers private Spaces."
+
+
+class Capabilities:
+    """A reason stands for what is not available; None for what is."""
+
+    def __init__(self, pds: Pds, supporters: Supporters) -> None:
+        self._pds = pds
+        self._supporters = supporters
+
+    async def listening(self, author: Author) -> Mapping[Listening, str | None]:
+        """Each audience of listening."""
+        reasons: dict[str, str | None] = dict.fromkeys(LISTENING)
+        reasons["supporters"] = self._of_supporters
+        reasons["space"] = await self._of_spaces(author)
+        return cast("Mapping[Listening, str | None]", reasons)
+
+    def downloads(self) -> Mapping[Downloads, str | None]:
+        """Each audience of downloads."""
+        reasons: dict[str, str | None] = dict.fromkeys(DOWNLOADS)
+        reasons["supporters"] = self._of_supporters
+        return cast("Mapping[Downloads, str | None]", reasons)
+
+    async def check(self, author: Author, template: Template) -> None:
+        """Raises AudienceUnavailable with the reason."""
+        access = template.access
+        reason = self.downloads()[access.downloads]
+        if access.listening == "supporters":
+            reason = reason or self._of_supporters
+        elif access.listening == "space":
+            reason = reason or await self._of_spaces(author)
+        if reason is not None:
+            raise AudienceUnavailable(reason)
+
+    @property
+    def _of_supporters(self) -> str | None:
+        return None if self._supporters.available else NO_VERIFIER
+
+    async def _of_spaces(self, author: Author) -> str:
+        """Never available yet: no server that offers them could be written against."""
+        try:
+            return NO_SPACE_WRITING if await self._pds.offers_spaces(author) else NO_SPACES
+        except ApiError:
+            return UNKNOWN

@@ -1,0 +1,144 @@
+"""Originals in the private store: held for whoever needs them, gone when nobody does."""
+
+import asyncio
+import dataclasses
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from readapi.audio import renditions
+from readapi.audio.blobs import Blobs
+from readapi.audio.recording import RENDITION_TYPE
+from readapi.audio.sources import original_key, rendition_key
+from readapi.audio.store import CHUNK_BYTES, AudioStore
+from readapi.state.managed import Managed
+from readapi.state.state import State
+from readapi.state.uploads import Audio
+from schemas.ids import AtUri, Cid, Did
+
+INCOMING, ORIGINALS, RENDITIONS = "incoming", "originals", "renditions"
+
+Fetch = Callable[[Path], Awaitable[object]]  # puts the file's bytes at a path
+
+
+class Originals:
+    """Tracks, earlier versions of tracks and uploads under way may share a file.
+
+    One at a time for each file, so that nobody deletes what somebody else is about to need.
+    """
+
+    def __init__(self, state: State, store: AudioStore) -> None:
+        self._managed = state.managed_audio
+        self._revisions = state.revisions
+        self._uploads = state.uploads
+        self._locks = state.locks
+        self._store = store
+
+    async def take_in(self, upload_id: str, file_id: str) -> None:
+        """Move a received file to the originals. Harmless to repeat."""
+        async with self._locks.holding(_lock(file_id)):
+            if await self._store.size(original_key(file_id)) is None:
+                await self._store.move(received_audio(upload_id), original_key(file_id))
+
+    async def fetch_in(self, file_id: str, fetch: Fetch, own: Callable[[], Awaitable[object]]) -> None:
+        """Have a file from elsewhere among the originals, and let somebody `own` it. Harmless to repeat."""
+        async with self._locks.holding(_lock(file_id)):
+            await own()
+            if await self._store.size(original_key(file_id)) is None:
+                with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
+                    fetched = Path(folder) / "original"
+                    await fetch(fetched)
+                    await self._store.put(original_key(file_id), fetched)
+
+    async def own(self, managed: Managed) -> None:
+        """From here on the file is this track's."""
+        await self._managed.put(managed)
+
+    async def find(self, track: AtUri) -> Managed | None:
+        """A track's original, if it is here."""
+        return await self._managed.find(str(track))
+
+    async def rendered(self, managed: Managed) -> Managed:
+        """Make what everybody may hear of an original that not everybody may have. Harmless to repeat.
+
+        Raises NotAudio.
+        """
+        if await self._store.size(rendition_key(managed.file_id, RENDITION_TYPE)) is None:
+            with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
+                target = Path(folder) / "rendition"
+                async with self._store.local(original_key(managed.file_id)) as source:
+                    await renditions.render(source, target, lambda part: None)
+                await self._store.put(rendition_key(managed.file_id, RENDITION_TYPE), target)
+        return dataclasses.replace(managed, rendition_type=RENDITION_TYPE)
+
+    @asynccontextmanager
+    async def reading(self, upload_id: str | None, file_id: str) -> AsyncIterator[Path]:
+        """The bytes of a file, where it was received or among the originals. Raises FileNotFoundError."""
+        received = upload_id is not None and await self._store.size(received_audio(upload_id)) is not None
+        key = received_audio(str(upload_id)) if received else original_key(file_id)
+        async with self._store.local(key) as path:
+            yield path
+
+    async def forget(self, track: AtUri) -> None:
+        """A track's original is not here any more; its earlier versions stay."""
+        await self.release(await self._managed.remove(str(track)))
+
+    async def forget_all(self, track: AtUri) -> None:
+        """The track is gone, and its earlier versions with it."""
+        await self.forget(track)
+        await self.release(await self._revisions.remove(track))
+
+    async def release(self, file_ids: Iterable[str]) -> None:
+        """Delete those of these files that nobody needs."""
+        for file_id in file_ids:
+            async with self._locks.holding(_lock(file_id)):
+                if await self._managed.of_file(file_id) or await self._uploads.want(file_id):
+                    continue
+                await self._store.delete(rendition_key(file_id, RENDITION_TYPE))
+                if not await self._revisions.holds(file_id):
+                    await self._store.delete(original_key(file_id))
+
+    async def drop_received(self, upload_id: str) -> None:
+        """What came with an upload that is settled."""
+        await self._store.delete(received_audio(upload_id))
+        await self._store.delete(received_image(upload_id))
+
+
+async def fetch_blob(blobs: Blobs, did: Did, cid: Cid, target: Path) -> None:
+    """Copy a blob from its owner's server to a path. Raises PdsUnavailable."""
+    file = await blobs.open(did, cid)
+    await asyncio.to_thread(_copy, file.number, target)
+
+
+def _copy(source: int, target: Path) -> None:
+    with target.open("wb") as file:
+        offset = 0
+        while chunk := os.pread(source, CHUNK_BYTES, offset):
+            offset += file.write(chunk)
+
+
+def received_audio(upload_id: str) -> str:
+    """Where a received file waits."""
+    return f"{INCOMING}/{upload_id}/audio"
+
+
+def received_image(upload_id: str) -> str:
+    """Where the image that came with it waits."""
+    return f"{INCOMING}/{upload_id}/image"
+
+
+def managed_of(track: AtUri, audio: Audio) -> Managed:
+    """A file as a track's original, without a rendition."""
+    what = (audio.file_id, audio.file_type, audio.mime_type, audio.bytes, audio.duration)
+    return Managed(str(track), track.did, *what, rendition_type=None)
+
+
+def audio_of(managed: Managed) -> Audio:
+    """A track's original as a file."""
+    return Audio(managed.file_id, managed.bytes, managed.file_type, managed.mime_type, managed.duration)
+
+
+def _lock(file_id: str) -> str:
+    return f"audio {file_id}"

@@ -1,0 +1,70 @@
+"""Everything that publishing is made of, put together: what handlers ask for, and what works behind them."""
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from readapi.audio.blobs import Blobs
+from readapi.audio.store import AudioStore
+from readapi.bodies import RECEIVING
+from readapi.oauth.network import Network
+from readapi.pds import Pds
+from readapi.publishing.capabilities import Capabilities
+from readapi.publishing.changing import Changing
+from readapi.publishing.job_work import JobWork
+from readapi.publishing.originals import Originals
+from readapi.publishing.placing import Placing
+from readapi.publishing.policies import Policies
+from readapi.publishing.queueing import Queueing
+from readapi.publishing.receiving import Receiving
+from readapi.publishing.shelving import Shelving
+from readapi.publishing.supporters import Supporters
+from readapi.publishing.sweeping import GRACE, Sweeping
+from readapi.publishing.uploading import Uploading
+from readapi.publishing.versions import Versions
+from readapi.publishing.worker import Worker
+from readapi.search import Index
+from readapi.state.state import State
+from readapi.writing import Writing
+from schemas.settings import Settings
+
+
+class Given(NamedTuple):
+    """What publishing needs of the rest."""
+
+    settings: Settings
+    state: State
+    store: AudioStore
+    pds: Pds
+    writing: Writing
+
+
+def services(given: Given, supporters: Supporters, index: Index, network: Network) -> dict[type, Any]:
+    """What handlers ask for, by type."""
+    _, state, store, pds, writing = given
+    capabilities = Capabilities(pds, supporters)
+    policies = Policies(state, capabilities)
+    return {
+        Originals: Originals(state, store),
+        Capabilities: capabilities,
+        Policies: policies,
+        Receiving: Receiving(state, store, pds, writing, policies, index, network),
+        Queueing: Queueing(state, policies, index),
+    }
+
+
+def worker(given: Given, blobs: Blobs) -> Worker:
+    """What does the work that was queued."""
+    settings, state, store, pds, writing = given
+    originals = Originals(state, store)
+    placing = Placing(pds, originals, settings.base_url)
+    versions = Versions(state.revisions, originals, blobs, settings.base_url)
+    shelving = Shelving(pds, writing)
+    uploading = Uploading(store, originals, placing, versions, shelving, pds, writing)
+    changing = Changing(pds, writing, originals, placing, blobs, settings.base_url)
+    return Worker(settings, state, uploading, JobWork(state, changing))
+
+
+def sweeping(given: Given, grace: timedelta = GRACE) -> Sweeping:
+    """What looks after the store."""
+    settings, state, store, _, _ = given
+    return Sweeping(state, store, Originals(state, store), settings.data_dir / RECEIVING, grace)

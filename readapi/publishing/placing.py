@@ -1,0 +1,100 @@
+"""A track's audio, put where its access wants it: at the artist's own server, or in the private store."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from readapi.errors import ApiError, Conflict, TooLarge
+from readapi.pds import Author, Pds, Value
+from readapi.publishing import carried
+from readapi.publishing.originals import Originals, managed_of
+from readapi.state.managed import Managed
+from readapi.state.uploads import Audio
+from schemas.audio import address
+from schemas.fields import MAX_AUDIO_BYTES
+from schemas.ids import AtUri
+from schemas.publishing import TemplateAccess, is_protected, needs_rendition
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What a record says of its audio, and what we keep of it: None when nothing."""
+
+    members: Value
+    managed: Managed | None
+
+    def in_record(self, value: Value) -> Value:
+        """The record, saying so."""
+        silent = {name: member for name, member in value.items() if name not in carried.MEMBERS}
+        return {**silent, **self.members}
+
+
+class Placing:
+    """The new place first; the old one is left only once the record speaks of the new one."""
+
+    def __init__(self, pds: Pds, originals: Originals, base_url: str) -> None:
+        self._pds = pds
+        self._originals = originals
+        self._base_url = base_url
+
+    async def place(
+        self,
+        author: Author,
+        track: AtUri,
+        audio: Audio,
+        access: TemplateAccess,
+        take_in: Callable[[], Awaitable[object]],
+        upload_id: str | None = None,
+    ) -> Placed:
+        """Put the audio in its place. `take_in` makes sure that the private store has it, where it must."""
+        if not is_protected(access):
+            return Placed({"audioBlob": await self._sent(author, audio, upload_id)}, None)
+        await take_in()
+        managed = managed_of(track, audio)
+        if needs_rendition(access):
+            managed = await self._originals.rendered(managed)
+        return Placed({"audioUrl": address(self._base_url, audio.file_id)}, managed)
+
+    async def settle(self, track: AtUri, placed: Placed) -> None:
+        """Other audio is in the record now: keep that, let go of what was there before."""
+        before = await self._originals.find(track)
+        if placed.managed is None:
+            await self._originals.forget(track)
+        else:
+            await self._originals.own(placed.managed)
+            if before is not None and before.file_id != placed.managed.file_id:
+                await self._originals.release([before.file_id])
+
+    def is_done(self, value: Value, audio: Audio) -> bool:
+        """Does the record speak of this audio at the artist's own server already?"""
+        now = carried.read(value, self._base_url)
+        return now.storage == "pds" and now.file_id == audio.file_id
+
+    async def keep_only(self, track: AtUri, value: Value | None) -> None:
+        """Forget an original that the record does not speak of; None: there is no record."""
+        now = carried.read(value or {}, self._base_url)
+        managed = await self._originals.find(track)
+        if managed is not None and (now.storage != "managed" or now.file_id != managed.file_id):
+            await self._originals.forget(track)
+
+    async def reconcile(self, author: Author, track: AtUri) -> None:
+        """The same, asked of the author's server. As long as that does not answer, everything stays."""
+        try:
+            record = await self._pds.get(author, track.collection, track.rkey)
+        except ApiError:
+            return
+        await self.keep_only(track, None if record is None else record.value)
+
+    async def _sent(self, author: Author, audio: Audio, upload_id: str | None) -> Value:
+        if audio.bytes > MAX_AUDIO_BYTES:
+            raise TooLarge(TOO_LONG_FOR_A_RECORD)
+        async with self._originals.reading(upload_id, audio.file_id) as path:
+            blob = await self._pds.upload(author, path, audio.mime_type)
+        if carried.digest_of(blob["ref"]["$link"]) != audio.file_id:
+            raise Conflict("Your server did not keep the file as it was sent.")
+        return blob
+
+
+TOO_LONG_FOR_A_RECORD = (
+    f"A file that everybody may have lies on your own server, in a record that takes "
+    f"{MAX_AUDIO_BYTES >> 20} MiB at most."
+)

@@ -1,0 +1,97 @@
+"""Which template applies, and whether it can: decided before anything is written or queued."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from readapi.errors import InvalidRequest, PrivateAlbum
+from readapi.pds import Author
+from readapi.publishing.capabilities import Capabilities
+from readapi.state.jobs import Asked
+from readapi.state.state import State
+from readapi.state.uploads import OnAlbum
+from schemas.ids import AtUri
+from schemas.publishing import (
+    PolicyOrigin,
+    Template,
+    TemplateAccess,
+    fault,
+    is_private,
+    narrows,
+    resolve,
+)
+from schemas.rights import Rights
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A template, whose it is, and the rights that it attaches."""
+
+    template: Template
+    origin: PolicyOrigin
+    rights: Rights | None
+
+
+class Policies:
+    """Raises InvalidRequest for a template that does not fit, AudienceUnavailable for one nobody can have."""
+
+    def __init__(self, state: State, capabilities: Capabilities) -> None:
+        self._preferences = state.preferences
+        self._album_templates = state.album_templates
+        self._capabilities = capabilities
+
+    async def of_upload(
+        self, author: Author, sent: Template | None, album: OnAlbum | None, rights: Rights | None
+    ) -> Policy:
+        """Of a new track: its own, else its album's, else the Portal's."""
+        chosen = await self._preferences.of(author.did)
+        uri = None if album is None else album.uri
+        of_album = None if uri is None else await self._album_templates.get(uri)
+        template, origin = resolve(sent, of_album, chosen.publishing_defaults)
+        rights = rights or chosen.rights
+        await self.check(author, template, "publishing", has_rights=rights is not None)
+        return Policy(template, origin, rights)
+
+    async def of_track(
+        self,
+        author: Author,
+        settings: Template | None,
+        album: AtUri | None,
+        before: TemplateAccess,
+        *,
+        has_rights: bool,
+    ) -> Asked:
+        """Of a track that is there. `has_rights`: in its record."""
+        chosen = await self._preferences.of(author.did)
+        of_album = None if album is None else await self._album_templates.get(album)
+        template, origin = resolve(settings, of_album, chosen.publishing_defaults)
+        any_rights = has_rights or chosen.rights is not None
+        await self.check(author, template, "settings", has_rights=any_rights)
+        loses = narrows(before, template.access)
+        return Asked(author.did, author.grant_id, template, origin, narrows=loses)
+
+    async def of_album(
+        self,
+        author: Author,
+        settings: Template | None,
+        album: AtUri,
+        befores: Sequence[TemplateAccess],
+        *,
+        replace_overrides: bool,
+        all_have_rights: bool,
+    ) -> Asked:
+        """Of an album and its tracks. Raises PrivateAlbum."""
+        if settings is not None and is_private(settings):
+            raise PrivateAlbum
+        chosen = await self._preferences.of(author.did)
+        template, origin = resolve(None, settings, chosen.publishing_defaults)
+        any_rights = chosen.rights is not None or all_have_rights
+        await self.check(author, template, "settings", has_rights=any_rights)
+        loses = any(narrows(before, template.access) for before in befores)
+        return Asked(author.did, author.grant_id, template, origin, album, replace_overrides, loses)
+
+    async def check(self, author: Author, template: Template, field: str, *, has_rights: bool) -> None:
+        """Raises unless the template fits, and everybody that it speaks of can be told from others."""
+        found = fault(template, has_rights=has_rights)
+        if found is not None:
+            raise InvalidRequest.of_field(f"{field}.{found.field}", found.message)
+        await self._capabilities.check(author, template)

@@ -1,0 +1,203 @@
+"""What somebody sends to be published, until it is acknowledged: checked, made safe, queued."""
+
+import tempfile
+import uuid
+from pathlib import Path
+
+from readapi import times
+from readapi.audio import renditions
+from readapi.audio.recording import NotAudio, Probed
+from readapi.audio.store import AudioStore
+from readapi.authoring import pictures, profiles
+from readapi.authoring import tracks as authoring
+from readapi.errors import (
+    ArtistProfileRequired,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    ScopeUpgradeRequired,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from readapi.oauth import scopes
+from readapi.oauth.network import Network
+from readapi.pds import Pds, Value
+from readapi.publishing import carried
+from readapi.publishing.changing import GONE, with_template
+from readapi.publishing.originals import received_audio, received_image
+from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD
+from readapi.publishing.policies import Policies
+from readapi.queries import lists
+from readapi.search import Index
+from readapi.state.revisions import Revision
+from readapi.state.state import State
+from readapi.state.uploads import Audio, Kind, OnAlbum, Upload, Wanted
+from readapi.viewer import SignedIn
+from readapi.writing import Writing, new_rkey
+from schemas.api.publishing import NewTrack
+from schemas.api.shape import Received
+from schemas.fields import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
+from schemas.ids import AtUri
+from schemas.publishing import TemplateAccess, is_protected, widens
+from schemas.slugs import slug
+
+WOULD_WIDEN = "More people could hear or have this version now than when it was published."
+
+
+class Receiving:
+    """Refuses before anything is kept; what it returns is safe."""
+
+    def __init__(
+        self,
+        state: State,
+        store: AudioStore,
+        pds: Pds,
+        writing: Writing,
+        policies: Policies,
+        index: Index,
+        network: Network,
+    ) -> None:
+        self._state = state
+        self._store = store
+        self._pds = pds
+        self._writing = writing
+        self._policies = policies
+        self._index = index
+        self._network = network
+
+    async def publish(self, who: SignedIn, sent: NewTrack) -> Upload:
+        """A new track of somebody with a profile."""
+        artist = await self._artist(who)
+        probed = await _examined(sent.file.path)
+        album = self._album(who, sent, probed)
+        policy = await self._policies.of_upload(who, sent.publishing, album, sent.rights)
+        _check_length(sent.file, policy.template.access)
+        picture, image_type = _picture(sent, probed)
+        track = AtUri(who.did, self._writing.collections.track, new_rkey())
+        on_album = probed.album if album is None else album.name
+        said = await self._said(sent, probed, artist, on_album)
+        record = with_template(said, policy.template, policy.origin, policy.rights)
+        self._writing.check(track.collection, track.rkey, record)
+        wanted = Wanted(_audio(sent.file, probed), record, album, image_type)
+        return await self._put(who, "publish", track, wanted, sent.file.path, picture)
+
+    async def replace(self, who: SignedIn, track: AtUri, sent: Received) -> Upload:
+        """Other audio for a track."""
+        record = await self._pds.get(who, track.collection, track.rkey)
+        if record is None:
+            raise NotFound(GONE)
+        probed = await _examined(sent.path)
+        _check_length(sent, carried.access_of(record.value))
+        return await self._put(who, "replace", track, Wanted(_audio(sent, probed)), sent.path, None)
+
+    async def restore(self, who: SignedIn, revision: Revision) -> Upload:
+        """An earlier version, unless somebody could have it now who could not when it was published."""
+        track = revision.track
+        record = await self._pds.get(who, track.collection, track.rkey)
+        if record is None:
+            raise NotFound(GONE)
+        if widens(revision.access, carried.access_of(record.value)):
+            raise Conflict(WOULD_WIDEN)
+        wanted, upload_id = Wanted(revision.audio), uuid.uuid4().hex
+        return await self._state.uploads.put(
+            upload_id, who.did, who.grant_id, "restore", revision.track, wanted
+        )
+
+    async def _artist(self, who: SignedIn) -> str:
+        """The name that they publish under. Raises ArtistProfileRequired."""
+        profile = await self._pds.get(who, self._writing.collections.profile, profiles.RKEY)
+        if profile is None:
+            raise ArtistProfileRequired
+        return str(profile.value.get("displayName") or who.handle)
+
+    def _album(self, who: SignedIn, sent: NewTrack, probed: Probed) -> OnAlbum | None:
+        """The album that the form names, which may be new, or one of theirs that the file names."""
+        if sent.album is not None and sent.album_id is not None:
+            raise InvalidRequest.of_field("album_id", "leaves nothing for album to say; send one of them")
+        if sent.album_id is None and not (name := sent.album or probed.album or ""):
+            return None
+        card = (
+            self._index.album(who.did, slug(name))
+            if sent.album_id is None
+            else lists.own(self._index, "album", sent.album_id, who.did)
+        )
+        if card is None and sent.album is None:
+            return None
+        self._check_lists(who)
+        if card is None:
+            return OnAlbum(name, None, new_rkey())
+        return OnAlbum(lists.title(card), lists.uri_of(card), new_rkey())
+
+    def _check_lists(self, who: SignedIn) -> None:
+        """To put a track on an album is to write a list."""
+        collections = self._writing.collections
+        if scopes.missing(who.scopes, [scopes.named("list", collections)], collections):
+            raise ScopeUpgradeRequired
+
+    async def _said(self, sent: NewTrack, probed: Probed, artist: str, album: str | None) -> Value:
+        """The record, but for where audio and image are and for who may hear it."""
+        title = sent.title or probed.title
+        if title is None:
+            raise InvalidRequest.of_field("title", "Field required, as the file does not say it either")
+        features = await authoring.dids(self._index, self._network, sent.features)
+        said = {
+            "$type": self._writing.collections.track,
+            "title": title,
+            "artist": artist,
+            "fileType": probed.file_type,
+            "duration": probed.duration,
+            "album": album,
+            "description": sent.description,
+            "tags": sent.tags,
+            "features": authoring.featuring({}, features),
+            "createdAt": times.render(times.now()),
+        }
+        return {name: value for name, value in said.items() if value not in (None, "", [])}
+
+    async def _put(
+        self,
+        who: SignedIn,
+        kind: Kind,
+        track: AtUri,
+        wanted: Wanted,
+        audio: Path,
+        picture: bytes | None,
+    ) -> Upload:
+        """Files first: a row without them could not be worked at, and files without a row are swept away."""
+        upload_id = uuid.uuid4().hex
+        if picture is not None:
+            with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
+                path = Path(folder) / "image"
+                path.write_bytes(picture)
+                await self._store.put(received_image(upload_id), path)
+        await self._store.put(received_audio(upload_id), audio)
+        return await self._state.uploads.put(upload_id, who.did, who.grant_id, kind, track, wanted)
+
+
+async def _examined(path: Path) -> Probed:
+    try:
+        return await renditions.examine(path)
+    except NotAudio as error:
+        raise UnsupportedMediaType(str(error)) from error
+
+
+def _audio(sent: Received, probed: Probed) -> Audio:
+    return Audio(sent.sha256, sent.bytes, probed.file_type, probed.mime_type, probed.duration)
+
+
+def _check_length(sent: Received, access: TemplateAccess) -> None:
+    if not is_protected(access) and sent.bytes > MAX_AUDIO_BYTES:
+        raise TooLarge(TOO_LONG_FOR_A_RECORD)
+
+
+def _picture(sent: NewTrack, probed: Probed) -> tuple[bytes | None, str | None]:
+    """What the form brings, else what is in the file, as far as records can hold it."""
+    picture = sent.image or probed.cover
+    if picture is None:
+        return None, None
+    kind = pictures.media_type(picture)
+    if sent.image is not None and kind is None:
+        raise InvalidRequest.of_field("image", pictures.NO_PICTURE)
+    if sent.image is not None and len(picture) > MAX_IMAGE_BYTES:
+        raise TooLarge(pictures.TOO_LARGE)
+    return (picture, kind) if kind is not None and len(picture) <= MAX_IMAGE_BYTES else (None, None)

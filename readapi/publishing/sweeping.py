@@ -1,0 +1,61 @@
+"""Files in the store that are nobody's: left by what was interrupted at the wrong moment."""
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from readapi.audio.store import AudioStore, StoredFile
+from readapi.publishing.originals import INCOMING, ORIGINALS, RENDITIONS, Originals
+from readapi.state.state import State
+
+log = structlog.get_logger()
+
+GRACE = timedelta(hours=1)  # a file may be there for so long before anybody says whose it is
+
+
+class Sweeping:
+    """Deletes nothing that is younger than the grace period."""
+
+    def __init__(
+        self, state: State, store: AudioStore, originals: Originals, receiving: Path, grace: timedelta = GRACE
+    ) -> None:
+        """`receiving`: the folder of files that are on their way to us."""
+        self._state = state
+        self._store = store
+        self._originals = originals
+        self._receiving = receiving
+        self._grace = grace
+
+    async def sweep(self) -> None:
+        """Once through the store, and through what was settled long ago."""
+        await self._state.uploads.forget_old()
+        await self._state.jobs.forget_old()
+        self._sweep_receiving()
+        await self._sweep_received()
+        stale = {_file_id(file) for folder in (ORIGINALS, RENDITIONS) for file in await self._old(folder)}
+        await self._originals.release(sorted(stale))
+
+    def _sweep_receiving(self) -> None:
+        """What nobody finished sending, or we did not finish taking."""
+        until = (datetime.now(UTC) - self._grace).timestamp()
+        for path in self._receiving.glob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < until:
+                    path.unlink()
+
+    async def _sweep_received(self) -> None:
+        files = await self._old(INCOMING)
+        waiting = await self._state.uploads.unfinished()
+        for upload_id in {file.key.split("/")[1] for file in files} - waiting:
+            log.info("nobody's upload is dropped", upload=upload_id)
+            await self._originals.drop_received(upload_id)
+
+    async def _old(self, folder: str) -> list[StoredFile]:
+        until = datetime.now(UTC) - self._grace
+        return [file async for file in self._store.keys(folder) if file.modified < until]
+
+
+def _file_id(file: StoredFile) -> str:
+    return file.key.split("/")[1].partition(".")[0]

@@ -1,0 +1,114 @@
+"""One upload, from the received file to the record: every step may be the last, and may be done again."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from readapi.audio.store import AudioStore
+from readapi.errors import NotFound
+from readapi.pds import Pds, Value
+from readapi.publishing import carried
+from readapi.publishing.changing import GONE
+from readapi.publishing.originals import Originals, received_image
+from readapi.publishing.placing import Placed, Placing
+from readapi.publishing.shelving import Shelving
+from readapi.publishing.versions import Versions
+from readapi.state.uploads import Upload
+from readapi.writing import Writing
+
+REPLACED = "The track has its new audio."
+
+Say = Callable[[str, int, str], Awaitable[None]]  # phase, percent, sentence
+
+
+class Uploading:
+    """Puts the audio in its place, then writes the record that speaks of it, then lets go of the rest."""
+
+    def __init__(
+        self,
+        store: AudioStore,
+        originals: Originals,
+        placing: Placing,
+        versions: Versions,
+        shelving: Shelving,
+        pds: Pds,
+        writing: Writing,
+    ) -> None:
+        self._store = store
+        self._originals = originals
+        self._placing = placing
+        self._versions = versions
+        self._shelving = shelving
+        self._pds = pds
+        self._writing = writing
+
+    async def run(self, upload: Upload, say: Say) -> str:
+        """Do it, or what is left of it; returns the sentence to end with. Raises ApiError and NotAudio."""
+        done = await (self._publish(upload, say) if upload.kind == "publish" else self._replace(upload, say))
+        await self._writing.seen(upload.track)
+        return done
+
+    async def let_go(self, upload: Upload) -> None:
+        """Drop what was received: it is where the record says."""
+        await self._originals.drop_received(upload.id)
+
+    async def undo(self, upload: Upload) -> None:
+        """Leave nothing of an upload that has failed, but what its record speaks of, if there is one."""
+        if upload.kind == "publish":
+            await self._placing.reconcile(upload, upload.track)
+        await self._originals.release([upload.wanted.audio.file_id])
+        await self._originals.drop_received(upload.id)
+
+    async def _publish(self, upload: Upload, say: Say) -> str:
+        track, value = upload.track, upload.wanted.record
+        assert value is not None
+        if await self._pds.get(upload, track.collection, track.rkey) is None:
+            placed = await self._placed(upload, value, say)
+            if placed.managed is not None:
+                await self._originals.own(placed.managed)
+            value = await self._illustrated(upload, placed.in_record(value), say)
+            await say("record", 90, "The track is being written to your server.")
+            await self._shelving.write(upload, track, value, upload.wanted.album)
+        return "The track is published."
+
+    async def _illustrated(self, upload: Upload, value: Value, say: Say) -> Value:
+        if upload.wanted.image_type is None:
+            return value
+        await say("image", 80, "The image is being sent to your server.")
+        async with self._store.local(received_image(upload.id)) as picture:
+            return {**value, "image": await self._pds.upload(upload, picture, upload.wanted.image_type)}
+
+    async def _replace(self, upload: Upload, say: Say) -> str:
+        """Other audio in the same record; what was there becomes an earlier version."""
+        track, audio = upload.track, upload.wanted.audio
+        record = await self._pds.get(upload, track.collection, track.rkey)
+        if record is None:
+            raise NotFound(GONE)
+        if self._placing.is_done(record.value, audio):
+            await self._placing.keep_only(track, record.value)
+            return REPLACED
+        placed = await self._placed(upload, record.value, say)
+        await say("version", 80, "What was there is being kept as an earlier version.")
+        await self._versions.keep(track, record.value, besides=audio.file_id)
+        await say("record", 90, "The track is being written to your server.")
+        told = {"fileType": audio.file_type, "duration": audio.duration}
+        change = partial(_with_audio, placed, {name: said for name, said in told.items() if said is not None})
+        await self._writing.edit(upload, track.collection, track.rkey, change)
+        await self._placing.settle(track, placed)
+        return REPLACED
+
+    async def _placed(self, upload: Upload, value: Value, say: Say) -> Placed:
+        access, audio = carried.access_of(value), upload.wanted.audio
+        await say("storing", 20, "The file is being put in its place.")
+        return await self._placing.place(
+            upload,
+            upload.track,
+            audio,
+            access,
+            partial(self._originals.take_in, upload.id, audio.file_id),
+            upload.id,
+        )
+
+
+def _with_audio(placed: Placed, told: Value, value: Value) -> Value:
+    silent = {name: member for name, member in value.items() if name != "duration"}
+    return placed.in_record({**silent, **told})

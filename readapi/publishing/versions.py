@@ -1,0 +1,51 @@
+"""Earlier versions of a track's audio: kept when it is replaced, so that they can be restored."""
+
+from functools import partial
+
+from readapi.audio.blobs import Blobs
+from readapi.errors import NotFound
+from readapi.pds import Value
+from readapi.publishing import carried
+from readapi.publishing.originals import Originals, audio_of, fetch_blob
+from readapi.state.revisions import Revisions, Storage
+from readapi.state.uploads import Audio
+from schemas.ids import AtUri
+
+
+class Versions:
+    """Each lies in the private store, wherever the track's own audio lies."""
+
+    def __init__(self, revisions: Revisions, originals: Originals, blobs: Blobs, base_url: str) -> None:
+        self._revisions = revisions
+        self._originals = originals
+        self._blobs = blobs
+        self._base_url = base_url
+
+    async def keep(self, track: AtUri, value: Value, *, besides: str) -> None:
+        """Keep what a record's audio is now, unless it is the file `besides`. Harmless to repeat."""
+        now = carried.read(value, self._base_url)
+        audio = None if now.file_id in (None, besides) else await self._audio(track, value, now)
+        if audio is None:
+            return
+        storage: Storage = "pds" if now.blob is not None else "managed"
+        dropped: list[str] = []
+
+        async def own() -> None:
+            dropped.extend(await self._revisions.add(track, audio, storage, carried.access_of(value)))
+
+        fetch = partial(fetch_blob, self._blobs, track.did, now.cid) if now.blob is not None else _gone
+        await self._originals.fetch_in(audio.file_id, fetch, own)
+        await self._originals.release(dropped)
+
+    async def _audio(self, track: AtUri, value: Value, now: carried.Carried) -> Audio | None:
+        assert now.file_id is not None
+        if now.blob is not None:
+            return carried.audio_of(value, now)
+        managed = await self._originals.find(track)
+        if managed is None:
+            return None
+        return audio_of(managed)
+
+
+async def _gone(_: object) -> None:
+    raise NotFound("The audio is not in the private store any more.")

@@ -1,0 +1,136 @@
+"""Uploads: new tracks, other audio for tracks that are there, and earlier versions of it."""
+
+from http import HTTPStatus
+
+from aiohttp import web
+
+from readapi import times
+from readapi.endpoint import Routes
+from readapi.errors import (
+    ArtistProfileRequired,
+    AudienceUnavailable,
+    Conflict,
+    NotFound,
+    NotOwner,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from readapi.pds import REFUSALS
+from readapi.publishing import watching
+from readapi.publishing.receiving import Receiving
+from readapi.publishing.watching import EVENT_STREAM, Events
+from readapi.queries import tracks
+from readapi.queries.names import TrackName
+from readapi.resuming import LastEventId
+from readapi.search import Index
+from readapi.state import revisions as state_revisions
+from readapi.state.state import State
+from readapi.state.uploads import Upload
+from readapi.viewer import SignedIn
+from schemas.api.publishing import (
+    NewAudio,
+    NewTrack,
+    Revision,
+    Revisions,
+    UploadAccepted,
+    UploadProgress,
+)
+from schemas.ids import record_id
+
+routes = Routes("publishing")
+
+ACCEPTED = HTTPStatus.ACCEPTED
+OF_FILES = (TooLarge, UnsupportedMediaType, *REFUSALS)
+
+
+@routes.post(
+    "/tracks/",
+    requires=("track", "blobs"),
+    raises=(ArtistProfileRequired, AudienceUnavailable, NotOwner, *OF_FILES),
+    status=ACCEPTED,
+)
+async def publish_track(sent: NewTrack, who: SignedIn, receiving: Receiving) -> UploadAccepted:
+    """Publish a track: an audio file, sent as multipart/form-data, and what is to be said of it.
+
+    Once this answers the file is safe, and becomes a record of yours whatever happens here.
+    """
+    return _accepted(await receiving.publish(who, sent))
+
+
+@routes.get("/tracks/uploads/{upload_id}", acts=True)
+async def get_upload(upload_id: str, who: SignedIn, state: State) -> UploadProgress:
+    """Tell how far an upload of yours is."""
+    return watching.told(await watching.find(state, upload_id, who))
+
+
+@routes.get("/tracks/uploads/{upload_id}/progress", acts=True, media_types=(EVENT_STREAM,))
+async def watch_upload(
+    upload_id: str, who: SignedIn, last_seen: LastEventId, state: State
+) -> web.StreamResponse:
+    """Tell how far an upload of yours is, whenever that changes, as server-sent events.
+
+    With `Last-Event-ID` only what is newer than that event.
+    """
+    upload = await watching.find(state, upload_id, who)
+    return Events(watching.events(state, upload, last_seen.version))
+
+
+@routes.put(
+    "/tracks/{track_id}/audio",
+    requires=("track", "blobs"),
+    raises=(NotOwner, *OF_FILES),
+    status=ACCEPTED,
+)
+async def replace_audio(
+    track_id: TrackName, sent: NewAudio, index: Index, who: SignedIn, receiving: Receiving
+) -> UploadAccepted:
+    """Put other audio in place of your track's, which keeps its id, likes and comments."""
+    track = tracks.own(index, track_id, who.viewer)
+    return _accepted(await receiving.replace(who, tracks.uri_of(track), sent.file))
+
+
+@routes.get("/tracks/{track_id}/revisions", raises=(NotOwner,), acts=True)
+async def list_revisions(track_id: TrackName, index: Index, who: SignedIn, state: State) -> Revisions:
+    """List the last ten earlier versions of your track's audio, newest first."""
+    track = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    versions = await state.revisions.of(track)
+    return Revisions(track_id=record_id(str(track)), revisions=[_told(version) for version in versions])
+
+
+@routes.post(
+    "/tracks/{track_id}/revisions/{revision_id}/restore",
+    requires=("track", "blobs"),
+    raises=(NotOwner, Conflict, *OF_FILES),
+)
+async def restore_revision(
+    track_id: TrackName,
+    revision_id: int,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    receiving: Receiving,
+) -> Revision:
+    """Make an earlier version of your track's audio its audio again. Answers when that is done."""
+    track = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    version = await state.revisions.find(track, revision_id)
+    if version is None:
+        raise NotFound("There is no such version.")
+    await watching.completed(state, await receiving.restore(who, version))
+    return _told(version)
+
+
+def _accepted(upload: Upload) -> UploadAccepted:
+    return UploadAccepted(upload_id=upload.id, status=upload.status, message=upload.message)
+
+
+def _told(version: state_revisions.Revision) -> Revision:
+    return Revision(
+        id=version.id,
+        track_id=record_id(str(version.track)),
+        created_at=times.render(version.created_at),
+        file_type=version.audio.file_type,
+        original_file_type=version.audio.file_type,
+        audio_storage=version.storage,
+        duration=version.audio.duration,
+        was_gated=version.access.listening != "public",
+    )

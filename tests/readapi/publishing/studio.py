@@ -1,0 +1,209 @@
+"""An artist in front of the whole service, on a real PDS: they publish, and look at what became of it."""
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+
+from schemas.ids import list_id
+from tests.network import server
+from tests.network.pds import Account, XrpcError
+from tests.network.person import Person
+from tests.network.testnet import Testnet
+from tests.readapi.door import Door
+from tests.readapi.music import Reply
+
+NUMBERS = itertools.count()
+PATIENCE_SECONDS = 60.0
+Json = dict[str, Any]
+
+
+def template(listening: str = "public", downloads: str = "open", visibility: str = "public") -> Json:
+    """A complete template that attaches no rights."""
+    access = {"listening": listening, "downloads": downloads, "visibility": visibility}
+    return {"access": access, "attach_rights": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Artist:
+    """Somebody who is signed in, with a profile, and their own server to look into."""
+
+    door: Door
+    account: Account
+    session: str = field(repr=False)
+
+    async def ask(self, method: str, path: str, sent: Any = None, **headers: str) -> Reply:
+        return await self.door.ask(method, path, sent, self.session, **headers)
+
+    async def send(self, method: str, path: str, audio: Path | bytes | None, **fields: str | bytes) -> Reply:
+        """A form with a file; what is bytes is a file too."""
+        form = aiohttp.FormData()
+        for name, value in fields.items():
+            named = {"filename": name} if isinstance(value, bytes) else {}
+            form.add_field(name, value, **named)
+        if audio is not None:
+            file = audio.open("rb") if isinstance(audio, Path) else audio
+            form.add_field("file", file, filename="a.bin", content_type="application/octet-stream")
+        headers = {"Authorization": f"Bearer {self.session}"}
+        url = self.door.address + path
+        async with self.door.client.request(method, url, data=form, headers=headers) as answer:
+            return Reply(answer.status, answer.headers, await answer.json())
+
+    async def upload(self, audio: Path, **fields: str | bytes) -> Json:
+        """Publish, and wait for the end of it."""
+        reply = await self.send("POST", "/tracks/", audio, **{"title": "Song", **fields})
+        assert reply.status == 202, reply.json
+        return await self.settled(reply.json["upload_id"])
+
+    async def publish(self, audio: Path, **fields: str | bytes) -> Json:
+        """The same, and the track that came of it."""
+        done = await self.upload(audio, **fields)
+        assert done["status"] == "completed", done
+        return await self.track(done["track_id"])
+
+    async def settled(self, upload_id: str) -> Json:
+        return await self._until(f"/tracks/uploads/{upload_id}")
+
+    async def job(self, reply: Reply) -> Json:
+        """The job that was queued, when it is done."""
+        assert reply.status == 202, reply.json
+        return await self.job_done(reply.json["job_id"])
+
+    async def track(self, track_id: int) -> Json:
+        """The track as the API shows it to its artist."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (reply := await self.ask("GET", f"/tracks/{track_id}")).status != 200:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        return dict(reply.json)
+
+    async def track_at(self, uri: str) -> Json:
+        """The track that a record is, once the API shows it."""
+        path = f"/tracks/by-uri?uri={quote(uri, safe='')}"
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (reply := await self.ask("GET", path)).status != 200:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        return dict(reply.json)
+
+    async def record(self, uri: str) -> Json:
+        """A record as their own server has it now."""
+        did, collection, rkey = uri.removeprefix("at://").split("/")
+        where = {"repo": did, "collection": collection, "rkey": rkey}
+        answer = await self.account.pds.get("com.atproto.repo.getRecord", self.account.login, **where)
+        return dict(answer["value"])
+
+    async def records(self, kind: str) -> list[Json]:
+        """All records of a kind, newest first."""
+        where = {"repo": self.account.did, "collection": f"fm.svc.{kind}", "limit": "100"}
+        answer = await self.account.pds.get("com.atproto.repo.listRecords", self.account.login, **where)
+        return list(answer["records"])
+
+    async def all_records(self, kind: str) -> list[Json]:
+        """The same, however many there are."""
+        where = {"repo": self.account.did, "collection": f"fm.svc.{kind}", "limit": "100"}
+        found: list[Json] = []
+        while True:
+            answer = await self.account.pds.get("com.atproto.repo.listRecords", self.account.login, **where)
+            found += answer["records"]
+            if "cursor" not in answer:
+                return found
+            where["cursor"] = answer["cursor"]
+
+    async def album_at(self, uri: str, tracks: int) -> str:
+        """The id of the album that a list record is, once the API shows it with so many tracks."""
+        album_id = str(list_id(uri))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                reply = await self.ask("GET", f"/albums/by-id/{album_id}")
+                if reply.status == 200 and len(reply.json["tracks"]) == tracks:
+                    return album_id
+                await asyncio.sleep(0.1)
+
+    async def job_done(self, job_id: str) -> Json:
+        return await self._until(f"/tracks/publishing-jobs/{job_id}")
+
+    async def has_blob(self, cid: str) -> bool:
+        """Does their server still give it out?"""
+        try:
+            await self.account.pds.get("com.atproto.sync.getBlob", did=self.account.did, cid=cid)
+        except XrpcError:
+            return False
+        except (aiohttp.ContentTypeError, UnicodeDecodeError):
+            return True
+        return True
+
+    async def make_album(self, name: str, *tracks: Json, **more: Any) -> str:
+        """A new album; returns its id once the API shows it."""
+        reply = await self.ask("POST", "/albums/", {"title": name, **more})
+        assert reply.status == 200, reply.json
+        return str(reply.json["id"])
+
+    async def _until(self, path: str) -> Json:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                reply = await self.ask("GET", path)
+                assert reply.status == 200, reply.json
+                if reply.json["status"] in ("completed", "failed"):
+                    return dict(reply.json)
+                await asyncio.sleep(0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """The whole service, and its folder."""
+
+    net: Testnet
+    door: Door
+    data_dir: Path
+    pid: int = 0
+
+    async def artist(self, *, profile: bool = True, granting: str | None = None) -> Artist:
+        """Somebody new."""
+        account = await self.net.pds[0].create_account(f"artist-{next(NUMBERS)}.test")
+        if profile:
+            made = {"displayName": "Mara", "createdAt": "2026-01-02T03:04:05Z"}
+            await account.create_record("fm.svc.actor.profile", made, "self")
+        session = await self.door.sign_in(Person(account), granting)
+        return Artist(self.door, account, session)
+
+    def stored(self, folder: str) -> list[str]:
+        """The files in a folder of the audio store."""
+        where = self.data_dir / "audio" / folder
+        return sorted(str(path.relative_to(where)) for path in where.rglob("*") if path.is_file())
+
+
+@asynccontextmanager
+async def open_studio(net: Testnet, data_dir: Path, **more: str) -> AsyncIterator[Studio]:
+    """Run everything for as long as the block runs."""
+    variables = {
+        **server.settings(net, data_dir, server.free_port()),
+        "FMSVC_RATE_LIMIT": "1000000/minute",
+        "FMSVC_AUTH_RATE_LIMIT": "1000000/minute",
+        "FMSVC_UPLOAD_RATE_LIMIT": "1000000/minute",
+        "FMSVC_LOG_LEVEL": "warning",
+        "FMSVC_CLAIM_SECONDS": "2",
+        **more,
+    }
+    async with server.running_server(variables) as running, aiohttp.ClientSession() as client:
+        await ready(running)
+        yield Studio(net, Door(running.url, client), data_dir, running.process.pid)
+
+
+async def ready(running: server.Server) -> None:
+    """Wait until there is something to ask."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (await running.ask("/ready"))[0] != 200:  # noqa: ASYNC110  # it sets no event of ours
+            await asyncio.sleep(0.1)
+
+
+def read_events(text: str) -> list[tuple[int, Json]]:
+    """Server-sent events: their ids and what they say."""
+    found = re.findall(r"id: (\d+)\ndata: (.*)\n\n", text)
+    return [(int(number), json.loads(said)) for number, said in found]

@@ -1,0 +1,243 @@
+"""A file that was acknowledged becomes one record, as its artist wanted it, or a clear failure."""
+
+import hashlib
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.readapi.audio.sounds import sound
+from tests.readapi.publishing.studio import Studio, read_events, template
+
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="package")]
+
+OWNER = json.dumps(template("owner", "off", "unlisted"))
+
+
+def png() -> bytes:
+    """One white point."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        )
+
+    head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    parts = (chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(b"\0\xff")), chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+async def test_a_track_is_published_at_its_artists_own_server(studio: Studio, tmp_path: Path) -> None:
+    """The record says what the form said and what the file is; nothing of it stays here."""
+    mara, song = await studio.artist(), sound(tmp_path / "song.flac", "flac", 2.1)
+    said = {
+        "title": "Low tide",
+        "tags": '["sea"]',
+        "description": "Slow.",
+        "features": f'["{mara.account.did}"]',
+    }
+
+    track = await mara.publish(song, image=png(), **said)
+
+    record = await mara.record(track["uri"])
+    assert (record["title"], record["artist"], record["tags"]) == ("Low tide", "Mara", ["sea"])
+    assert (record["fileType"], record["duration"], record["description"]) == ("flac", 2, "Slow.")
+    assert (record["access"], record["policyOrigin"]) == (template()["access"], "portal")
+    assert record["features"] == [{"did": mara.account.did}]
+    assert record["audioBlob"]["size"] == song.stat().st_size
+    assert record["image"]["mimeType"] == "image/png"
+    assert "audioUrl" not in record
+    assert await mara.has_blob(record["audioBlob"]["ref"]["$link"])
+    assert (track["title"], track["audio_storage"]) == ("Low tide", "pds")
+    assert studio.stored("incoming") == []
+    assert digest(song) not in studio.stored("originals")
+
+
+async def test_what_not_everybody_may_have_is_kept_in_the_private_store(
+    studio: Studio, tmp_path: Path
+) -> None:
+    """The record carries no blob, only our address, where we look who asks."""
+    mara, secret = await studio.artist(), sound(tmp_path / "secret.flac", "flac", 1.1)
+
+    track = await mara.publish(secret, publishing=OWNER)
+
+    record = await mara.record(track["uri"])
+    assert "audioBlob" not in record
+    assert record["audioUrl"] == f"{studio.door.address}/audio/{digest(secret)}"
+    assert (record["access"]["listening"], record["policyOrigin"]) == ("owner", "track")
+    assert (track["audio_storage"], track["file_id"]) == ("managed", digest(secret))
+    assert digest(secret) in studio.stored("originals")
+    assert f"{digest(secret)}.m4a" not in studio.stored("renditions")
+
+
+async def test_public_listening_of_a_protected_original_has_a_rendition(
+    studio: Studio, tmp_path: Path
+) -> None:
+    """It is there before anybody can ask for it; the original never leaves."""
+    mara, kept = await studio.artist(), sound(tmp_path / "kept.flac", "flac", 1.2)
+
+    track = await mara.publish(kept, publishing=json.dumps(template("public", "off")))
+
+    assert f"{digest(kept)}.m4a" in studio.stored("renditions")
+    heard = await mara.door.ask("GET", f"/tracks/{track['id']}/stream", Range="bytes=4-11")
+    assert (heard.status, heard.headers["Content-Type"]) == (206, "audio/mp4")
+
+
+async def test_what_the_form_does_not_say_is_taken_from_the_file(studio: Studio, named_song: Path) -> None:
+    """Title and album; no album record is made that nobody asked for."""
+    mara = await studio.artist()
+
+    done = await mara.send("POST", "/tracks/", named_song)
+    track = await mara.track((await mara.settled(done.json["upload_id"]))["track_id"])
+
+    record = await mara.record(track["uri"])
+    assert (record["title"], record["album"]) == ("Low tide", "Harbour")
+    assert await mara.records("list") == []
+
+
+async def test_a_track_comes_onto_its_album_with_its_record(studio: Studio, song: Path) -> None:
+    """By a name that is new, by the same name again, and by id: one album, in order."""
+    mara = await studio.artist()
+
+    first = await mara.publish(song, album="First Light")
+    second = await mara.publish(song, album="first light")
+    third = await mara.publish(song, album_id=second["album"]["id"])
+
+    [album] = await mara.records("list")
+    assert (album["value"]["name"], album["value"]["listType"]) == ("First Light", "album")
+    tracks = [await mara.record(track["uri"]) for track in (first, second, third)]
+    assert [record["album"] for record in tracks] == ["First Light"] * 3
+    items = [item["subject"]["uri"] for item in album["value"]["items"]]
+    assert items == [first["uri"], second["uri"], third["uri"]]
+    held = {track["uri"]: track["cid"] for track in await mara.records("track")}
+    assert {item["subject"]["uri"]: item["subject"]["cid"] for item in album["value"]["items"]} == held
+
+
+async def test_an_albums_template_applies_to_what_is_published_on_it(studio: Studio, song: Path) -> None:
+    """Unless the upload brings its own; the origin says which it was."""
+    mara = await studio.artist()
+    album = await mara.make_album("Harbour", publishing_defaults=template("signed_in", "off"))
+
+    of_album = await mara.publish(song, album_id=album)
+    of_itself = await mara.publish(song, album_id=album, publishing=json.dumps(template()))
+
+    assert (of_album["policy_origin"], of_album["publishing"]["access"]["listening"]) == (
+        "album",
+        "signed_in",
+    )
+    assert (of_itself["policy_origin"], of_itself["publishing"]["access"]["listening"]) == ("track", "public")
+
+
+async def test_an_upload_is_watched_by_its_owner_alone(studio: Studio, song: Path) -> None:
+    """As events, from wherever they were left, or as JSON; others learn not even that it is there."""
+    mara, ben = await studio.artist(), await studio.artist()
+    done = await mara.upload(song)
+    path = f"/tracks/uploads/{done['upload_id']}/progress"
+
+    whole = read_events((await mara.ask("GET", path)).json)
+    nothing = await mara.ask("GET", path, Last_Event_ID=str(whole[-1][0]))
+
+    assert whole[-1][1] == done
+    assert (done["status"], done["progress_pct"], done["phase"]) == ("completed", 100, "completed")
+    assert done["atproto_uri"].startswith(f"at://{mara.account.did}/fm.svc.track/")
+    assert read_events(nothing.json) == []
+    for other in (path, path.removesuffix("/progress")):
+        assert (await ben.ask("GET", other)).status == 404
+
+
+async def test_an_upload_needs_a_profile_a_session_and_what_was_granted(studio: Studio, song: Path) -> None:
+    """Each refusal says which."""
+    stranger = await studio.artist(profile=False)
+    listener = await studio.artist(granting="atproto repo:fm.svc.like")
+    nobody = await studio.door.ask("POST", "/tracks/")
+
+    no_profile = await stranger.send("POST", "/tracks/", song, title="Song")
+    no_scope = await listener.send("POST", "/tracks/", song, title="Song")
+
+    assert (no_profile.status, no_profile.json["detail"]) == (403, "artist_profile_required")
+    assert (no_scope.status, no_scope.json["detail"]) == (403, "scope_upgrade_required")
+    assert nobody.status == 401
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "detail", "field"),
+    [
+        ({"artist": "Somebody else"}, 422, "invalid_request", "artist"),
+        ({"tags": "sea"}, 422, "invalid_request", "tags"),
+        ({"tags": json.dumps(["x"] * 11)}, 422, "invalid_request", "tags"),
+        ({"features": '["nobody.test"]'}, 422, "invalid_request", "features"),
+        ({"title": "x" * 257}, 422, "invalid_request", "title"),
+        ({"image": b"no picture"}, 422, "invalid_request", "image"),
+        ({"image": b"\x89PNG" * 30_000}, 413, "too_large", None),
+        ({"album_id": "00000000-0000-5000-8000-000000000000"}, 404, "not_found", None),
+        ({"publishing": "{}"}, 422, "invalid_request", "publishing.access"),
+        (
+            {"publishing": json.dumps(template() | {"attach_rights": True})},
+            422,
+            "invalid_request",
+            "publishing.attach_rights",
+        ),
+        (
+            {"publishing": json.dumps(template("space"))},
+            422,
+            "invalid_request",
+            "publishing.access.visibility",
+        ),
+        ({"publishing": json.dumps(template("supporters"))}, 422, "audience_unavailable", None),
+        ({"publishing": json.dumps(template(downloads="supporters"))}, 422, "audience_unavailable", None),
+        ({"publishing": json.dumps(template("space", "off", "private"))}, 422, "audience_unavailable", None),
+    ],
+)
+async def test_what_does_not_fit_is_refused_whole(
+    studio: Studio, song: Path, fields: dict[str, str], status: int, detail: str, field: str | None
+) -> None:
+    """Before anything is kept; the field that is at fault is named."""
+    mara = await studio.artist()
+
+    reply = await mara.send("POST", "/tracks/", song, **{"title": "Song", **fields})
+
+    assert (reply.status, reply.json["detail"]) == (status, detail), reply.json
+    if field is not None:
+        assert field in {error["field"] for error in reply.json["errors"]}
+    assert studio.stored("incoming") == []
+    assert list((studio.data_dir / "receiving").iterdir()) == []
+
+
+async def test_a_file_that_is_no_audio_or_too_long_is_refused(
+    studio: Studio, tmp_path: Path, song: Path
+) -> None:
+    """By its content, whatever its name; a form without a file, or with two, as well."""
+    mara = await studio.artist()
+    noise, long = tmp_path / "song.mp3", tmp_path / "long.wav"
+    noise.write_bytes(b"no sound at all" * 100)
+    long.write_bytes(bytes(9_000_000))
+
+    of_noise = await mara.send("POST", "/tracks/", noise, title="Song")
+    of_length = await mara.send("POST", "/tracks/", long, title="Song")
+    of_nothing = await mara.send("POST", "/tracks/", None, title="Song")
+    untitled = await mara.send("POST", "/tracks/", song)
+
+    assert (of_noise.status, of_noise.json["detail"]) == (415, "unsupported_media_type")
+    assert (of_length.status, of_length.json["detail"]) == (413, "too_large")
+    assert of_nothing.json["errors"][0]["field"] == "file"
+    assert untitled.json["errors"][0]["field"] == "title"
+    assert list((studio.data_dir / "receiving").iterdir()) == []
+
+
+async def test_rights_are_attached_when_the_template_says_so(studio: Studio, song: Path) -> None:
+    """Those of the upload; without the word they stay off the record."""
+    mara = await studio.artist()
+    rights = json.dumps({"isrc": "USRC17607839"})
+    attaching = json.dumps(template() | {"attach_rights": True})
+
+    attached = await mara.publish(song, rights=rights, publishing=attaching)
+    plain = await mara.publish(song, rights=rights)
+
+    assert (await mara.record(attached["uri"]))["rights"] == {"isrc": "USRC17607839"}
+    assert "rights" not in await mara.record(plain["uri"])
