@@ -33,11 +33,16 @@ class Supporters:
     """
 
     def __init__(
-        self, network: Network, verifier: str | None, clock: Callable[[], float] = time.monotonic
+        self,
+        network: Network,
+        verifier: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         self._network = network
         self._verifier = verifier
         self._clock = clock
+        self._timeout_seconds = timeout_seconds
         self._answers: OrderedDict[Question, tuple[bool, float]] = OrderedDict()
         self._under_way: dict[Question, asyncio.Task[bool]] = {}
 
@@ -90,7 +95,7 @@ class Supporters:
             f"{self._verifier}{glue}{asked}",
             headers={"Accept": "application/json"},
             max_bytes=_MOST_BYTES,
-            timeout_seconds=TIMEOUT_SECONDS,
+            timeout_seconds=self._timeout_seconds,
         )
         if response.status != 200:
             raise ValueError(f"the verifier answered {response.status}")
