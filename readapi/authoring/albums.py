@@ -1,14 +1,72 @@
-"""What an album may be: under an address that is free, with a template that is not private."""
+"""Albums: each under an address of its own, with a template that is not private."""
 
+from readapi.authoring import lists as records
+from readapi.authoring import pictures
 from readapi.cards import Card
 from readapi.errors import Conflict, InvalidRequest, PrivateAlbum
+from readapi.pds import Author, Create, Pds, Value
+from readapi.queries import lists
 from readapi.search import Index
-from schemas.ids import Did
+from readapi.state.state import State
+from readapi.writing import Writing, new_rkey
+from schemas.api.albums import AlbumChange, NewAlbum
+from schemas.ids import AtUri, Did
 from schemas.publishing import Template
 from schemas.slugs import slug
 
+Written = tuple[AtUri, Value]  # a record and what it says now
 
-def check_slug(index: Index, owner: Did, title: str, wanted: str | None, itself: Card | None = None) -> None:
+
+async def make(writing: Writing, state: State, index: Index, author: Author, sent: NewAlbum) -> Written:
+    """Make an album with nothing on it. Raises PrivateAlbum, Conflict and InvalidRequest."""
+    _check_template(sent.publishing_defaults)
+    collection = writing.collections.list
+    value = records.new(collection, "album", sent.title, sent.description)
+    async with state.locks.holding(_lock(author)):
+        _check_slug(index, author.did, sent.title, sent.slug)
+        [written] = await writing.commit(author, Create(collection, new_rkey(), value))
+    await state.album_templates.put(written.uri, sent.publishing_defaults)
+    return written.uri, value
+
+
+async def change(
+    writing: Writing, state: State, index: Index, author: Author, album: Card, sent: AlbumChange
+) -> Written:
+    """Change what is given of an album. Raises as `make` does."""
+    _check_template(sent.publishing_defaults)
+    uri = lists.uri_of(album)
+    async with state.locks.holding(_lock(author)):
+        if sent.title is not None or sent.slug is not None:
+            _check_slug(index, author.did, sent.title or lists.title(album), sent.slug, itself=album)
+        record = await writing.edit(
+            author,
+            uri.collection,
+            uri.rkey,
+            lambda found: records.renamed(found, sent.title, sent.description),
+        )
+    if "publishing_defaults" in sent.model_fields_set:
+        await state.album_templates.put(uri, sent.publishing_defaults)
+    return uri, record.value
+
+
+async def cover(writing: Writing, pds: Pds, author: Author, album: Card, picture: bytes) -> Written:
+    """Give an album a cover. Raises InvalidRequest and TooLarge."""
+    uri = lists.uri_of(album)
+    image = await pictures.upload(pds, author, picture)
+    record = await writing.edit(
+        author, uri.collection, uri.rkey, lambda found: records.pictured(found, image)
+    )
+    return uri, record.value
+
+
+async def delete(writing: Writing, state: State, author: Author, album: Card) -> None:
+    """Delete an album; its tracks stay."""
+    uri = lists.uri_of(album)
+    await writing.delete(author, uri.collection, uri.rkey)
+    await state.album_templates.remove(uri)
+
+
+def _check_slug(index: Index, owner: Did, title: str, wanted: str | None, itself: Card | None = None) -> None:
     """Raises Conflict when another album of theirs has the address that a title leads to.
 
     Addresses are made by the index, from titles: a `wanted` slug that is another raises InvalidRequest.
@@ -21,9 +79,13 @@ def check_slug(index: Index, owner: Did, title: str, wanted: str | None, itself:
         raise Conflict(f"You have an album at {address} already; choose another title.")
 
 
-def check_template(template: Template | None) -> None:
+def _check_template(template: Template | None) -> None:
     """Raises PrivateAlbum for one that would hide the tracks of an album."""
     if template is not None and (
         template.access.visibility == "private" or template.access.listening == "space"
     ):
         raise PrivateAlbum
+
+
+def _lock(author: Author) -> str:
+    return f"albums of {author.did}"

@@ -1,18 +1,21 @@
 """Profiles: how an artist presents themselves."""
 
-from collections.abc import Mapping
+from pydantic.alias_generators import to_camel
 
 from readapi import times
 from readapi.pds import Author, Record, Value
 from readapi.writing import Writing
+from schemas.api.artists import ProfileChange
 from schemas.ids import Rkey
 
 RKEY = Rkey("self")
 
 
-async def put(writing: Writing, author: Author, chosen: Mapping[str, str | None]) -> Record:
-    """Write the fields that were chosen, by the names that records give them; without a text they go."""
+async def put(writing: Writing, author: Author, sent: ProfileChange) -> Record:
+    """Write the texts that were chosen; empty ones go."""
     collection, now = writing.collections.profile, times.render(times.now())
+    texts = sent.model_dump(exclude_unset=True, exclude={"show_liked_on_profile"})
+    chosen = {to_camel(name): text for name, text in texts.items()}
 
     def change(found: Value) -> Value:
         changed = {**found, **chosen, "updatedAt": now}

@@ -11,21 +11,19 @@ from readapi.audio import names
 from readapi.audio.archive import ZIP, Archive
 from readapi.audio.sources import Sources
 from readapi.authoring import albums as authoring
-from readapi.authoring import lists as list_records
-from readapi.authoring import pictures
 from readapi.cards import Card
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
 from readapi.errors import Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
 from readapi.paging import Page
-from readapi.pds import REFUSALS, Create, Pds
+from readapi.pds import REFUSALS, Pds
 from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, lists, social
 from readapi.queries.names import ArtistName, ListName
 from readapi.search import Index
 from readapi.state.state import State
 from readapi.viewer import SignedIn
-from readapi.writing import Writing, new_rkey
+from readapi.writing import Writing
 from schemas.access import Viewer
 from schemas.api.albums import Album, AlbumChange, AlbumMetadata, AlbumPage, Cover, NewAlbum
 from schemas.api.shape import Deleted
@@ -49,14 +47,7 @@ async def make_album(
     sent: NewAlbum, index: Index, who: SignedIn, state: State, writing: Writing
 ) -> Answer[AlbumMetadata]:
     """Make an album with nothing on it; its address follows from its title."""
-    authoring.check_template(sent.publishing_defaults)
-    collection = writing.collections.list
-    value = list_records.new(collection, "album", sent.title, sent.description)
-    async with state.locks.holding(f"albums of {who.did}"):
-        authoring.check_slug(index, who.did, sent.title, sent.slug)
-        [written] = await writing.commit(who, Create(collection, new_rkey(), value))
-    await state.album_templates.put(written.uri, sent.publishing_defaults)
-    return await _told(index, written.uri, value, who, state)
+    return await _told(index, *await authoring.make(writing, state, index, who, sent), who, state)
 
 
 @routes.get("/albums/{album_or_artist}")
@@ -73,22 +64,9 @@ async def change_album(
     album_or_artist: ListName, sent: AlbumChange, index: Index, who: SignedIn, state: State, writing: Writing
 ) -> Answer[AlbumMetadata]:
     """Change your album's title, description or template, which is for what comes later."""
-    card = lists.own(index, "album", album_or_artist, who.did)
-    authoring.check_template(sent.publishing_defaults)
-    uri = lists.uri_of(card)
-    async with state.locks.holding(f"albums of {who.did}"):
-        if sent.title is not None or sent.slug is not None:
-            title = sent.title or orjson.loads(card.card)["title"]
-            authoring.check_slug(index, who.did, title, sent.slug, itself=card)
-        record = await writing.edit(
-            who,
-            uri.collection,
-            uri.rkey,
-            lambda found: list_records.renamed(found, sent.title, sent.description),
-        )
-    if "publishing_defaults" in sent.model_fields_set:
-        await state.album_templates.put(uri, sent.publishing_defaults)
-    return await _told(index, uri, record.value, who, state)
+    album = lists.own(index, "album", album_or_artist, who.did)
+    written = await authoring.change(writing, state, index, who, album, sent)
+    return await _told(index, *written, who, state)
 
 
 @routes.delete("/albums/{album_or_artist}", requires=("list",), raises=CHANGES)
@@ -96,9 +74,7 @@ async def delete_album(
     album_or_artist: ListName, index: Index, who: SignedIn, state: State, writing: Writing
 ) -> Deleted:
     """Delete your album; its tracks stay."""
-    uri = lists.uri_of(lists.own(index, "album", album_or_artist, who.did))
-    await writing.delete(who, uri.collection, uri.rkey)
-    await state.album_templates.remove(uri)
+    await authoring.delete(writing, state, who, lists.own(index, "album", album_or_artist, who.did))
     return Deleted(deleted=True)
 
 
@@ -113,12 +89,9 @@ async def put_cover(
     writing: Writing,
 ) -> Answer[AlbumMetadata]:
     """Give your album a cover: a PNG, JPEG, WebP or GIF, sent as multipart/form-data."""
-    uri = lists.uri_of(lists.own(index, "album", album_id, who.did))
-    image = await pictures.upload(pds, who, sent.image)
-    record = await writing.edit(
-        who, uri.collection, uri.rkey, lambda found: list_records.pictured(found, image)
-    )
-    return await _told(index, uri, record.value, who, state)
+    album = lists.own(index, "album", album_id, who.did)
+    written = await authoring.cover(writing, pds, who, album, sent.image)
+    return await _told(index, *written, who, state)
 
 
 @routes.get("/albums/by-id/{album_id}")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import orjson
-from pydantic.alias_generators import to_camel
 
 from readapi import cursors, present
 from readapi.answers import Answer
@@ -40,8 +39,7 @@ async def put_profile(
 ) -> Answer[Artist]:
     """Make your artist profile, or change what is given of it."""
     index.require()
-    texts = sent.model_dump(exclude_unset=True, exclude={"show_liked_on_profile"})
-    await profiles.put(writing, who, {to_camel(name): text for name, text in texts.items()})
+    await profiles.put(writing, who, sent)
     if sent.show_liked_on_profile is not None:
         await state.showing.choose(_profile(settings, who.did), sent.show_liked_on_profile)
     return await _own(index, who, state, settings)
