@@ -4,9 +4,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Row, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -110,14 +110,15 @@ class Jobs:
         """One job, whosever it is."""
         async with self._database.reading() as connection:
             row = (await connection.execute(select(jobs).where(jobs.c.id == job_id))).one_or_none()
-            if row is None:
-                return None
-            tracks = await _tracks(connection, job_id)
-        settings = Template.model_validate_json(row.settings)
-        album = None if row.album_uri is None else AtUri.parse(row.album_uri)
-        how = (album, row.replace_overrides, row.narrows)
-        asked = Asked(row.did, row.grant_id, settings, row.origin, *how)
-        return Job(row.id, asked, row.status, row.message, row.created_at, row.completed_at, tracks)
+            return None if row is None else _read(row, await _tracks(connection, job_id))
+
+    async def newest(self, did: Did, most: int) -> list[Job]:
+        """An account's last jobs, newest first."""
+        found = select(jobs).where(jobs.c.did == did)
+        in_order = found.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(most)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(in_order)).all()
+            return [_read(row, await _tracks(connection, row.id)) for row in rows]
 
     async def settle_track(self, job_id: str, claimant: Claimant, track: JobTrack) -> bool:
         """Tell what became of one track, once; False when the job is somebody else's by now."""
@@ -189,3 +190,11 @@ async def _tracks(connection: AsyncConnection, job_id: str) -> tuple[JobTrack, .
         JobTrack(AtUri.parse(row.track_uri), row.track_id, row.outcome, row.reason, row.message)
         for row in rows
     )
+
+
+def _read(row: Row[Any], tracks: tuple[JobTrack, ...]) -> Job:
+    settings = Template.model_validate_json(row.settings)
+    album = None if row.album_uri is None else AtUri.parse(row.album_uri)
+    how = (album, row.replace_overrides, row.narrows)
+    asked = Asked(row.did, row.grant_id, settings, row.origin, *how)
+    return Job(row.id, asked, row.status, row.message, row.created_at, row.completed_at, tracks)

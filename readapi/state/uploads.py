@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import Row, delete, exists, select, update
 
 from readapi.state.claims import UNFINISHED, Claimant, Claims
 from readapi.state.database import Database
@@ -108,12 +108,14 @@ class Uploads:
         """One upload, whosever it is."""
         async with self._database.reading() as connection:
             row = (await connection.execute(select(uploads).where(uploads.c.id == upload_id))).one_or_none()
-        if row is None:
-            return None
-        track, wanted = AtUri.parse(row.track_uri), _WANTED.validate_json(row.wanted)
-        whose = (row.id, row.did, row.grant_id, row.kind, track, wanted)
-        standing = (row.status, row.phase, row.progress_pct, row.message, row.error, row.version)
-        return Upload(*whose, *standing, row.created_at)
+        return None if row is None else _read(row)
+
+    async def newest(self, did: Did, most: int) -> list[Upload]:
+        """An account's last uploads, newest first."""
+        found = select(uploads).where(uploads.c.did == did)
+        in_order = found.order_by(uploads.c.created_at.desc(), uploads.c.id).limit(most)
+        async with self._database.reading() as connection:
+            return [_read(row) for row in await connection.execute(in_order)]
 
     async def advance(
         self, upload_id: str, claimant: Claimant, phase: str, progress_pct: int, message: str
@@ -155,3 +157,10 @@ class Uploads:
         change = update(uploads).where(held).values(version=uploads.c.version + 1, **values)
         async with self._database.writing() as connection:
             return (await connection.execute(change)).rowcount == 1
+
+
+def _read(row: Row[Any]) -> Upload:
+    track, wanted = AtUri.parse(row.track_uri), _WANTED.validate_json(row.wanted)
+    whose = (row.id, row.did, row.grant_id, row.kind, track, wanted)
+    standing = (row.status, row.phase, row.progress_pct, row.message, row.error, row.version)
+    return Upload(*whose, *standing, row.created_at)

@@ -27,6 +27,17 @@ async def test_a_job_is_found_as_it_was_queued(state: State) -> None:
     assert await state.jobs.find("nobody's") is None
 
 
+async def test_the_newest_jobs_of_an_account_are_found(state: State, clock: HandClock) -> None:
+    """Newest first, with their tracks, and nobody else's."""
+    queued = []
+    for _ in range(3):
+        queued.append(await job(state))
+        clock.forward(seconds=1)
+
+    assert await state.jobs.newest(MARA, 2) == [await state.jobs.find(one) for one in (queued[2], queued[1])]
+    assert await state.jobs.newest(BEN, 2) == []
+
+
 async def test_a_key_makes_one_job_however_often_it_is_sent(state: State) -> None:
     """Also at the same moment."""
     made = await asyncio.gather(*(job(state, key="key") for _ in range(4)))

@@ -3,7 +3,7 @@
 import asyncio
 
 from readapi.state.state import State
-from tests.readapi.state.people import HandClock
+from tests.readapi.state.people import BEN, MARA, HandClock
 from tests.readapi.state.publishing import FIRST, SECOND, upload
 
 
@@ -14,6 +14,17 @@ async def test_an_upload_is_found_as_it_was_put(state: State) -> None:
     assert await state.uploads.find(put.id) == put
     assert (put.status, put.phase, put.progress_pct, put.version) == ("pending", "received", 0, 1)
     assert await state.uploads.find("nobody's") is None
+
+
+async def test_the_newest_uploads_of_an_account_are_found(state: State, clock: HandClock) -> None:
+    """Newest first, no more than asked for, and nobody else's."""
+    put = []
+    for number in range(3):
+        put.append(await upload(state, number))
+        clock.forward(seconds=1)
+
+    assert await state.uploads.newest(MARA, 2) == [put[2], put[1]]
+    assert await state.uploads.newest(BEN, 2) == []
 
 
 async def test_of_many_claimants_each_upload_has_one(state: State) -> None:
