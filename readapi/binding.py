@@ -5,10 +5,10 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from aiohttp import web
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from readapi.accept import Accept
 from readapi.audio.conditions import Conditions
@@ -32,6 +32,7 @@ OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
     IdempotencyKey: lambda request: IdempotencyKey(request.headers.get("Idempotency-Key", "")),
 }
 ABSENT = inspect.Parameter.empty
+Fitting = TypeVar("Fitting", bound=BaseModel)
 Members = Mapping[str, object]
 Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
 
@@ -147,6 +148,14 @@ class Signature:
         if wrong:
             raise InvalidRequest(errors=wrong)
         return arguments
+
+
+def fit(shape: type[Fitting], members: Members) -> Fitting:
+    """What a handler has put together itself, in the shape that others are sent in. Raises InvalidRequest."""
+    try:
+        return shape.model_validate(members)
+    except ValidationError as error:
+        raise InvalidRequest(errors=_wrong_members(error)) from None
 
 
 def _find(request: web.Request, parameter: Parameter) -> str | list[str] | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from schemas.settings import Settings
 
 SIGNING_IN = ("/auth/", "/login", "/settings/")
-_UPLOAD = re.compile(r"POST /tracks/?|PUT /tracks/[^/]+/audio/?")
+_UPLOAD = re.compile(r"POST /(tracks|portal/uploads|portal/tracks/[^/]+/audio)/?|PUT /tracks/[^/]+/audio/?")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 

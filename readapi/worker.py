@@ -33,10 +33,12 @@ from readapi.openapi import Description, describe
 from readapi.pages import refusals
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
+from readapi.pages.desk import Desk
 from readapi.pages.render import Renderer
 from readapi.people import People
 from readapi.proofs import Proofs
 from readapi.publishing import parts
+from readapi.publishing.capabilities import Capabilities
 from readapi.publishing.parts import Given
 from readapi.publishing.supporters import Supporters
 from readapi.search import Index
@@ -134,6 +136,7 @@ async def _serving(
     writing = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
     given = Given(settings, people.state, AudioStore.of(settings), people.pds, writing)
     offered |= {Writing: writing, **parts.services(given, listening[Supporters], stores.index, network)}
+    offered[Desk] = Desk(stores.index, people.state, offered[Capabilities], settings)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(
         settings,

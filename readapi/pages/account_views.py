@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from readapi.pages.notes import Note
+from readapi.pages.notes import Note, Page
 from readapi.pages.permissions import Permissions
 from readapi.signing_in import TokenMade
 from readapi.state.accounts import LinkedAccount
@@ -25,9 +25,9 @@ class Attempt:
 FRESH = Attempt()
 
 
-def of_login(note: Note | None = None, attempt: Attempt = FRESH) -> View:
-    """For the page to sign in on."""
-    return {"note": note, "attempt": attempt}
+def of_login(to: Page, note: Note | None = None, attempt: Attempt = FRESH) -> View:
+    """For the page to sign in on, from which somebody goes on `to` another."""
+    return {"to": to, "note": note, "attempt": attempt}
 
 
 def of_arrival(exchange_token: str) -> View:

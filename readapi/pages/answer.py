@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 
+from yarl import URL
+
 from readapi.answers import HTML, Answer
 from readapi.pages import notes, policy
 from readapi.pages.metadata import Metadata
@@ -38,9 +40,23 @@ def account(
     return Answer(renderer.page(template, **view), HTML, status, told)
 
 
+def portal(
+    renderer: Renderer,
+    template: str,
+    view: Mapping[str, object],
+    *,
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] = _NOTHING_MORE,
+) -> Answer[str]:
+    """A page of the Portal."""
+    told = {**policy.portal_headers(), **headers}
+    return Answer(renderer.page(template, **view), HTML, status, told)
+
+
 def onward(page: str, note: str | None = None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
     """On to another page of ours, which tells what was done: reloading it does nothing again."""
-    return away(page if notes.note(note) is None else f"{page}?note={note}", headers)
+    told = {} if note is None or notes.note(note) is None else {"note": note}
+    return away(str(URL(page).update_query(told)), headers)
 
 
 def away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:

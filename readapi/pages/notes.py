@@ -1,7 +1,9 @@
 """The sentence that a page tells after each deed. Addresses carry its name, so nobody else's words get in."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal, get_args
+
+from pydantic import BeforeValidator
 
 Deed = Literal[
     "signed-in",
@@ -11,7 +13,18 @@ Deed = Literal[
     "account-removed",
     "permissions-changed",
     "token-revoked",
+    "profile-saved",
+    "template-saved",
+    "upload-begun",
+    "track-saved",
+    "track-deleted",
+    "restoring-begun",
+    "change-begun",
+    "album-created",
+    "album-saved",
+    "album-deleted",
 ]
+Page = Literal["settings", "portal"]  # of ours, for whoever is signed in
 RETURN = "/login/return"
 ARRIVED = "/login/arrived"
 
@@ -23,6 +36,16 @@ _GOOD: dict[str, str] = {
     "account-removed": "The account was removed.",
     "permissions-changed": "Your server’s answer was noted: below is what it granted.",
     "token-revoked": "The token was revoked: programs that use it are refused from this moment on.",
+    "profile-saved": "Your profile was saved.",
+    "template-saved": "The Portal template was saved: new tracks get it.",
+    "upload-begun": "The file has arrived, and is being worked on.",
+    "track-saved": "The track was saved.",
+    "track-deleted": "The track was deleted.",
+    "restoring-begun": "The earlier recording is being restored.",
+    "change-begun": "The change was begun; it holds once it is completed.",
+    "album-created": "The album was created.",
+    "album-saved": "The album was saved.",
+    "album-deleted": "The album was deleted; its tracks are there still.",
 }
 _BAD: dict[str, str] = {
     "expired": "That was finished already, or took too long. If something is missing, start again.",
@@ -36,6 +59,13 @@ _BAD: dict[str, str] = {
     "client_refused": "Your server does not accept this service. Whoever runs it must see to that.",
     "invalid_grant": "Your server does not know this sign-in any more. Start again.",
 }
+
+
+def _known(name: object) -> object:
+    return name if name in get_args(Page) else "settings"
+
+
+Landing = Annotated[Page, BeforeValidator(_known)]  # where to go on; addresses lead to no other page
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +83,11 @@ def note(name: str | None) -> Note | None:
     return Note(_GOOD[name], is_bad=False) if name in _GOOD else None
 
 
-def back(deed: Deed) -> str:
-    """Where somebody comes back to from their own server, when this is then done."""
-    return f"{RETURN}?done={deed}"
+def sign_in_page(to: Page) -> str:
+    """Where somebody signs in who then wants to go on to a page."""
+    return "/login" if to == "settings" else f"/login?to={to}"
+
+
+def back(deed: Deed, to: Page = "settings") -> str:
+    """Where somebody comes back to from their own server, when this is then done, on their way to a page."""
+    return f"{RETURN}?done={deed}&to={to}"

@@ -43,7 +43,16 @@ def account_headers(base_url: str) -> dict[str, str]:
     person is on. Without a referrer browsers would send no origin with a form either.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
-    sources = f"form-action 'self' {servers}; script-src 'self'; style-src 'self'; img-src 'self'"
+    return _own(f"form-action 'self' {servers}; script-src 'self'; style-src 'self'; img-src 'self'")
+
+
+def portal_headers() -> dict[str, str]:
+    """For the Portal, whose script sends files here and asks how far they have come."""
+    own = "form-action 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
+    return _own(own)
+
+
+def _own(sources: str) -> dict[str, str]:
     return {
         "Content-Security-Policy": f"{_NOTHING}; {sources}; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",

@@ -5,7 +5,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from readapi.pages import text
+from readapi.pages import choices, text
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
 from readapi.pages.metadata import SITE_NAME
@@ -34,7 +34,12 @@ class Renderer:
         )
         self._environment.tests["web_address"] = text.is_web_address
         self._environment.filters.update(
-            clock=text.clock, day=text.day, line=text.line, number=text.number, script_data=_script_data
+            clock=text.clock,
+            day=text.day,
+            in_short=choices.in_short,
+            line=text.line,
+            number=text.number,
+            script_data=_script_data,
         )
 
     def page(self, template: str, **values: object) -> bytes:

@@ -10,6 +10,7 @@ from readapi.endpoint import Routes
 from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import Attempt
+from readapi.pages.notes import Landing, Page
 from readapi.pages.render import Renderer
 from readapi.signing_in import BROWSER, PAGE, NoSuchExchange, SessionBegun, SigningIn, TokenMade
 from readapi.state.errand import Errand
@@ -21,27 +22,34 @@ routes = Routes("pages")
 
 
 @routes.get("/login", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
-async def login_page(who: InSession | None, renderer: Renderer, note: str | None = None) -> Answer[str]:
-    """Show where to sign in; to those who have, their settings."""
+async def login_page(
+    who: InSession | None, renderer: Renderer, note: str | None = None, to: Landing = "settings"
+) -> Answer[str]:
+    """Show where to sign in; to those who have, the page that they want to go on to."""
     if who is not None:
-        return answer.onward("/settings", note)
-    return answer.account(renderer, "login.html", account_views.of_login(notes.note(note)))
+        return answer.onward(f"/{to}", note)
+    return answer.account(renderer, "login.html", account_views.of_login(to, notes.note(note)))
 
 
 @routes.post("/login", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, raises=refusing.TO_START)
 async def leave_to_sign_in(
-    sent: AddAccount, accept: Accept, signing_in: SigningIn, cookies: Cookies, renderer: Renderer
+    sent: AddAccount,
+    accept: Accept,
+    signing_in: SigningIn,
+    cookies: Cookies,
+    renderer: Renderer,
+    to: Landing = "settings",
 ) -> Answer[str]:
     """Lead somebody to their own server, to sign in there."""
     secret = new_secret()
-    errand = Errand("sign_in", details={PAGE: notes.back("signed-in"), BROWSER: key_of(secret).hex()})
+    errand = Errand("sign_in", details={PAGE: notes.back("signed-in", to), BROWSER: key_of(secret).hex()})
     try:
         page = await signing_in.begin(sent.handle, errand)
     except OAuthError as error:
         refusal = refusing.of_start(error)
         if not refusals.prefers_page(accept.header):
             raise refusal from error
-        view = account_views.of_login(attempt=Attempt(sent.handle, error.sentence))
+        view = account_views.of_login(to, attempt=Attempt(sent.handle, error.sentence))
         return answer.account(renderer, "login.html", view, status=refusal.status)
     return answer.away(page, cookies.leaving(secret))
 
@@ -56,15 +64,16 @@ async def come_back(
     exchange_token: str = "",
     done: str | None = None,
     error: str | None = None,
+    to: Landing = "settings",
 ) -> Answer[str]:
     """Take back whoever left from a page of ours, and show what came of it."""
     if error is not None:
-        return answer.onward("/login", error)
+        return answer.onward(notes.sign_in_page(to), error)
     try:
         made = await signing_in.exchange(exchange_token, who, cookies.proof(browser))
     except NoSuchExchange:
-        return answer.onward("/login", "expired")
-    return _welcome(made, renderer, cookies, done)
+        return answer.onward(notes.sign_in_page(to), "expired")
+    return _welcome(made, renderer, cookies, done, to)
 
 
 @routes.get(notes.ARRIVED, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, acts=True)
@@ -91,9 +100,13 @@ async def finish(
 
 
 def _welcome(
-    made: SessionBegun | TokenMade, renderer: Renderer, cookies: Cookies, done: str | None
+    made: SessionBegun | TokenMade,
+    renderer: Renderer,
+    cookies: Cookies,
+    done: str | None,
+    to: Page = "settings",
 ) -> Answer[str]:
-    """What came of it: a new token, shown once, or a session and its settings."""
+    """What came of it: a new token, shown once, or a session and the page that it was wanted for."""
     if isinstance(made, TokenMade):
         return answer.account(renderer, "token.html", account_views.of_token(made))
-    return answer.onward("/settings", done, cookies.session(made.session_id))
+    return answer.onward(f"/{to}", done, cookies.session(made.session_id))

@@ -22,7 +22,8 @@ from tests.indexer.running import until
 from tests.readapi.serving import serving
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing listens there
-UNLIMITED = {"rate_limit": "1000000/minute", "auth_rate_limit": "1000000/minute"}
+PLENTY = "1000000/minute"
+UNLIMITED = {"rate_limit": PLENTY, "auth_rate_limit": PLENTY, "upload_rate_limit": PLENTY}
 PEOPLE = {"mara": "mara.example", "ben": "ben.example", "ida": "ida.example", "lost": "handle.invalid"}
 PUBLIC_TRACKS = 9  # of mara's; then one each that is unlisted, private, for supporters
 UNLISTED, PRIVATE, SUPPORTERS = 10, 11, 12

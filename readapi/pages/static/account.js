@@ -18,5 +18,7 @@
   }
   // What an address told was told now, and what it was exchanged for is in the page: loading it again must
   // not tell it again.
-  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+  const address = new URL(location);
+  for (const told of ["note", "exchange_token"]) address.searchParams.delete(told);
+  history.replaceState(null, "", address);
 })();

@@ -1,5 +1,6 @@
 """A browser that shows nothing: it keeps cookies and sends forms, and follows nothing by itself."""
 
+import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -8,6 +9,7 @@ from yarl import URL
 
 from tests.network.person import Person
 
+PATIENCE_SECONDS = 60.0
 HTML = {"Accept": "text/html"}
 
 
@@ -37,6 +39,28 @@ class PlainBrowser:
         async with self.post(path, **form) as answer:
             assert answer.status == 303, await answer.text()
             return answer.headers["Location"]
+
+    async def sent(self, path: str, **members: str | bytes) -> str:
+        """Where a form with parts leads; bytes are files."""
+        form = aiohttp.FormData(default_to_multipart=True)
+        for name, member in members.items():
+            form.add_field(
+                name, member, filename="" if member == b"" else name if isinstance(member, bytes) else None
+            )
+        headers = {**HTML, "Origin": self.site}
+        async with self.client.post(
+            self.site + path, data=form, headers=headers, allow_redirects=False
+        ) as answer:
+            assert answer.status == 303, await answer.text()
+            return answer.headers["Location"]
+
+    async def shows(self, path: str, words: str) -> bool:
+        """Load a page until it tells this."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if words in await self.text(path):
+                    return True
+                await asyncio.sleep(0.1)
 
     async def brought_back(self, page: str) -> str:
         """Agree at the server; returns where the callback leads."""

@@ -201,6 +201,21 @@ async def test_addresses_put_no_words_on_our_pages(visit: PlainBrowser) -> None:
     assert led == "/login"
 
 
+async def test_whoever_wants_to_go_to_the_portal_is_led_there(visit: PlainBrowser) -> None:
+    """From the way back, and from the sign-in page once it is not needed; addresses lead nowhere else."""
+    page = await visit.led("/login?to=portal", handle=visit.person.account.handle)
+
+    async with visit.get(await visit.brought_back(page)) as back:
+        led = back.headers["Location"]
+    for asked, answered in (("portal", "/portal"), ("//evil.example", "/settings"), ("", "/settings")):
+        async with visit.get(f"/login?to={asked}") as answer:
+            assert answer.headers["Location"] == answered
+
+    assert led == "/portal?note=signed-in"
+    async with visit.get("/login/return?to=portal&error=access_denied") as answer:
+        assert answer.headers["Location"] == "/login?to=portal&note=access_denied"
+
+
 async def test_whoever_comes_back_too_late_is_led_to_the_beginning(visit: PlainBrowser) -> None:
     """From their server, whose page they left open, and from a link of ours."""
     async with visit.get("/auth/callback?state=forgotten&iss=x&code=y") as answer:

@@ -8,18 +8,32 @@ from typing import Any
 
 import pytest
 
-from readapi.pages import account_views, frame, metadata
+from readapi.pages import account_views, attempt, frame, metadata
 from readapi.pages.account_views import Attempt
 from readapi.pages.assets import Assets
 from readapi.pages.notes import Note
 from readapi.pages.permissions import Permissions
+from readapi.pages.portal_views import (
+    Publisher,
+    Shelf,
+    Work,
+    of_album,
+    of_front,
+    of_job,
+    of_track,
+    of_upload,
+)
 from readapi.pages.render import Renderer
 from readapi.pages.sound import Sound, sound
 from readapi.signing_in import TokenMade
 from readapi.state.accounts import LinkedAccount
 from readapi.state.developer_tokens import DeveloperToken
+from readapi.state.jobs import Asked, Job, JobTrack
 from readapi.state.sessions import Session
+from readapi.state.uploads import Audio, Upload, Wanted
 from schemas.collections import Collections
+from schemas.ids import AtUri, Did
+from schemas.publishing import DEFAULT
 from tests.readapi.pages.examples import (
     ADDRESSES,
     AUDIO,
@@ -35,6 +49,7 @@ from tests.readapi.pages.examples import (
 )
 
 RENDERER = Renderer(ADDRESSES, Assets())
+TRACK = AtUri.parse(f"at://{DID}/fm.svc.track/3kabcdefghijk")
 LATER = datetime(2026, 5, 3, tzinfo=UTC)
 FEATURE = {"did": DID, "handle": "handle.invalid", "avatar_url": None}
 
@@ -96,6 +111,38 @@ def settings(text: str) -> dict[str, Any]:
     return account_views.of_settings(session, accounts, permissions, [token], note, Attempt(text, text))
 
 
+def upload(text: str) -> Upload:
+    """An upload that has failed."""
+    audio = Audio("0" * 64, 9, "wav", "audio/wav", 1)
+    whose = ("1", DID, "grant", "publish", TRACK, Wanted(audio))
+    return Upload(*whose, "failed", "received", 0, text, None, 1, LATER)  # type: ignore[arg-type]
+
+
+def job(text: str) -> Job:
+    """A change that has failed."""
+    asked = Asked(Did(DID), "grant", DEFAULT, "track")  # type: ignore[arg-type]
+    return Job("1", asked, "failed", text, LATER, LATER, (JobTrack(TRACK, 7, "failed", "conflict", text),))
+
+
+def portal(text: str) -> dict[str, dict[str, Any]]:
+    """What the pages of the Portal are rendered from."""
+    session = Session(b"", text, text, "grant", frozenset(), LATER, None)  # type: ignore[arg-type]
+    permissions = Permissions.of(frozenset({text}), Collections())
+    who = Publisher(session, artist(display_name=text, bio=text), permissions, {"supporters": text})
+    shown = track(title=text, description=text, tags=[text], features=[FEATURE | {"display_name": text}])
+    belongs = album(title=text, description=text)
+    works = [Work(text, "/portal/uploads/1", text, has_failed=True)]
+    shelf = Shelf([shown], "/portal?cursor=x", [belongs], works)
+    forms = {form: attempt.Attempt(form, {"title": text}, {"title": text}) for form in ("upload", "details")}
+    return {
+        "portal.html": of_front(who, shelf, None, None, forms["upload"]),
+        "portal_track.html": of_track(who, shown, [belongs], [], None, forms["details"]),
+        "portal_album.html": of_album(who, belongs, [shown], None, None, None, forms["details"]),
+        "portal_upload.html": of_upload(upload(text), None, None),
+        "portal_job.html": of_job(job(text), {7: text}, None),
+    }
+
+
 def pages(text: str) -> dict[str, bytes]:
     """Every page there is, with one text in every place that strangers can fill."""
     label = {"labels": [text], "tags": [text], "description": text, "title": text, "artist": text}
@@ -109,10 +156,13 @@ def pages(text: str) -> dict[str, bytes]:
         "list.html": RENDERER.page("list.html", **collection(text, heard)),
         "artist.html": RENDERER.page("artist.html", **person(text, heard)),
         "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
-        "login.html": RENDERER.page("login.html", **account_views.of_login(None, Attempt(text, text))),
+        "login.html": RENDERER.page(
+            "login.html", **account_views.of_login("portal", None, Attempt(text, text))
+        ),
         "settings.html": RENDERER.page("settings.html", **settings(text)),
         "arrived.html": RENDERER.page("arrived.html", **account_views.of_arrival(text)),
         "token.html": RENDERER.page("token.html", **account_views.of_token(TokenMade(text, text, LATER))),
+        **{template: RENDERER.page(template, **view) for template, view in portal(text).items()},
     }
 
 

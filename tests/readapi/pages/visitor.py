@@ -23,12 +23,12 @@ class Visitor:
         """What the browser has to say of our pages."""
         return [one for one in self.page.complaints if not one.startswith(OF_THE_PDS)]
 
-    async def sign_in(self) -> None:
-        """From the sign-in page to the settings."""
+    async def sign_in(self, to: str = "/settings") -> None:
+        """From the sign-in page to where they wanted to go."""
         await self.page.fill("[name=handle]", self.account.handle)
         await self.page.click("Continue to your server")
         await self.agree()
-        await self.page.arrive(f"{self.site}/settings")
+        await self.page.arrive(self.site + to)
 
     async def agree(self, account: Account | None = None) -> None:
         """Do at the server what it asks for, the password too unless it remembers it."""
@@ -71,6 +71,6 @@ class Visitor:
         return str(await self.page.evaluate("document.querySelector('.note')?.textContent ?? ''"))
 
     async def shows(self, section: str) -> str:
-        """The text of one section of the settings."""
+        """The text of one section of the page."""
         found = f"document.getElementById({json.dumps(section)}).parentElement.innerText"
         return str(await self.page.evaluate(found))

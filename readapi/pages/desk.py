@@ -1,0 +1,149 @@
+"""What the Portal's pages show of somebody's work, from the index and from what is kept, put together."""
+
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter
+
+from readapi import cursors, present
+from readapi.cards import Card
+from readapi.errors import NotFound
+from readapi.pages import portal_views
+from readapi.pages.attempt import FRESH, Attempt
+from readapi.pages.notes import Note
+from readapi.pages.permissions import Permissions
+from readapi.pages.portal_views import Publisher, Shelf, View, Work
+from readapi.publishing.capabilities import Capabilities
+from readapi.queries import library, lists, tracks
+from readapi.search import Index
+from readapi.state.jobs import Job
+from readapi.state.state import State
+from readapi.state.uploads import Upload
+from readapi.viewer import InSession
+from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
+from schemas.api.tracks import Track
+from schemas.ids import AtUri
+from schemas.settings import Settings
+
+MOST_TRACKS = 50  # on one page
+MOST_ALBUMS = 200
+MOST_WORKS = 10
+
+_ORDER = "portal"
+_TRACKS = TypeAdapter(list[Track])
+
+
+class Desk:
+    """Whatever it shows belongs to whoever looks at it; everything else is not there."""
+
+    def __init__(self, index: Index, state: State, capabilities: Capabilities, settings: Settings) -> None:
+        self._index = index
+        self._state = state
+        self._capabilities = capabilities
+        self._collections = settings.collections
+
+    async def front(
+        self, who: InSession, attempt: Attempt = FRESH, note: Note | None = None, cursor: str | None = None
+    ) -> View:
+        """Everything that somebody has published, and the forms to publish more."""
+        after = cursors.read(cursor, _ORDER)
+        found = library.own(self._index, who.viewer, "", "recent", after, MOST_TRACKS).page
+        older = cursors.write(found.after, _ORDER)
+        shelf = Shelf(
+            _read(found.items, who),
+            None if older is None else f"/portal?cursor={older}#tracks",
+            self._albums(who),
+            await self._works(who),
+        )
+        chosen = await self._state.preferences.of(who.did)
+        return portal_views.of_front(
+            await self._publisher(who), shelf, chosen.publishing_defaults, note, attempt
+        )
+
+    async def track(
+        self, who: InSession, name: str, attempt: Attempt = FRESH, note: Note | None = None
+    ) -> View:
+        """One track. Raises NotFound and NotOwner."""
+        card = tracks.own(self._index, name, who.viewer)
+        revisions = await self._state.revisions.of(tracks.uri_of(card))
+        [track] = _read([card], who)
+        return portal_views.of_track(
+            await self._publisher(who), track, self._albums(who), revisions, note, attempt
+        )
+
+    async def album(
+        self, who: InSession, name: str, attempt: Attempt = FRESH, note: Note | None = None
+    ) -> View:
+        """One album with what is on it. Raises NotFound and NotOwner."""
+        card = lists.own(self._index, "album", name, who.did)
+        template = await self._state.album_templates.get(lists.uri_of(card))
+        chosen = await self._state.preferences.of(who.did)
+        return portal_views.of_album(
+            await self._publisher(who),
+            AlbumMetadata.model_validate_json(card.card),
+            _read(lists.album_tracks(self._index, card, who.viewer), who),
+            template,
+            chosen.publishing_defaults,
+            note,
+            attempt,
+        )
+
+    async def upload(self, who: InSession, upload_id: str, note: Note | None = None) -> View:
+        """How far an upload is. Raises NotFound."""
+        upload = await self._state.uploads.find(upload_id)
+        if upload is None or upload.did != who.did:
+            raise NotFound("You have no such upload.")
+        return portal_views.of_upload(upload, self._track_id(upload), note)
+
+    async def job(self, who: InSession, job_id: str, note: Note | None = None) -> View:
+        """How far a change is. Raises NotFound."""
+        job = await self._state.jobs.find(job_id)
+        if job is None or job.asked.did != who.did:
+            raise NotFound("You have no such job.")
+        return portal_views.of_job(job, {track.id: self._title(track.uri) for track in job.tracks}, note)
+
+    async def _publisher(self, who: InSession) -> Publisher:
+        card = self._index.artist(who.did)
+        artist = None if card is None else Artist.model_validate_json(card.card)
+        reasons = await self._capabilities.listening(who)
+        return Publisher(
+            who.account,
+            artist if artist is not None and artist.created_at is not None else None,
+            Permissions.of(who.scopes, self._collections),
+            {audience: reason for audience, reason in reasons.items() if reason is not None},
+        )
+
+    def _albums(self, who: InSession) -> list[AlbumMetadata]:
+        page = self._index.list_page("album", None, MOST_ALBUMS, artist_did=who.did)
+        return [AlbumMetadata.model_validate_json(card.card) for card in page.items]
+
+    async def _works(self, who: InSession) -> list[Work]:
+        """The last uploads and changes, newest first."""
+        uploads = await self._state.uploads.newest(who.did, MOST_WORKS)
+        jobs = await self._state.jobs.newest(who.did, MOST_WORKS)
+        made = [(upload.created_at, self._of_upload(upload)) for upload in uploads]
+        made += [(job.created_at, self._of_job(job)) for job in jobs]
+        return [work for _, work in sorted(made, key=lambda one: one[0], reverse=True)[:MOST_WORKS]]
+
+    def _of_upload(self, upload: Upload) -> Work:
+        title = (upload.wanted.record or {}).get("title") or self._title(upload.track)
+        return portal_views.work_of_upload(upload, str(title))
+
+    def _of_job(self, job: Job) -> Work:
+        if job.asked.album is None:
+            return portal_views.work_of_job(job, self._title(job.tracks[0].uri))
+        album = self._index.find_list("album", str(job.asked.album))
+        return portal_views.work_of_job(job, "An album that is gone" if album is None else lists.title(album))
+
+    def _track_id(self, upload: Upload) -> int | None:
+        """Of the track that was published, once it is shown."""
+        card = self._index.track_at(str(upload.track)) if upload.status == "completed" else None
+        return None if card is None else int(tracks.told(card)["id"])
+
+    def _title(self, uri: AtUri) -> str:
+        card = self._index.track_at(str(uri))
+        return "A track that is gone" if card is None else str(tracks.told(card)["title"])
+
+
+def _read(cards: Sequence[Card], who: InSession) -> list[Track]:
+    return _TRACKS.validate_json(present.together(present.tracks(cards, who.viewer, ())))

@@ -1,0 +1,181 @@
+"""What the templates of the Portal are given. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from readapi.pages import choices
+from readapi.pages.attempt import Attempt
+from readapi.pages.notes import Note
+from readapi.pages.permissions import Permissions
+from readapi.publishing.job_work import NO_RECALL
+from readapi.state.jobs import Job, Outcome
+from readapi.state.revisions import Revision
+from readapi.state.sessions import Session
+from readapi.state.uploads import Upload
+from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
+from schemas.api.tracks import Track
+from schemas.publishing import DEFAULT, PolicyOrigin, Template
+
+View = dict[str, object]
+
+NO_PRIVATE_ALBUM = "An album cannot be private; its tracks can."
+
+_ORIGINS: Mapping[PolicyOrigin | None, str] = {
+    "portal": "As your Portal template said when it was published.",
+    "album": "As its album’s template said when it was published.",
+    "track": "As you chose for this track alone.",
+    None: "As its record says.",
+}
+_OUTCOMES: Mapping[Outcome, str] = {
+    "pending": "waits",
+    "updated": "changed",
+    "failed": "failed",
+    "preserved": "keeps its own",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Whoever is signed in, as an artist. `reasons`: why audiences are not available to them, by name."""
+
+    session: Session
+    profile: Artist | None
+    permissions: Permissions
+    reasons: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An upload or a change as the list of them shows it."""
+
+    title: str
+    page: str
+    words: str
+    has_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What somebody has published: a page of tracks, where older ones are, albums, what is under way."""
+
+    tracks: Sequence[Track]
+    older: str | None
+    albums: Sequence[AlbumMetadata]
+    works: Sequence[Work]
+
+
+def of_front(
+    who: Publisher, shelf: Shelf, portal: Template | None, note: Note | None, attempt: Attempt
+) -> View:
+    """For the Portal's first page."""
+    profile = who.profile
+    template = portal or DEFAULT
+    return {
+        "note": attempt.note or note,
+        "attempt": attempt,
+        "session": who.session,
+        "is_artist": profile is not None,
+        "profile": {} if profile is None else profile.model_dump(),
+        "may_publish": who.permissions.complete,
+        "tracks": shelf.tracks,
+        "older": shelf.older,
+        "albums": shelf.albums,
+        "album_options": [(album.id, album.title) for album in shelf.albums],
+        "works": shelf.works,
+        "of_upload": _template(template, who.reasons, "upload", attempt),
+        "of_portal": _template(template, who.reasons, "template", attempt),
+    }
+
+
+def of_track(
+    who: Publisher,
+    track: Track,
+    albums: Sequence[AlbumMetadata],
+    revisions: Sequence[Revision],
+    note: Note | None,
+    attempt: Attempt,
+) -> View:
+    """For the page on which a track is looked after."""
+    return {
+        "note": attempt.note or note,
+        "attempt": attempt,
+        "track": track,
+        "album_options": [(album.title, album.title) for album in albums],
+        "origin": _ORIGINS[track.policy_origin],
+        "of_track": _template(track.publishing, who.reasons, "publishing", attempt),
+        "revisions": revisions,
+        "cannot_recall": NO_RECALL,
+    }
+
+
+def of_album(
+    who: Publisher,
+    album: AlbumMetadata,
+    tracks: Sequence[Track],
+    own: Template | None,
+    portal: Template | None,
+    note: Note | None,
+    attempt: Attempt,
+) -> View:
+    """For the page on which an album is looked after, which has a template of its `own` or not."""
+    template = own or portal or DEFAULT
+    reasons = {**who.reasons, "space": NO_PRIVATE_ALBUM}
+    return {
+        "note": attempt.note or note,
+        "attempt": attempt,
+        "album": album,
+        "tracks": tracks,
+        "has_own": own is not None,
+        "of_album": _template(template, reasons, "publishing", attempt),
+        "cannot_recall": NO_RECALL,
+    }
+
+
+def of_upload(upload: Upload, track_id: int | None, note: Note | None) -> View:
+    """For the page that tells how far an upload is. `track_id`: of what came of it, once it is shown."""
+    return {"note": note, "upload": upload, "track_id": track_id}
+
+
+def of_job(job: Job, titles: Mapping[int, str], note: Note | None) -> View:
+    """For the page that tells how far a change is. `titles`: of its tracks, by their ids."""
+    told = {"titles": titles, "outcomes": _OUTCOMES, "words": _progress(job), "percent": _percent(job)}
+    return {"note": note, "job": job, **told}
+
+
+def work_of_upload(upload: Upload, title: str) -> Work:
+    """An upload among others."""
+    words = upload.message if upload.is_settled else f"{upload.message} {upload.progress_pct} %"
+    return Work(title, f"/portal/uploads/{upload.id}", words, upload.status == "failed")
+
+
+def work_of_job(job: Job, title: str) -> Work:
+    """A change among others."""
+    words = f"Who may listen: {_progress(job)}"
+    return Work(title, f"/portal/jobs/{job.id}", words, job.status == "failed")
+
+
+def _progress(job: Job) -> str:
+    """How many tracks are through; those that keep their own settings are not counted."""
+    outcomes = _outcomes(job)
+    told = f"{outcomes.total() - outcomes['pending']} of {outcomes.total()} tracks"
+    return f"{told}, {outcomes['failed']} failed" if outcomes["failed"] else told
+
+
+def _percent(job: Job) -> int:
+    outcomes = _outcomes(job)
+    return 100 - 100 * outcomes["pending"] // max(1, outcomes.total())
+
+
+def _outcomes(job: Job) -> Counter[Outcome]:
+    return Counter(track.outcome for track in job.tracks if track.outcome != "preserved")
+
+
+def _template(template: Template, reasons: Mapping[str, str], form: str, attempt: Attempt) -> View:
+    """The questions of a template, answered as it says, or as somebody did whose form was refused."""
+    chosen = attempt.values if attempt.form == form else choices.answers(template)
+    return {
+        "questions": choices.questions(chosen, reasons),
+        "attaches_rights": "attach_rights" in chosen,
+    }

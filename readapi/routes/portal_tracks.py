@@ -1,0 +1,169 @@
+"""The Portal's page of a track: what is told of it, who may hear it, its recordings, and its end."""
+
+from functools import partial
+from http import HTTPStatus
+
+from readapi.accept import Accept
+from readapi.answers import HTML, Answer
+from readapi.authoring import tracks as authoring
+from readapi.endpoint import Routes
+from readapi.errors import (
+    ApiError,
+    AudienceUnavailable,
+    Conflict,
+    NotFound,
+    NotOwner,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from readapi.oauth.network import Network
+from readapi.pages import answer, attempt, notes
+from readapi.pages.desk import Desk
+from readapi.pages.portal_forms import AudioForm, TemplateForm, TrackForm
+from readapi.pages.render import Renderer
+from readapi.pds import REFUSALS, Pds
+from readapi.publishing.queueing import Queueing
+from readapi.publishing.receiving import Receiving
+from readapi.queries import tracks
+from readapi.queries.names import TrackName
+from readapi.resuming import IdempotencyKey
+from readapi.search import Index
+from readapi.state.state import State
+from readapi.viewer import InSession
+from readapi.writing import Writing
+from schemas.api.publishing import WantedSettings
+
+routes = Routes("pages")
+NO_KEY = IdempotencyKey()
+OWN = (NotFound, NotOwner)
+deed = partial(routes.post, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
+
+TEMPLATE = "portal_track.html"
+
+
+@routes.get("/portal/tracks/{track_id}", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, raises=OWN)
+async def track_desk(
+    track_id: TrackName, who: InSession | None, desk: Desk, renderer: Renderer, note: str | None = None
+) -> Answer[str]:
+    """Show artists a track of theirs, and let them look after it."""
+    if who is None:
+        return answer.onward(notes.sign_in_page("portal"))
+    return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, note=notes.note(note)))
+
+
+@deed("/portal/tracks/{track_id}", requires=("track", "blobs"), raises=(Conflict, TooLarge, *OWN, *REFUSALS))
+async def save_track(
+    track_id: TrackName,
+    sent: TrackForm,
+    who: InSession,
+    accept: Accept,
+    index: Index,
+    network: Network,
+    pds: Pds,
+    writing: Writing,
+    desk: Desk,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Change what is told of your track."""
+    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    try:
+        change = await authoring.change(sent.wanted(), pds, who, index, network)
+        await writing.edit(who, uri.collection, uri.rkey, change)
+    except ApiError as error:
+        tried = attempt.refused("details", sent.values(), error, accept)
+        return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, tried), status=error.status)
+    return answer.onward(f"/portal/tracks/{track_id}", "track-saved")
+
+
+@deed(
+    "/portal/tracks/{track_id}/publishing",
+    requires=("track", "blobs"),
+    raises=(AudienceUnavailable, Conflict, *OWN, *REFUSALS),
+)
+async def change_who_may_listen(
+    track_id: TrackName,
+    sent: TemplateForm,
+    who: InSession,
+    accept: Accept,
+    index: Index,
+    queueing: Queueing,
+    desk: Desk,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Queue a change of who may hear, download and find your track."""
+    track = tracks.own(index, track_id, who.viewer)
+    try:
+        job = await queueing.track(who, track, WantedSettings(settings=sent.template()), NO_KEY)
+    except ApiError as error:
+        tried = attempt.refused("publishing", sent.values(), error, accept)
+        return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, tried), status=error.status)
+    return answer.onward(f"/portal/jobs/{job.id}", "change-begun")
+
+
+@deed(
+    "/portal/tracks/{track_id}/publishing/reset",
+    requires=("track", "blobs"),
+    raises=(AudienceUnavailable, Conflict, *OWN, *REFUSALS),
+)
+async def follow_template(
+    track_id: TrackName, who: InSession, index: Index, queueing: Queueing
+) -> Answer[str]:
+    """Queue the change of your track to what its album's template says, or the Portal template."""
+    track = tracks.own(index, track_id, who.viewer)
+    job = await queueing.track(who, track, WantedSettings(settings=None), NO_KEY)
+    return answer.onward(f"/portal/jobs/{job.id}", "change-begun")
+
+
+@deed(
+    "/portal/tracks/{track_id}/audio",
+    requires=("track", "blobs"),
+    raises=(TooLarge, UnsupportedMediaType, *OWN, *REFUSALS),
+)
+async def replace_recording(
+    track_id: TrackName,
+    sent: AudioForm,
+    who: InSession,
+    accept: Accept,
+    index: Index,
+    receiving: Receiving,
+    desk: Desk,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Put another recording in place of your track's, which keeps its address, likes and comments."""
+    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    try:
+        upload = await receiving.replace(who, uri, sent.wanted().file)
+    except ApiError as error:
+        tried = attempt.refused("audio", sent.values(), error, accept, at="file")
+        return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, tried), status=error.status)
+    return answer.onward(f"/portal/uploads/{upload.id}", "upload-begun")
+
+
+@deed(
+    "/portal/tracks/{track_id}/revisions/{revision_id}/restore",
+    requires=("track", "blobs"),
+    raises=(Conflict, *OWN, *REFUSALS),
+)
+async def restore_recording(
+    track_id: TrackName,
+    revision_id: int,
+    who: InSession,
+    index: Index,
+    state: State,
+    receiving: Receiving,
+) -> Answer[str]:
+    """Make an earlier recording of your track its recording again."""
+    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    version = await state.revisions.find(uri, revision_id)
+    if version is None:
+        raise NotFound("There is no such recording.")
+    upload = await receiving.restore(who, version)
+    return answer.onward(f"/portal/uploads/{upload.id}", "restoring-begun")
+
+
+@deed("/portal/tracks/{track_id}/delete", requires=("track",), raises=(*OWN, *REFUSALS))
+async def drop_track(track_id: TrackName, who: InSession, index: Index, writing: Writing) -> Answer[str]:
+    """Delete your track: its record, and what is kept of its audio here."""
+    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
+    await writing.delete(who, uri.collection, uri.rkey)
+    return answer.onward("/portal", "track-deleted")

@@ -1,0 +1,303 @@
+"""Artists at the Portal, in a real browser and without scripts, in front of a whole server and a real PDS."""
+
+import asyncio
+import itertools
+import os
+import re
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.network import server
+from tests.network.media import tone
+from tests.network.person import Person
+from tests.network.testnet import Testnet
+from tests.readapi.pages.barriers import barriers
+from tests.readapi.pages.browser import Browser
+from tests.readapi.pages.plain_browser import PlainBrowser
+from tests.readapi.pages.visitor import Visitor
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
+
+SCREENSHOTS = os.environ.get("FMSVC_TEST_SCREENSHOTS")
+START_SECONDS = 120.0
+NUMBERS = itertools.count(1)
+OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+METER = "document.querySelector('.meter [role=status]').textContent"
+OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}
+SIGNED_IN = OPEN | {"listening": "signed_in"}
+PLAYING = (
+    "document.querySelector('[data-player]').dataset.state === 'playing'"
+    " && document.querySelector('audio').currentTime > 0.1"
+)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def portal(net: Testnet, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a server with all its programs."""
+    variables = {
+        **server.settings(net, tmp_path_factory.mktemp("portal"), server.free_port()),
+        "FMSVC_LOG_LEVEL": "warning",
+        "FMSVC_RATE_LIMIT": "1000000/minute",
+        "FMSVC_AUTH_RATE_LIMIT": "1000000/minute",
+        "FMSVC_UPLOAD_RATE_LIMIT": "1000000/minute",
+    }
+    async with server.running_server(variables) as running:
+        async with asyncio.timeout(START_SECONDS):
+            await _ready(running)
+        yield running.url
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def artist(net: Testnet, portal: str, chromium: Browser) -> Visitor:
+    """Somebody new, who wanted to go to the Portal and stands on the sign-in page."""
+    account = await net.pds[0].create_account(f"publisher-{next(NUMBERS)}.test")
+    page = await chromium.page(f"{portal}/portal", 900, 900, profile=await chromium.profile())
+    return Visitor(account, page, portal)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def plain(net: Testnet, portal: str) -> AsyncIterator[PlainBrowser]:
+    """Somebody with a profile, signed in, at a browser that shows nothing."""
+    person = Person(await net.pds[0].create_account(f"unscripted-{next(NUMBERS)}.test"))
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        browser = await PlainBrowser(person, portal, client).signed_in()
+        assert (
+            await browser.led("/portal/profile", display_name="Plain Artist") == "/portal?note=profile-saved"
+        )
+        yield browser
+
+
+async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
+    artist: Visitor, chromium: Browser, tmp_path: Path
+) -> None:
+    """From signing in to a change of who may listen, which a stranger's player then tells."""
+    page, recording, no_recording = artist.page, tmp_path / "tide.wav", tmp_path / "notes.wav"
+    recording.write_bytes(tone(5, 440))
+    no_recording.write_text("not a sound")
+    await artist.sign_in("/portal")
+    await page.fill("#profile-display_name", "Ada Tide")
+    assert await artist.goes("Save the profile", "/portal") == "Your profile was saved."
+
+    await page.fill("#upload-title", "Low Tide")
+    await page.choose_file("#upload-file", no_recording)
+    await page.click("Upload")
+    await page.until("document.getElementById('upload-file-error')")
+    typed = await page.evaluate("document.getElementById('upload-title').value")
+    chosen = await page.evaluate("document.getElementById('upload-file').files[0].name")
+    focused = await page.evaluate("document.activeElement.getAttribute('role')")
+    await page.choose_file("#upload-file", recording)
+    await page.click("Upload")
+    await page.arrive(f"{artist.site}/portal/uploads/")
+    await page.until(f"{METER} === 'The track is published.'")
+    full = await page.evaluate("document.querySelector('progress').value")
+    await page.click("Look after the track")
+    address = await page.arrive(f"{artist.site}/portal/tracks/")
+    player = f"{artist.site}/embed/track/{address.rpartition('/')[2]}"
+    found = await barriers(page)
+
+    stranger = await chromium.page(player, 400, 165, profile=await chromium.profile())
+    await stranger.evaluate("document.querySelector('.toggle').click()")
+    await stranger.until(PLAYING)
+    await page.evaluate("document.getElementById('publishing-listening-signed_in').click()")
+    await page.click("Change who may listen")
+    await page.arrive(f"{artist.site}/portal/jobs/")
+    await page.until(f"{METER} === '1 of 1 tracks' && /cannot be recalled/.test(document.body.innerText)")
+    found += await barriers(page)
+    await page.click("Back to the Portal")
+    await page.arrive(f"{artist.site}/portal")
+    await page.until("/Low Tide/.test(document.getElementById('tracks').parentElement.innerText)")
+    await photographed(artist, "9-portal")
+    refused = await chromium.page(player, 400, 165, profile=await chromium.profile())
+
+    assert (typed, chosen, focused, full) == ("Low Tide", "notes.wav", "alert", 100)
+    assert await refused.evaluate("document.querySelector('.silence').textContent") == (
+        "Only people who are signed in can listen."
+    )
+    assert await refused.evaluate("document.querySelector('audio')") is None
+    assert found == []
+    assert [one for one in artist.complaints if "415" not in one] == []
+
+
+async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Visitor) -> None:
+    """On the Portal of somebody new and of an artist, and on the page of an album; everything is open."""
+    page, wide = artist.page, "document.documentElement.scrollWidth > 320"
+    narrow = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False}
+    await page.call("Emulation.setDeviceMetricsOverride", **narrow)
+    await artist.sign_in("/portal")
+    found, too_wide = await barriers(page), [await page.evaluate(wide)]
+
+    await artist.goes("Save the profile", "/portal")
+    await page.evaluate(OPEN_ALL)
+    found += await barriers(page)
+    too_wide.append(await page.evaluate(wide))
+    await page.fill("#album-title", "Tides")
+    note = await artist.goes("Create the album", "/portal/albums/")
+    await page.evaluate(OPEN_ALL)
+    found += await barriers(page)
+    too_wide.append(await page.evaluate(wide))
+
+    assert note == "The album was created."
+    assert (found, too_wide) == ([], [False, False, False])
+    assert artist.complaints == []
+
+
+async def test_the_portals_developer_section_is_in_the_settings(artist: Visitor) -> None:
+    """Its address leads there, as whoever is signed in."""
+    await artist.sign_in("/portal")
+
+    await artist.page.call("Page.navigate", url=f"{artist.site}/portal#developer")
+
+    await artist.page.arrive(f"{artist.site}/settings#developer")
+
+
+async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
+    """A track is published, described, moved onto an album, given other listeners and deleted."""
+    upload = await plain.sent(
+        "/portal/uploads", file=tone(1, 220), title="Plain Song", image=b"", tags="a, b"
+    )
+    assert await plain.shows(upload, "Look after the track")
+    [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    album = await plain.sent("/portal/albums", title="Plain Album")
+    described = await plain.sent(track, title="Plainer Song", album="Plain Album", image=b"", tags="b")
+    page = await plain.text(described)
+    job = await plain.sent(f"{track}/publishing", **SIGNED_IN)
+    assert await plain.shows(job, "changed")
+    shown = await plain.text(track)
+    reset = await plain.sent(f"{track}/publishing/reset")
+    assert await plain.shows(reset, "changed")
+
+    assert described == f"{track}?note=track-saved"
+    assert 'value="Plainer Song"' in page
+    assert '<option value="Plain Album" selected>' in page
+    assert "Heard by people who are signed in" in shown
+    assert "As you chose for this track alone." in shown
+    assert "Heard by everybody" in await plain.text(track)
+    assert "Plainer Song" in await plain.text(album)
+    assert await plain.sent(f"{track}/delete") == "/portal?note=track-deleted"
+    assert await plain.sent(f"{album.partition('?')[0]}/delete") == "/portal?note=album-deleted"
+    assert "Plainer Song" not in await plain.text("/portal?x#tracks")
+
+
+async def test_an_albums_template_changes_its_tracks(plain: PlainBrowser) -> None:
+    """Tracks with a template of their own keep it, and new tracks on the album get the album's."""
+    album = (await plain.sent("/portal/albums", title="Shelf")).partition("?")[0]
+    album_id = album.rpartition("/")[2]
+    own = {"own_template": "on", **OPEN}
+    uploads = [
+        await plain.sent("/portal/uploads", file=tone(1, 330), title=title, album_id=album_id, **more)
+        for title, more in (("Kept", own), ("Followed", {}))
+    ]
+    for upload in uploads:
+        assert await plain.shows(upload, "Look after the track")
+
+    job = await plain.sent(f"{album}/publishing", **SIGNED_IN)
+    assert await plain.shows(job, "changed")
+    told = await plain.text(job)
+
+    of_album = await plain.text(album)
+    reset = await plain.sent(f"{album}/publishing/reset")
+    assert await plain.shows(reset, "changed")
+
+    assert re.findall(r'class="side">([^<]+)<', told) == ["keeps its own", "changed"]
+    assert "1 of 1 tracks" in told
+    assert re.search(r'id="publishing-listening-signed_in"[^>]* checked', of_album)
+    assert "new tracks on it get your Portal template" in await plain.text(album)
+
+
+async def test_a_portal_template_is_kept(plain: PlainBrowser) -> None:
+    """And offered again, until it is another; rights that there are none of cannot be attached."""
+    saved = await plain.sent("/portal/template", **SIGNED_IN)
+    kept = await plain.text(saved)
+    async with plain.post("/portal/template", **SIGNED_IN, attach_rights="on") as answer:
+        refused = await answer.text()
+    await plain.sent("/portal/template", **OPEN)
+
+    assert saved == "/portal?note=template-saved"
+    assert re.search(r'id="template-listening-signed_in"[^>]* checked', kept)
+    assert answer.status == 422
+    assert '<p class="error" id="template-attach_rights-error">needs rights' in refused
+
+
+async def test_choices_that_are_not_offered_are_shown_with_the_reason(plain: PlainBrowser) -> None:
+    """Whoever sends them all the same is refused, and nothing is changed."""
+    page = await plain.text("/portal")
+    async with plain.post("/portal/template", **OPEN | {"listening": "supporters"}) as answer:
+        refused = await answer.text()
+
+    assert len(re.findall(r'id="template-listening-(?:supporters|space)"[^>]* disabled', page)) == 2
+    assert page.count("This service has nobody to ask who supports whom.") == 4
+    assert (answer.status, "This service has nobody to ask" in refused) == (422, True)
+    assert re.search(r'id="template-listening-public"[^>]* checked', await plain.text("/portal"))
+
+
+async def test_what_does_not_fit_comes_back_as_it_was_typed(plain: PlainBrowser) -> None:
+    """Each fault at its field; no file, no title, an address that is none, a name that is taken."""
+    await plain.sent("/portal/albums", title="Taken")
+    typed = {"title": "Un<b>titled", "description": "Typed once."}
+    async with plain.post("/portal/uploads", **typed) as answer:
+        upload = await answer.text()
+    async with plain.post("/portal/profile", display_name="P", support_url="javascript:alert(1)") as answer:
+        profile = await answer.text()
+    async with plain.post("/portal/albums", title="Taken") as answer:
+        album = await answer.text()
+
+    assert '<p class="error" id="upload-file-error">Field required</p>' in upload
+    assert 'value="Un&lt;b&gt;titled"' in upload
+    assert "Typed once.</textarea>" in upload
+    assert 'id="profile-support_url-error"' in profile
+    assert 'value="javascript:alert(1)"' in profile
+    assert (answer.status, 'id="album-title-error">You have an album at taken' in album) == (409, True)
+
+
+async def test_nobody_sees_or_changes_what_is_somebody_elses(plain: PlainBrowser, net: Testnet) -> None:
+    """Nobody is led to the sign-in page; to somebody else it is not there or not theirs."""
+    upload = (await plain.sent("/portal/uploads", file=tone(1, 440), title="Mine")).partition("?")[0]
+    assert await plain.shows(upload, "Look after the track")
+    [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    other = Person(await net.pds[0].create_account(f"elsewhere-{next(NUMBERS)}.test"))
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        stranger = PlainBrowser(other, plain.site, client)
+        led = [await _location(stranger, path) for path in ("/portal", upload, track)]
+        await stranger.signed_in()
+        seen = [await _status(stranger, path) for path in (upload, track, "/portal/jobs/none")]
+        async with stranger.post(f"{track}/delete") as answer:
+            changed = answer.status
+
+    assert led == ["/login?to=portal"] * 3
+    assert (seen, changed) == ([404, 403, 404], 403)
+
+
+async def test_no_other_sites_form_does_anything_at_the_portal(plain: PlainBrowser) -> None:
+    for path in ("/portal/uploads", "/portal/template", "/portal/albums", "/portal/tracks/1/delete"):
+        async with plain.post(path, "https://evil.example", title="x") as answer:
+            assert answer.status == 403, path
+
+
+async def _ready(running: server.Server) -> None:
+    while True:
+        status, _ = await running.ask("/ready")
+        if status == HTTPStatus.OK:
+            return
+        await asyncio.sleep(0.05)
+
+
+async def _location(browser: PlainBrowser, path: str) -> str:
+    async with browser.get(path) as answer:
+        return answer.headers["Location"]
+
+
+async def _status(browser: PlainBrowser, path: str) -> int:
+    async with browser.get(path) as answer:
+        return answer.status
+
+
+async def photographed(artist: Visitor, name: str) -> None:
+    """Kept for people to look at, where a folder for that is named."""
+    if SCREENSHOTS:
+        Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
+        await artist.page.screenshot(Path(SCREENSHOTS) / f"{name}.png", whole=True)

@@ -1,0 +1,69 @@
+"""The Portal's forms, read as the API's own shapes."""
+
+from pathlib import Path
+
+import pytest
+
+from readapi.errors import InvalidRequest
+from readapi.pages.portal_forms import AudioForm, CoverForm, ProfileForm, TrackForm, UploadForm
+from schemas.api.publishing import NewTrack
+from schemas.api.shape import Received
+from schemas.publishing import DEFAULT
+
+SOUND = Received(Path("sound"), 9, "ab" * 32)
+EMPTY = Received(Path("empty"), 0, "cd" * 32)
+OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}
+
+
+def faults(form) -> list[str]:
+    """The fields that do not fit."""
+    with pytest.raises(InvalidRequest) as refused:
+        form.wanted()
+    return [error.field for error in refused.value.errors]
+
+
+def test_an_empty_field_of_an_upload_says_nothing():
+    """So the file, the album or the Portal template is asked instead."""
+    wanted = UploadForm(
+        file=SOUND, title=" ", album_id="", description="", tags=" , ", image=b"", **OPEN
+    ).wanted()
+
+    assert wanted == NewTrack(file=SOUND)
+
+
+def test_an_upload_has_a_template_of_its_own_only_if_it_is_to_have_one():
+    """The questions of a closed part of the form are sent as well."""
+    assert UploadForm(file=SOUND, **OPEN).wanted().publishing is None
+    assert UploadForm(file=SOUND, own_template="on", **OPEN).wanted().publishing == DEFAULT
+    assert faults(UploadForm(file=SOUND, own_template="on")) == [
+        "access.listening",
+        "access.downloads",
+        "access.visibility",
+    ]
+
+
+def test_an_emptied_field_of_a_track_clears():
+    """What a page shows is what is wanted; a picture is wanted only when one was chosen."""
+    wanted = TrackForm(title="Song", tags="a, b ,", image=b"").wanted()
+
+    assert (wanted.title, wanted.tags, wanted.features) == ("Song", ["a", "b"], [])
+    assert (wanted.album, wanted.description) == ("", "")
+    assert (wanted.image, wanted.remove_image) == (None, False)
+    assert TrackForm(title="Song", remove_image="on", image=b"png").wanted().remove_image
+
+
+def test_a_file_that_was_not_chosen_is_asked_for():
+    """Browsers send an empty one."""
+    assert faults(UploadForm(file=EMPTY)) == ["file"]
+    assert faults(AudioForm()) == ["file"]
+    assert faults(CoverForm(image=b"")) == ["image"]
+
+
+def test_the_values_of_a_form_are_its_texts():
+    """Files cannot be put back into a page, and a box that is not ticked is not there."""
+    assert UploadForm(file=SOUND, title="Song", image=b"png").values() == {"title": "Song"}
+
+
+def test_an_address_of_another_scheme_is_no_support_link():
+    """It is shown on public pages."""
+    assert faults(ProfileForm(support_url="javascript:alert(1)"))[0].startswith("support_url")
