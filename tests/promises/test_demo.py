@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
+from fnmatch import fnmatch
 from typing import Any
 from urllib.parse import quote
 
@@ -32,10 +33,12 @@ class Demo:
         self._session = session
 
     async def get(self, path: str, **params: str) -> tuple[int, str, Any]:
-        """Status, content type, and the body: JSON, or text."""
+        """Status, content type, and the body: JSON, text, or what is neither as bytes."""
         address = URL(self.url + path, encoded=True).update_query(params)
         async with self._session.get(address) as response:
             kind = response.content_type
+            if kind.startswith(("audio/", "application/zip")):
+                return response.status, kind, await response.read()
             return response.status, kind, await (response.json() if kind == JSON else response.text())
 
     async def ask(self, path: str, **params: str) -> Any:
@@ -82,11 +85,14 @@ async def _ready(process: asyncio.subprocess.Process) -> str:
 
 async def _known(demo: Demo) -> Json:
     """Something there is for every parameter of a path and every query that has to be given."""
-    track = next(track for track in await demo.ask("/tracks/top", limit="50") if track["album"])
+    tracks = await demo.ask("/tracks/top", limit="50")
+    track = next(one for one in tracks if one["album"] and one["tags"] and one["audio_storage"] == "pds")
     playlist = await _some_playlist(demo)
     return {
         "track_id": track["id"],
+        "file_id": track["file_id"],
         "handle": track["artist_handle"],
+        "album_or_artist": track["artist_handle"],
         "did": playlist["owner_did"],
         "artist": track["artist_did"],
         "slug": track["album"]["slug"],
@@ -115,14 +121,15 @@ async def test_every_public_route_answers_in_its_shape(demo: Demo) -> None:
     asked = 0
     for path, item in description["paths"].items():
         operation = item.get("get", {})
-        if "head" not in item or {} not in operation.get("security", [{}]):
+        if "head" not in item or {} not in operation.get("security", [{}]) or path.startswith("/portal/"):
             continue  # it does something, or answers only somebody who is signed in
         address, query = _address(path, operation, known)
         status, kind, answer = await demo.get(address, **query)
 
         assert status == 200, f"{address} {query}: {status} {answer}"
-        assert kind in operation["responses"]["200"]["content"], address
-        if kind == JSON and (shape := operation["responses"]["200"]["content"][JSON].get("schema")):
+        declared = operation["responses"]["200"]["content"]
+        assert any(fnmatch(kind, media_type) for media_type in declared), f"{address}: {kind}"
+        if kind == JSON and (shape := declared[JSON].get("schema")):
             jsonschema.Draft202012Validator({**shape, "components": description["components"]}).validate(
                 answer
             )

@@ -7,7 +7,7 @@
     url: description.dataset.address,
     domNode: description,
     deepLinking: true,
-    docExpansion: "list",
+    docExpansion: "none",
     defaultModelsExpandDepth: 0,
     tryItOutEnabled: true,
     validatorUrl: null,

@@ -241,9 +241,11 @@ async def test_nothing_moves_for_those_who_asked_for_stillness(site: Published, 
 
 
 async def test_the_description_opens_under_its_own_strict_policy(site: Published, chromium: Browser):
-    """Every route is listed and can be tried, from files of ours alone."""
+    """Every kind of route is listed and can be tried, from files of ours alone."""
     page = await chromium.page(f"{site.address}/docs", 1000, 800)
-    await page.until("document.querySelectorAll('.opblock').length > 10")
+    await page.until("document.querySelectorAll('.opblock-tag').length > 10")
+    await page.evaluate("document.querySelector('#operations-tag-oembed').click()")
+    await page.until("document.querySelector('[id$=get_oembed] button')")
     await page.evaluate("document.querySelector('[id$=get_oembed] button').click()")
     await page.until("document.querySelector('.execute')")
 

@@ -166,7 +166,7 @@ class Studio:
 
     async def artist(self, *, profile: bool = True, granting: str | None = None) -> Artist:
         """Somebody new."""
-        account = await self.net.pds[0].create_account(f"artist-{next(NUMBERS)}.test")
+        account = await self.net.pds[0].create_account(f"musician-{next(NUMBERS)}.test")
         if profile:
             made = {"displayName": "Mara", "createdAt": "2026-01-02T03:04:05Z"}
             await account.create_record("fm.svc.actor.profile", made, "self")
