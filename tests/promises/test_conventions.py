@@ -1,6 +1,8 @@
 """What every route promises: one error shape, request ids, safe headers, HEAD, ETags, CORS."""
 
+import hashlib
 import re
+from fnmatch import fnmatch
 
 import orjson
 import pytest
@@ -13,7 +15,8 @@ from readapi.endpoint import Endpoint
 from readapi.pages.assets import Assets
 from schemas.errors import ErrorBody
 from tests.indexer.changes import did, uri
-from tests.readapi.music import playing, public_list_id, track_id
+from tests.readapi.audio.listening import listening
+from tests.readapi.music import public_list_id, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -39,8 +42,11 @@ DEEDS = {
 FOR_SOMEBODY = [name for name, endpoint in DEEDS.items() if endpoint.needs.signed_in]
 CHANGES = [name for name, endpoint in DEEDS.items() if endpoint.method not in SAFE_METHODS]
 READS = [path for path, endpoint in ENDPOINTS.items() if not endpoint.operational]
+MADE_AS_SENT = "/albums/{album_id:[0-9A-Fa-f-]+|at:.+}/archive"  # nobody knows its hash and length before
+RECORDING = b"a recording"
 NAMES = {
-    "track_id": str(track_id("mara", 1)),
+    "track_id": str(track_id("mara", 50)),
+    "file_id": hashlib.sha256(RECORDING).hexdigest(),
     "name": "ambient",
     "handle": "mara.example",
     "artist": "mara.example",
@@ -67,8 +73,9 @@ HOSTILE = ["%00", "%FF%FE", "..%2F..%2Fetc", "%E2%80%AE", "'%22%3Cscript%3E", "-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def music(tmp_path_factory):
-    async with playing(tmp_path_factory.mktemp("music"), web_url="https://app.example") as served:
-        yield served
+    async with listening(tmp_path_factory.mktemp("music"), web_url="https://app.example") as stage:
+        await stage.publish(RECORDING, "mara", 50)
+        yield stage.music
 
 
 def address(path: str, music) -> str:
@@ -125,11 +132,12 @@ async def test_every_route_answers_with_what_every_answer_carries(music, path):
 
     check_headers(reply)
     assert reply.status == 200
-    declared = {media_type.partition(";")[0] for media_type in ENDPOINTS[path].media_types}
-    assert reply.headers["Content-Type"].partition(";")[0] in declared
+    declared = [media_type.partition(";")[0] for media_type in ENDPOINTS[path].media_types]
+    told = reply.headers["Content-Type"].partition(";")[0]
+    assert any(fnmatch(told, media_type) for media_type in declared)
 
 
-@pytest.mark.parametrize("path", READS)
+@pytest.mark.parametrize("path", [path for path in READS if path != MADE_AS_SENT])
 async def test_every_read_can_be_asked_whether_it_changed(music, path):
     """An ETag, a Cache-Control that caches may use, and 304 for who has the answer."""
     first = await music.get(address(path, music))
@@ -148,7 +156,7 @@ async def test_every_route_answers_head(music, path):
     headed = await music.send("HEAD", address(path, music))
 
     assert (headed.status, headed.json) == (got.status, "")
-    if path not in ("/metrics", "/ready"):
+    if path not in ("/metrics", "/ready", MADE_AS_SENT):
         assert headed.headers["Content-Length"] == got.headers["Content-Length"]
 
 

@@ -74,9 +74,8 @@ class Music:
         url = self.address + path
         async with self.client.request(method, url, headers=named, data=body) as answer:
             is_json = answer.content_type == "application/json" and method != "HEAD" and answer.status != 304
-            return Reply(
-                answer.status, answer.headers, await answer.json() if is_json else await answer.text()
-            )
+            read = answer.json() if is_json else answer.text(errors="replace")  # recordings are no text
+            return Reply(answer.status, answer.headers, await read)
 
     async def pages(self, path: str, member: str) -> list[list[Any]]:
         """Every page of a list, by following its cursors."""
