@@ -26,7 +26,7 @@ from readapi.errors import (
 from readapi.queries import tracks
 from readapi.queries.names import TrackName
 from readapi.search import Index
-from schemas.access import Viewer, may_download, may_listen
+from schemas.access import Viewer
 
 routes = Routes("audio")
 
@@ -46,7 +46,7 @@ async def stream_track(
     Whoever first asks for what is at the artist's server waits until all of it is here and its hash is right.
     """
     card = tracks.find(index, track_id, viewer)
-    return _heard(card, await sources.heard(card, viewer), asked)
+    return _heard(await sources.heard(card, viewer), asked, viewer)
 
 
 @routes.get("/tracks/{track_id}/download", **_SOUND)
@@ -55,7 +55,7 @@ async def download_track(
 ) -> web.StreamResponse:
     """Give the original to somebody who may have it, as a file with a name."""
     card = tracks.find(index, track_id, viewer)
-    return _kept(card, await sources.original(card, viewer), asked)
+    return _kept(card, await sources.original(card, viewer), asked, viewer)
 
 
 @routes.get("/audio/{file_id}", **_SOUND)
@@ -63,8 +63,8 @@ async def stream_file(
     file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
 ) -> web.StreamResponse:
     """Let somebody hear the recording with a hash, by any track that it is of."""
-    card, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.heard)
-    return _heard(card, opened, asked)
+    _, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.heard)
+    return _heard(opened, asked, viewer)
 
 
 @routes.get("/audio/{file_id}/download", **_SOUND)
@@ -73,7 +73,7 @@ async def download_file(
 ) -> web.StreamResponse:
     """Give the recording with a hash to somebody who may have it, by any track that it is of."""
     card, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.original)
-    return _kept(card, opened, asked)
+    return _kept(card, opened, asked, viewer)
 
 
 async def _first(cards: list[Card], viewer: Viewer | None, open_: Open) -> tuple[Card, Opened]:
@@ -87,15 +87,16 @@ async def _first(cards: list[Card], viewer: Viewer | None, open_: Open) -> tuple
     raise refusals[0] if refusals else NotFound("There is no such recording.")
 
 
-def _heard(card: Card, opened: Opened, asked: Conditions) -> web.StreamResponse:
-    return _sent(opened, asked, headers.of_sound(may_listen(card.access, None)))
+def _heard(opened: Opened, asked: Conditions, viewer: Viewer | None) -> web.StreamResponse:
+    """Nobody gets what everybody may have; somebody may get another file under the same address."""
+    return _sent(opened, asked, headers.of_sound(viewer is None))
 
 
-def _kept(card: Card, opened: Opened, asked: Conditions) -> web.StreamResponse:
+def _kept(card: Card, opened: Opened, asked: Conditions, viewer: Viewer | None) -> web.StreamResponse:
     told = orjson.loads(card.card + b"}")
     name = names.file_name(told["artist"], told["title"], told["file_type"])
     named = {"Content-Disposition": names.attachment(name)}
-    return _sent(opened, asked, headers.of_sound(may_download(card.access, None)) | named)
+    return _sent(opened, asked, headers.of_sound(viewer is None) | named)
 
 
 def _sent(opened: Opened, asked: Conditions, told: dict[str, str]) -> web.StreamResponse:

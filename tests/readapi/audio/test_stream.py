@@ -207,9 +207,25 @@ async def test_what_may_be_heard_and_not_kept_is_a_rendition(stage: Listening) -
     own = await fetch(stage, f"/tracks/{number}/download", **owner)
 
     assert (heard[0], heard[1]["Content-Type"], heard[2]) == (200, "audio/mp4", RENDITION)
+    assert heard[1]["Cache-Control"] == "public, max-age=60"
     assert heard[1]["ETag"] != own[1]["ETag"]
     assert (refused.status, refused.json["detail"]) == (404, "not_found")
     assert (own[0], own[2]) == (200, original)
+
+
+async def test_what_somebody_gets_is_kept_for_them_alone(stage: Listening) -> None:
+    """Under the address at which others get the rendition: no cache in between may mix them up."""
+    number = await stage.publish(CONTENT[:5500], "mara", 57, RENDITION, access=OPEN | {"downloads": "off"})
+    owner = await stage.as_("mara")
+
+    heard = await fetch(stage, f"/tracks/{number}/stream", **owner)
+    found = await fetch(stage, f"/audio/{hashlib.sha256(CONTENT[:5500]).hexdigest()}", **owner)
+    kept = await fetch(stage, f"/tracks/{number}/download", **owner)
+
+    for status, headers, body in (heard, found, kept):
+        assert (status, body) == (200, CONTENT[:5500])
+        assert headers["Cache-Control"] == "private, no-cache"
+        assert {"Authorization", "Cookie"} <= set(headers["Vary"].split(", "))
 
 
 async def test_a_rendition_that_is_not_made_yet_is_not_replaced_by_the_original(stage: Listening) -> None:
