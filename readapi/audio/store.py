@@ -1,6 +1,7 @@
 """The audio store: a folder, or a bucket of S3. Keys are paths such as `originals/{sha256}`."""
 
 import asyncio
+import errno
 import os
 import shutil
 import tempfile
@@ -137,19 +138,35 @@ def _s3(url: str) -> S3Store:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Durably: the bytes first, then the name, then the folder that holds it."""
+    """Durably: bytes, then name, then the folders that hold it. A move that fails changes nothing."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _sync(source)
+    try:
+        source.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy(source, target)
+        source.unlink()
+    _sync(target.parent)
+    _sync(target.parent.parent)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """From another disk."""
     arriving = target.with_name(f"{target.name}.{os.urandom(6).hex()}.part")
     try:
-        shutil.move(source, arriving)
-        with arriving.open("rb") as file:
-            os.fsync(file.fileno())
+        shutil.copyfile(source, arriving)
+        _sync(arriving)
         arriving.replace(target)
-    except BaseException:
-        arriving.unlink(missing_ok=True)
-        raise
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
     finally:
-        os.close(folder)
+        arriving.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Let the disk have what is written of a file, or which files a folder holds."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

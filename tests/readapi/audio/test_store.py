@@ -1,11 +1,13 @@
 """The audio store keeps files, the same in a folder and on S3."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from readapi.audio.store import PART_BYTES, AudioStore
+from schemas.settings import Settings
 
 KEY = "originals/" + "ab" * 32
 
@@ -68,6 +70,35 @@ async def test_a_file_can_be_put_under_another_key(store: AudioStore, tmp_path: 
     assert await store.size("incoming/1/audio") is None
     with pytest.raises(FileNotFoundError):
         await store.move("incoming/1/audio", KEY)
+
+
+async def test_what_cannot_be_moved_stays_where_it_was(tmp_path: Path) -> None:
+    """It may be the only copy there is."""
+    store = AudioStore.of(Settings(data_dir=tmp_path / "data"))
+    await store.put("incoming/1/audio", file(tmp_path, b"the only copy"))
+    in_the_way = store.path(KEY)
+    assert in_the_way is not None
+    in_the_way.mkdir(parents=True)
+
+    with pytest.raises(OSError):
+        await store.move("incoming/1/audio", KEY)
+    with pytest.raises(OSError):
+        await store.put(KEY, file(tmp_path, b"another"))
+
+    assert await read(store, "incoming/1/audio", 0, 20) == b"the only copy"
+    assert (tmp_path / "sent").read_bytes() == b"another"
+
+
+async def test_a_file_is_taken_over_from_another_disk(tmp_path: Path) -> None:
+    """Nothing half lies in the store, and nothing where it was."""
+    store = AudioStore.of(Settings(data_dir=tmp_path / "data"))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        sent = file(Path(elsewhere), b"sound")
+        await store.put(KEY, sent)
+        assert not sent.exists()
+
+    assert [found.key async for found in store.keys("originals")] == [KEY]
+    assert await read(store, KEY, 0, 5) == b"sound"
 
 
 async def test_what_is_deleted_is_gone(store: AudioStore, tmp_path: Path) -> None:
