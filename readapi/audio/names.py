@@ -23,7 +23,8 @@ def safe(words: str) -> str:
 
 def attachment(name: str) -> str:
     """The Content-Disposition under which browsers keep it: the name in ASCII, and whole where they can."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = "".join(filter(_is_fit, ascii_only))  # wide letters have become plain ones: quotes, too
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 

@@ -1,5 +1,7 @@
 """Names of downloads are safe, and told as browsers read them."""
 
+from urllib.parse import unquote
+
 import pytest
 
 from readapi.audio.names import attachment, file_name
@@ -21,6 +23,18 @@ from readapi.audio.names import attachment, file_name
 def test_strangers_words_make_safe_names(artist, title, file_type, name):
     """No path, no control letter, no end of line."""
     assert file_name(artist, title, file_type).lstrip(". ") == name.lstrip(". ")
+
+
+@pytest.mark.parametrize("wide", ["\uff02", "\uff3c", "\uff0f", "\uff05", "\uff0a", "\u2044\uff02"])
+def test_wide_letters_do_not_end_the_name(wide):
+    """They are plain quotes, slashes and the like once they are ASCII; the whole name keeps them."""
+    title = f"x{wide}; filename={wide}evil.exe"
+
+    told = attachment(file_name("a", title, "mp3"))
+
+    plain, whole = told.removeprefix('attachment; filename="').split("\"; filename*=UTF-8''")
+    assert plain == "a - x; filename=evil.exe.mp3"
+    assert unquote(whole) == f"a - {title}.mp3"
 
 
 def test_a_name_is_told_in_ascii_and_whole():
