@@ -21,7 +21,7 @@ from readapi.publishing.supporters import Supporters
 from readapi.state.managed import Managed, ManagedAudio
 from schemas.access import Viewer, may_download
 from schemas.audio import managed_file
-from schemas.ids import Cid
+from schemas.ids import AtUri, Cid
 from schemas.settings import Settings
 
 NO_RECORDING = "This track came without a recording."
@@ -70,6 +70,10 @@ class Sources:
         if managed is not None and not may_download(track.access, listener):
             return await self._rendition(managed)
         return await self._original(track, managed)
+
+    async def tracks_of(self, file_id: str) -> list[AtUri]:
+        """The tracks whose original is this file of ours: nobody else can say so."""
+        return [AtUri.parse(managed.track_uri) for managed in await self._managed.of_file(file_id)]
 
     async def original(self, track: Card, viewer: Viewer | None) -> Source | Elsewhere:
         """What this viewer may keep. Raises the refusal, NotFound or PdsUnavailable."""

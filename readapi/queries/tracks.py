@@ -52,9 +52,15 @@ def strong_ref(card: Card) -> dict[str, str]:
     return {"uri": known["uri"], "cid": known["cid"]}
 
 
-def of_file(index: Index, file_id: str, viewer: Viewer | None) -> list[Card]:
-    """The tracks that are this file and that the viewer may know of."""
-    return seen(index.tracks_of(file_id), viewer, "direct")
+def of_file(index: Index, file_id: str, known: Iterable[AtUri], viewer: Viewer | None) -> list[Card]:
+    """The tracks that are this file and that the viewer may know of: those that are `known` to be it first.
+
+    Of the others, which anybody can write, not all are looked at.
+    """
+    first = [card for uri in known if (card := index.track_at(str(uri))) is not None]
+    ours = {card.key for card in first}
+    others = [card for card in index.tracks_of(file_id) if card.key not in ours]
+    return seen([*first, *others], viewer, "direct")
 
 
 def page(

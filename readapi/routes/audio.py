@@ -63,7 +63,8 @@ async def stream_file(
     file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
 ) -> web.StreamResponse:
     """Let somebody hear the recording with a hash, by any track that it is of."""
-    _, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.heard)
+    cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
+    _, opened = await _first(cards, viewer, sources.heard)
     return _heard(opened, asked, viewer)
 
 
@@ -72,7 +73,8 @@ async def download_file(
     file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
 ) -> web.StreamResponse:
     """Give the recording with a hash to somebody who may have it, by any track that it is of."""
-    card, opened = await _first(tracks.of_file(index, file_id, viewer), viewer, sources.original)
+    cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
+    card, opened = await _first(cards, viewer, sources.original)
     return _kept(card, opened, asked, viewer)
 
 

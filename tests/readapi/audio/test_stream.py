@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from readapi.search import MOST_OF_A_FILE
 from tests.indexer.changes import put, uri
 from tests.readapi.audio.bucket import bucket_url
 from tests.readapi.audio.listening import OPEN, Listening, listening
@@ -248,6 +249,22 @@ async def test_nobody_hears_a_recording_by_writing_its_address(stage: Listening)
     for path in (f"/tracks/{stolen.json['id']}/stream", f"/tracks/{stolen.json['id']}/download"):
         assert (await stage.music.get(path)).status == 404
     assert (await stage.music.get(address.removeprefix(stage.music.address))).status == 404
+
+
+async def test_a_recording_is_found_by_its_hash_behind_any_number_of_decoys(stage: Listening) -> None:
+    """Records of others that name its address do not stand before the track that it is of."""
+    content = CONTENT[:8000]
+    await stage.publish(content, "mara", 58)
+    path = f"/audio/{hashlib.sha256(content).hexdigest()}"
+    named = {"audioUrl": stage.music.address + path, "access": OPEN}
+    decoys = range(5000, 5000 + MOST_OF_A_FILE + 5)
+    await stage.music.add(*(put("ben", "track", number, at=number, **named) for number in decoys))
+
+    heard = await fetch(stage, path)
+    kept = await fetch(stage, f"{path}/download")
+
+    assert (heard[0], heard[2]) == (kept[0], kept[2]) == (200, content)
+    assert "Mara" in kept[1]["Content-Disposition"]
 
 
 async def test_audio_of_another_service_is_asked_of_it(stage: Listening) -> None:
