@@ -122,8 +122,8 @@ class Gate:
     async def _counted(self, request: web.Request, path: str, asker: Asker | None) -> Allowance:
         """Count it for the account, or for the address of who has none."""
         named = None if asker is None or asker.signed_in is None else asker.signed_in.did
-        # Other spellings of a path lead to the same place.
-        plain = path if path.startswith("/") and "%" not in path else request.path
+        # Other spellings of a path lead to the same place; slashes that are escaped are part of a name.
+        plain = path if path.startswith("/") and "%" not in path else request.rel_url.path_safe
         request[CLIENT] = self._clients.key(request)
         return await self.limits.hit(named or request[CLIENT], plain, request.method)
 

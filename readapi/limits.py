@@ -10,7 +10,11 @@ from typing import NamedTuple
 from schemas.settings import Settings
 
 SIGNING_IN = ("/auth/", "/login", "/settings/")
-_UPLOAD = re.compile(r"POST /(tracks|portal/uploads|portal/tracks/[^/]+/audio)/?|PUT /tracks/[^/]+/audio/?")
+_UPLOAD = re.compile(  # whatever may bring a file
+    r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+(/audio)?)"
+    r"|PUT /tracks/[^/]+/audio"
+    r"|PATCH /tracks/[^/]+"
+)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -73,7 +77,7 @@ class Limits:
         return sum(kind.refused for kind in kinds)
 
     async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
-        """Count one request, to a path without percent signs."""
+        """Count one request, to a path in which only the slashes of names are still escaped."""
         return self.limiter_of(method, path).hit(client)
 
     def limiter_of(self, method: str, path: str) -> "Limiter":

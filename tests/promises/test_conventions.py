@@ -73,7 +73,8 @@ HOSTILE = ["%00", "%FF%FE", "..%2F..%2Fetc", "%E2%80%AE", "'%22%3Cscript%3E", "-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def music(tmp_path_factory):
-    async with listening(tmp_path_factory.mktemp("music"), web_url="https://app.example") as stage:
+    folder, settings = tmp_path_factory.mktemp("music"), {"upload_rate_limit": "999999/minute"}
+    async with listening(folder, web_url="https://app.example", **settings) as stage:
         await stage.publish(RECORDING, "mara", 50)
         yield stage.music
 
@@ -257,6 +258,20 @@ async def test_the_limit_is_told_on_every_read(music):
         assert int(reply.headers["RateLimit-Limit"]) == 1_000_000
         assert int(reply.headers["RateLimit-Remaining"]) < 1_000_000
         assert 0 < int(reply.headers["RateLimit-Reset"]) <= 60
+
+
+async def test_whatever_may_bring_a_file_is_counted_as_an_upload(music):
+    """Under every spelling of an address; and nothing else is."""
+    name = {"track_id": "at%3A%2F%2F" + did("mara") + "%2Ffm.svc.track%2Fx"}
+    for endpoint in ALL:
+        if endpoint.method == "GET":
+            continue
+        place = re.sub(r"{(\w+)[^}]*}", lambda match: name.get(match[1], "x"), endpoint.path)
+        reply = await music.send(endpoint.method, place)
+
+        body = endpoint.signature.body
+        brings_files = body is not None and not {"file", "image"}.isdisjoint(body[1].model_fields)
+        assert (reply.headers["RateLimit-Limit"] == "999999") is brings_files, place
 
 
 async def test_a_browser_may_get_pages_but_programs_always_get_json(music):
