@@ -96,7 +96,7 @@ class Changing:
         if now.blob is not None:
             own = partial(self._originals.own, managed_of(track, audio))
             fetch = partial(fetch_blob, self._blobs, track.did, now.cid)
-            await self._originals.fetch_in(audio.file_id, fetch, own)
+            await self._originals.fetch_in(track, audio.file_id, fetch, own)
 
 
 def with_template(value: Value, template: Template, origin: PolicyOrigin, rights: Rights | None) -> Value:

@@ -42,15 +42,23 @@ class Originals:
             if await self._store.size(original_key(file_id)) is None:
                 await self._store.move(received_audio(upload_id), original_key(file_id))
 
-    async def fetch_in(self, file_id: str, fetch: Fetch, own: Callable[[], Awaitable[object]]) -> None:
-        """Have a file from elsewhere among the originals, and let somebody `own` it. Harmless to repeat."""
+    async def fetch_in(
+        self, track: AtUri, file_id: str, fetch: Fetch, own: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Have a track's file among the originals, then let it `own` it. Harmless to repeat.
+
+        `fetch` holds what it gets to the hash. It is asked even when the file is here for another track's
+        sake: whoever knows the hash of a file does not therefore have the file.
+        """
         async with self._locks.holding(_lock(file_id)):
-            await own()
-            if await self._store.size(original_key(file_id)) is None:
+            is_here = await self._store.size(original_key(file_id)) is not None
+            if not is_here or not await self._is_of(track, file_id):
                 with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
                     fetched = Path(folder) / "original"
                     await fetch(fetched)
-                    await self._store.put(original_key(file_id), fetched)
+                    if not is_here:
+                        await self._store.put(original_key(file_id), fetched)
+            await own()
 
     async def own(self, managed: Managed) -> None:
         """From here on the file is this track's."""
@@ -59,6 +67,13 @@ class Originals:
     async def find(self, track: AtUri) -> Managed | None:
         """A track's original, if it is here."""
         return await self._managed.find(str(track))
+
+    async def _is_of(self, track: AtUri, file_id: str) -> bool:
+        """Is the file this track's, or an earlier version of it?"""
+        managed = await self._managed.find(str(track))
+        if managed is not None and managed.file_id == file_id:
+            return True
+        return any(version.audio.file_id == file_id for version in await self._revisions.of(track))
 
     async def rendered(self, managed: Managed) -> Managed:
         """Make what everybody may hear of an original that not everybody may have. Harmless to repeat.

@@ -34,7 +34,7 @@ class Versions:
             dropped.extend(await self._revisions.add(track, audio, storage, carried.access_of(value)))
 
         fetch = partial(fetch_blob, self._blobs, track.did, now.cid) if now.blob is not None else _gone
-        await self._originals.fetch_in(audio.file_id, fetch, own)
+        await self._originals.fetch_in(track, audio.file_id, fetch, own)
         await self._originals.release(dropped)
 
     async def _audio(self, track: AtUri, value: Value, now: carried.Carried) -> Audio | None:
@@ -42,7 +42,7 @@ class Versions:
         if now.blob is not None:
             return carried.audio_of(value, now)
         managed = await self._originals.find(track)
-        if managed is None:
+        if managed is None or managed.file_id != now.file_id:
             return None
         return audio_of(managed)
 

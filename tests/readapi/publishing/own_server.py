@@ -1,0 +1,178 @@
+"""An artist's own server that does what a real one cannot be made to do: lie, fall silent, be overtaken.
+
+And publishing in front of it, on a real state database and a real store.
+"""
+
+import base64
+import hashlib
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from readapi.audio.blobs import Blobs
+from readapi.audio.files import OpenFile
+from readapi.audio.sources import original_key
+from readapi.audio.store import AudioStore
+from readapi.errors import PdsUnavailable
+from readapi.nudges import Nudges
+from readapi.pds import Author, Pds, Record, Swapped, Value
+from readapi.publishing.changing import Changing
+from readapi.publishing.originals import Originals, managed_of, received_audio
+from readapi.publishing.placing import Placing
+from readapi.publishing.shelving import Shelving
+from readapi.publishing.uploading import Uploading
+from readapi.publishing.versions import Versions
+from readapi.state.state import State
+from readapi.state.uploads import Audio, Kind, Upload, Wanted
+from readapi.writing import Writing
+from schemas.collections import Collections
+from schemas.ids import AtUri, Cid, Did, Nsid, Rkey
+from schemas.publishing import TemplateAccess
+from schemas.settings import Settings
+from tests.readapi.audio.sounds import sound
+from tests.readapi.state.people import MARA
+from tests.readapi.state.publishing import GRANT
+
+HOME = "https://music.example"
+MADE = {"title": "Song", "artist": "Mara", "fileType": "wav", "createdAt": "2026-01-02T03:04:05.000Z"}
+
+
+def track(number: int, did: Did = MARA) -> AtUri:
+    """One of somebody's tracks."""
+    return AtUri.parse(f"at://{did}/fm.svc.track/3kaaaaaaaaa2{number}")
+
+
+TRACK = track(2)
+
+
+def access(listening: str = "public", downloads: str = "open", visibility: str = "public") -> TemplateAccess:
+    """A snapshot of access."""
+    said = {"listening": listening, "downloads": downloads, "visibility": visibility}
+    return TemplateAccess.model_validate(said)
+
+
+def digest(content: bytes) -> str:
+    """The name of a file."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def blob(file_id: str, size: int) -> Value:
+    """What a record says of a file at the server, whether it is there or not."""
+    hashed = b"\x01\x55\x12\x20" + bytes.fromhex(file_id)
+    cid = "b" + base64.b32encode(hashed).decode().lower().rstrip("=")
+    return {"$type": "blob", "ref": {"$link": cid}, "mimeType": "audio/wav", "size": size}
+
+
+@dataclass
+class OwnServer:
+    """Records and blobs. `before_put` is called once, before the next write; what it raises is the answer."""
+
+    folder: Path
+    records: dict[tuple[str, str, str], Record] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    before_put: Callable[[], None] = lambda: None
+    is_silent: bool = False
+    versions: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def write(self, uri: AtUri, value: Value) -> Record:
+        """By whoever can."""
+        record = Record(uri, Cid(f"version-{next(self.versions)}"), value)
+        self.records[uri.did, uri.collection, uri.rkey] = record
+        return record
+
+    def value(self, uri: AtUri = TRACK) -> Value:
+        return self.records[uri.did, uri.collection, uri.rkey].value
+
+    async def get(self, author: Author, collection: Nsid, rkey: Rkey) -> Record | None:
+        if self.is_silent:
+            raise PdsUnavailable
+        return self.records.get((author.did, collection, rkey))
+
+    async def put(
+        self, author: Author, collection: Nsid, rkey: Rkey, value: Value, *, swap: Cid | None
+    ) -> Record:
+        before_put, self.before_put = self.before_put, lambda: None
+        before_put()
+        if self.records[author.did, collection, rkey].cid != swap:
+            raise Swapped
+        return self.write(AtUri(author.did, collection, rkey), value)
+
+    async def upload(self, author: Author, source: Path, mime_type: str) -> Value:
+        content = source.read_bytes()
+        told = blob(digest(content), len(content))
+        self.blobs[told["ref"]["$link"]] = content
+        return told
+
+    async def open(self, did: Did, cid: Cid) -> OpenFile:
+        """A blob, as everybody gets it."""
+        if cid not in self.blobs:
+            raise PdsUnavailable
+        path = self.folder / "blob"
+        path.write_bytes(self.blobs[cid])
+        return OpenFile(path)
+
+    async def shown(self, uris: object) -> None:
+        """Nobody shows anything here."""
+
+
+class Publishing:
+    """What works at jobs and uploads, in front of that server."""
+
+    def __init__(self, state: State, folder: Path, base_url: str = HOME) -> None:
+        self.state = state
+        self.folder = folder
+        self.server = OwnServer(folder)
+        self.store = AudioStore.of(Settings(data_dir=folder))
+        self.originals = Originals(state, self.store)
+        pds, blobs = cast(Pds, self.server), cast(Blobs, self.server)
+        writing = Writing(pds, cast(Nudges, self.server), Collections())
+        self.placing = Placing(pds, self.originals, base_url)
+        self.versions = Versions(state.revisions, self.originals, blobs, base_url)
+        shelving = Shelving(pds, writing)
+        self.changing = Changing(pds, writing, self.originals, self.placing, blobs, base_url)
+        self.uploading = Uploading(
+            self.store, self.originals, self.placing, self.versions, shelving, pds, writing
+        )
+
+    def sound(self, seconds: float) -> tuple[Audio, bytes]:
+        """A file, and what it holds."""
+        path = sound(self.folder / f"{seconds}.wav", "wav", seconds)
+        content = path.read_bytes()
+        return Audio(digest(content), len(content), "wav", "audio/wav", round(seconds)), content
+
+    async def keep(self, uri: AtUri, audio: Audio, content: bytes, who: TemplateAccess) -> None:
+        """A track whose original is in the private store."""
+        await self.put(original_key(audio.file_id), content)
+        managed = managed_of(uri, audio)
+        await self.originals.own(managed)
+        told = {"audioUrl": f"{HOME}/audio/{audio.file_id}", "access": who.model_dump()}
+        self.server.write(uri, {"$type": uri.collection, **MADE, **told})
+
+    def show(self, uri: AtUri, audio: Audio, content: bytes) -> None:
+        """A track whose audio is at the server."""
+        told = blob(audio.file_id, audio.bytes)
+        self.server.blobs[told["ref"]["$link"]] = content
+        self.server.write(uri, {"$type": uri.collection, **MADE, "audioBlob": told})
+
+    async def received(self, uri: AtUri, audio: Audio, content: bytes, kind: Kind = "replace") -> Upload:
+        """An upload that waits."""
+        upload_id = f"upload-{next(self.server.versions)}"
+        if kind != "restore":
+            await self.put(received_audio(upload_id), content)
+        return await self.state.uploads.put(upload_id, uri.did, GRANT, kind, uri, Wanted(audio))
+
+    async def put(self, key: str, content: bytes) -> None:
+        """A file in the store."""
+        path = self.folder / "arriving"
+        path.write_bytes(content)
+        await self.store.put(key, path)
+
+    async def has(self, audio: Audio) -> bool:
+        """Is the original in the private store?"""
+        return await self.store.size(original_key(audio.file_id)) is not None
+
+
+async def silence(*_: Any) -> None:
+    """Nobody listens to how far it is."""
