@@ -4,6 +4,7 @@ import base64
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from readapi.errors import Conflict
 from readapi.state.uploads import Audio
 from schemas.audio import managed_file
 from schemas.ids import Cid, is_cid
@@ -54,6 +55,17 @@ def digest_of(cid: Cid) -> str:
         raise ValueError("not a CIDv1 with SHA-256")
     text = cid[1:].upper()
     return base64.b32decode(text + "=" * (-len(text) % 8))[_DIGEST].hex()
+
+
+def check_unchanged(value: Value, before: Value) -> None:
+    """Raises Conflict unless the record has the audio and the access that it had before."""
+    if sound(value) != sound(before) or access_of(value) != access_of(before):
+        raise Conflict("The track's audio or its access was changed meanwhile; try again.")
+
+
+def sound(value: Value) -> list[Any]:
+    """What a record says of where its audio is."""
+    return [value.get(name) for name in MEMBERS]
 
 
 def _known(snapshot: Value) -> Value:

@@ -1,7 +1,6 @@
 """One track's access, changed: the audio moves to where the new access wants it, then the record says so."""
 
 from functools import partial
-from typing import Any
 
 from readapi.audio.blobs import Blobs
 from readapi.audio.recording import NotAudio
@@ -54,7 +53,7 @@ class Changing:
         def changed(value: Value) -> Value:
             if asked.is_preserving and value.get("policyOrigin") == "track":
                 raise Overridden
-            if _sound(value) != _sound(record.value):
+            if carried.sound(value) != carried.sound(record.value):
                 raise Conflict("The audio was replaced meanwhile; try again.")
             told = with_template(value, asked.settings, asked.origin, rights)
             return told if placed is None else placed.in_record(told)
@@ -107,7 +106,3 @@ def with_template(value: Value, template: Template, origin: PolicyOrigin, rights
     elif "rights" not in told and rights is not None:
         told["rights"] = rights.model_dump(exclude_none=True)
     return told
-
-
-def _sound(value: Value) -> list[Any]:
-    return [value.get(name) for name in carried.MEMBERS]

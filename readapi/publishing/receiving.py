@@ -12,7 +12,6 @@ from readapi.authoring import pictures, profiles
 from readapi.authoring import tracks as authoring
 from readapi.errors import (
     ArtistProfileRequired,
-    Conflict,
     InvalidRequest,
     NotFound,
     ScopeUpgradeRequired,
@@ -27,6 +26,7 @@ from readapi.publishing.changing import GONE, with_template
 from readapi.publishing.originals import received_audio, received_image
 from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD
 from readapi.publishing.policies import Policies
+from readapi.publishing.versions import check_access
 from readapi.queries import lists
 from readapi.search import Index
 from readapi.state.revisions import Revision
@@ -38,10 +38,8 @@ from schemas.api.publishing import NewTrack
 from schemas.api.shape import Received
 from schemas.fields import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
 from schemas.ids import AtUri
-from schemas.publishing import TemplateAccess, is_protected, widens
+from schemas.publishing import TemplateAccess, is_protected
 from schemas.slugs import slug
-
-WOULD_WIDEN = "More people could hear or have this version now than when it was published."
 
 
 class Receiving:
@@ -96,9 +94,8 @@ class Receiving:
         record = await self._pds.get(who, track.collection, track.rkey)
         if record is None:
             raise NotFound(GONE)
-        if widens(revision.access, carried.access_of(record.value)):
-            raise Conflict(WOULD_WIDEN)
-        wanted, upload_id = Wanted(revision.audio), uuid.uuid4().hex
+        check_access(revision.access, carried.access_of(record.value))
+        wanted, upload_id = Wanted(revision.audio, access=revision.access), uuid.uuid4().hex
         return await self._state.uploads.put(
             upload_id, who.did, who.grant_id, "restore", revision.track, wanted
         )

@@ -11,7 +11,7 @@ from readapi.publishing.changing import GONE
 from readapi.publishing.originals import Originals, received_image
 from readapi.publishing.placing import Placed, Placing
 from readapi.publishing.shelving import Shelving
-from readapi.publishing.versions import Versions
+from readapi.publishing.versions import Versions, check_access
 from readapi.state.uploads import Upload
 from readapi.writing import Writing
 
@@ -86,13 +86,20 @@ class Uploading:
         if self._placing.is_done(record.value, audio):
             await self._placing.keep_only(track, record.value)
             return REPLACED
+        check_access(upload.wanted.access, carried.access_of(record.value))
         placed = await self._placed(upload, record.value, say)
         await say("version", 80, "What was there is being kept as an earlier version.")
         await self._versions.keep(track, record.value, besides=audio.file_id)
         await say("record", 90, "The track is being written to your server.")
         told = {"fileType": audio.file_type, "duration": audio.duration}
-        change = partial(_with_audio, placed, {name: said for name, said in told.items() if said is not None})
-        await self._writing.edit(upload, track.collection, track.rkey, change)
+        said = {name: member for name, member in told.items() if member is not None}
+
+        def with_audio(value: Value) -> Value:
+            carried.check_unchanged(value, record.value)
+            silent = {name: member for name, member in value.items() if name != "duration"}
+            return placed.in_record({**silent, **said})
+
+        await self._writing.edit(upload, track.collection, track.rkey, with_audio)
         await self._placing.settle(track, placed)
         return REPLACED
 
@@ -107,8 +114,3 @@ class Uploading:
             partial(self._originals.take_in, upload.id, audio.file_id),
             upload.id,
         )
-
-
-def _with_audio(placed: Placed, told: Value, value: Value) -> Value:
-    silent = {name: member for name, member in value.items() if name != "duration"}
-    return placed.in_record({**silent, **told})

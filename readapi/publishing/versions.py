@@ -3,13 +3,16 @@
 from functools import partial
 
 from readapi.audio.blobs import Blobs
-from readapi.errors import NotFound
+from readapi.errors import Conflict, NotFound
 from readapi.pds import Value
 from readapi.publishing import carried
 from readapi.publishing.originals import Originals, audio_of, fetch_blob
 from readapi.state.revisions import Revisions, Storage
 from readapi.state.uploads import Audio
 from schemas.ids import AtUri
+from schemas.publishing import TemplateAccess, widens
+
+WOULD_WIDEN = "More people could hear or have this version now than when it was published."
 
 
 class Versions:
@@ -45,6 +48,12 @@ class Versions:
         if managed is None or managed.file_id != now.file_id:
             return None
         return audio_of(managed)
+
+
+def check_access(published: TemplateAccess | None, now: TemplateAccess) -> None:
+    """May what was published like that be heard like this? None: it never was. Raises Conflict."""
+    if published is not None and widens(published, now):
+        raise Conflict(WOULD_WIDEN)
 
 
 async def _gone(_: object) -> None:

@@ -13,6 +13,7 @@ from readapi.state.database import Database
 from readapi.state.grants import GrantId
 from readapi.state.publishing_tables import uploads
 from schemas.ids import AtUri, Did, Rkey
+from schemas.publishing import TemplateAccess
 
 Status = Literal["pending", "processing", "completed", "failed"]
 Kind = Literal["publish", "replace", "restore"]
@@ -44,13 +45,15 @@ class OnAlbum:
 class Wanted:
     """What is to be published. `record` lacks what only the work itself brings: where audio and image are.
 
-    `image_type`: of the image received with it, if there is one.
+    `image_type`: of the image received with it, if there is one. `access`: of a version that is restored,
+    when it was published.
     """
 
     audio: Audio
     record: dict[str, Any] | None = None
     album: OnAlbum | None = None
     image_type: str | None = None
+    access: TemplateAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)

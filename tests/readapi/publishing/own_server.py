@@ -156,12 +156,17 @@ class Publishing:
         self.server.blobs[told["ref"]["$link"]] = content
         self.server.write(uri, {"$type": uri.collection, **MADE, "audioBlob": told})
 
-    async def received(self, uri: AtUri, audio: Audio, content: bytes, kind: Kind = "replace") -> Upload:
-        """An upload that waits."""
+    async def received(
+        self, uri: AtUri, audio: Audio, content: bytes, published: TemplateAccess | None = None
+    ) -> Upload:
+        """An upload that waits; of a version that was `published` like that, or of a file."""
         upload_id = f"upload-{next(self.server.versions)}"
-        if kind != "restore":
+        kind: Kind = "replace" if published is None else "restore"
+        if published is None:
             await self.put(received_audio(upload_id), content)
-        return await self.state.uploads.put(upload_id, uri.did, GRANT, kind, uri, Wanted(audio))
+        return await self.state.uploads.put(
+            upload_id, uri.did, GRANT, kind, uri, Wanted(audio, access=published)
+        )
 
     async def put(self, key: str, content: bytes) -> None:
         """A file in the store."""
