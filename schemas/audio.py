@@ -4,6 +4,7 @@ import hashlib
 import re
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_AT_ANY_HOST = re.compile(r"https?://[^?#]+/audio/([0-9a-f]{64})")
 
 
 def address(base_url: str, file_id: str) -> str:
@@ -15,6 +16,12 @@ def managed_file(url: str, base_url: str) -> str | None:
     """The SHA-256 of the file that an address of this service names; None for every other address."""
     file_id = url.removeprefix(address(base_url, ""))
     return file_id if file_id != url and _SHA256.fullmatch(file_id) else None
+
+
+def named_file(url: str) -> str | None:
+    """The SHA-256 of the file that an address names at this service, or at any host that it was at before."""
+    named = _AT_ANY_HOST.fullmatch(url)
+    return None if named is None else named[1]
 
 
 def file_of(url: str, base_url: str) -> str:

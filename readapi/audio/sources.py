@@ -20,7 +20,7 @@ from readapi.oauth.network import Network
 from readapi.publishing.supporters import Supporters
 from readapi.state.managed import Managed, ManagedAudio
 from schemas.access import Viewer, may_download
-from schemas.audio import managed_file
+from schemas.audio import managed_file, named_file
 from schemas.ids import AtUri, Cid
 from schemas.settings import Settings
 
@@ -113,9 +113,12 @@ class Sources:
         return Source(key, size, _media_type(media_type), f'"{version}"', file, self._store)
 
     async def _managed_of(self, track: Card) -> Managed | None:
-        """The file of ours that the record names, if it is this track's: anybody can write any address."""
+        """The file of ours that the record names, if it is this track's: anybody can write any address.
+
+        Whatever the host: this service may have moved.
+        """
         told = _told(track)
-        file_id = managed_file(told.url, self._base_url) if told.url and told.cid is None else None
+        file_id = named_file(told.url) if told.url and told.cid is None else None
         if file_id is None:
             return None
         managed = await self._managed.find(orjson.loads(track.proof)["uri"])

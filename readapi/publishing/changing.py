@@ -4,7 +4,7 @@ from functools import partial
 
 from readapi.audio.blobs import Blobs
 from readapi.audio.recording import NotAudio
-from readapi.errors import ApiError, Conflict, NotFound
+from readapi.errors import ApiError, Conflict, NotFound, PdsUnavailable
 from readapi.pds import Author, Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.carried import Carried
@@ -60,15 +60,18 @@ class Changing:
 
         try:
             placed = await self._placed(author, track, record.value, asked.settings)
-            written = await self._writing.edit(author, track.collection, track.rkey, changed)
+            await self._writing.edit(author, track.collection, track.rkey, changed)
+        except PdsUnavailable:
+            raise  # what was sent may be written yet
         except (ApiError, Overridden, NotAudio):
             await self._placing.reconcile(author, track)
             raise
-        await self._placing.keep_only(track, written.value)
+        if placed is not None:
+            await self._placing.settle(track, placed)
 
     async def _placed(self, author: Author, track: AtUri, value: Value, template: Template) -> Placed | None:
         """Where the audio goes; None: it stays where it is."""
-        now = carried.read(value, self._base_url)
+        now = carried.read(value, self._base_url, await self._originals.find(track))
         if now.storage == "elsewhere" and is_protected(template.access):
             raise Conflict(ELSEWHERE)
         if now.storage in ("none", "elsewhere"):
@@ -79,7 +82,7 @@ class Changing:
         take_in = partial(self._take_in, track, audio, now)
         placed = await self._placing.place(author, track, audio, template.access, take_in)
         if placed.managed is not None:
-            await self._originals.own(placed.managed)
+            await self._originals.hold(placed.managed)
         return placed
 
     async def _audio(self, track: AtUri, value: Value, now: Carried) -> Audio:
@@ -93,7 +96,7 @@ class Changing:
     async def _take_in(self, track: AtUri, audio: Audio, now: Carried) -> None:
         """Bring a blob here; what is not one is here already."""
         if now.blob is not None:
-            own = partial(self._originals.own, managed_of(track, audio))
+            own = partial(self._originals.hold, managed_of(track, audio))
             fetch = partial(fetch_blob, self._blobs, track.did, now.cid)
             await self._originals.fetch_in(track, audio.file_id, fetch, own)
 

@@ -64,6 +64,13 @@ class Originals:
         """From here on the file is this track's."""
         await self._managed.put(managed)
 
+    async def hold(self, managed: Managed) -> None:
+        """The same, before the record says so: what may be heard of the file already can be heard on."""
+        before = await self._managed.find(managed.track_uri)
+        if before is not None and before.file_id == managed.file_id and managed.rendition_type is None:
+            managed = dataclasses.replace(managed, rendition_type=before.rendition_type)
+        await self._managed.put(managed)
+
     async def find(self, track: AtUri) -> Managed | None:
         """A track's original, if it is here."""
         return await self._managed.find(str(track))

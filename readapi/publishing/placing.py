@@ -66,30 +66,31 @@ class Placing:
 
     def is_done(self, value: Value, audio: Audio) -> bool:
         """Does the record speak of this audio at the artist's own server already?"""
-        now = carried.read(value, self._base_url)
+        now = carried.read(value, self._base_url, None)
         return now.storage == "pds" and now.file_id == audio.file_id
 
     async def keep_only(self, track: AtUri, value: Value | None) -> None:
-        """Forget an original that the record does not speak of; None: there is no record."""
-        now = carried.read(value or {}, self._base_url)
-        managed = await self._originals.find(track)
-        if managed is not None and (now.storage != "managed" or now.file_id != managed.file_id):
+        """Forget the original of a record that has its audio in a blob, or is gone: None.
+
+        Whatever else a record says, it may be the only one there is.
+        """
+        if value is None or carried.read(value, self._base_url, None).storage == "pds":
             await self._originals.forget(track)
 
     async def reconcile(self, author: Author, track: AtUri) -> None:
         """The same, asked of the author's server. As long as that does not answer, everything stays."""
         try:
             record = await self._pds.get(author, track.collection, track.rkey)
+            await self.keep_only(track, None if record is None else record.value)
         except ApiError:
             return
-        await self.keep_only(track, None if record is None else record.value)
 
     async def _sent(self, author: Author, audio: Audio, upload_id: str | None) -> Value:
         if audio.bytes > MAX_AUDIO_BYTES:
             raise TooLarge(TOO_LONG_FOR_A_RECORD)
         async with self._originals.reading(upload_id, audio.file_id) as path:
             blob = await self._pds.upload(author, path, audio.mime_type)
-        if carried.digest_of(blob["ref"]["$link"]) != audio.file_id:
+        if carried.digest_in(blob) != audio.file_id:
             raise Conflict("Your server did not keep the file as it was sent.")
         return blob
 

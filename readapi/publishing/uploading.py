@@ -64,7 +64,7 @@ class Uploading:
         if await self._pds.get(upload, track.collection, track.rkey) is None:
             placed = await self._placed(upload, value, say)
             if placed.managed is not None:
-                await self._originals.own(placed.managed)
+                await self._originals.hold(placed.managed)
             value = await self._illustrated(upload, placed.in_record(value), say)
             await say("record", 90, "The track is being written to your server.")
             await self._shelving.write(upload, track, value, upload.wanted.album)

@@ -26,7 +26,7 @@ class Versions:
 
     async def keep(self, track: AtUri, value: Value, *, besides: str) -> None:
         """Keep what a record's audio is now, unless it is the file `besides`. Harmless to repeat."""
-        now = carried.read(value, self._base_url)
+        now = carried.read(value, self._base_url, await self._originals.find(track))
         audio = None if now.file_id in (None, besides) else await self._audio(track, value, now)
         if audio is None:
             return

@@ -120,10 +120,12 @@ class OwnServer:
 class Publishing:
     """What works at jobs and uploads, in front of that server."""
 
-    def __init__(self, state: State, folder: Path, base_url: str = HOME) -> None:
+    def __init__(
+        self, state: State, folder: Path, base_url: str = HOME, server: OwnServer | None = None
+    ) -> None:
         self.state = state
         self.folder = folder
-        self.server = OwnServer(folder)
+        self.server = server or OwnServer(folder)
         self.store = AudioStore.of(Settings(data_dir=folder))
         self.originals = Originals(state, self.store)
         pds, blobs = cast(Pds, self.server), cast(Blobs, self.server)

@@ -26,7 +26,7 @@ BLOB = {"$type": "blob", "ref": {"$link": CID}, "mimeType": "audio/wav", "size":
 )
 def test_a_record_says_where_its_audio_is(value: carried.Value, expected: Carried) -> None:
     """In a blob before all, behind our own address, at another's, or nowhere."""
-    assert carried.read(value, HOME) == expected
+    assert carried.read(value, HOME, None) == expected
 
 
 def test_a_cid_is_a_hash_and_a_little_more() -> None:

@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from readapi.audio.recording import RENDITION_TYPE
 from readapi.audio.sources import original_key
-from readapi.errors import Conflict
+from readapi.errors import Conflict, PdsRefused, PdsUnavailable
+from readapi.pds import Value
+from readapi.state.jobs import Asked
 from readapi.state.state import State
-from schemas.publishing import OPEN, TemplateAccess
-from tests.readapi.publishing.own_server import TRACK, Publishing, access, silence
+from schemas.publishing import OPEN, Template, TemplateAccess
+from tests.readapi.publishing.own_server import HOME, MADE, TRACK, Publishing, access, blob, silence
+from tests.readapi.state.people import MARA
+from tests.readapi.state.publishing import GRANT
 
 
 @pytest.fixture
@@ -66,3 +71,101 @@ async def test_a_version_that_everybody_could_have_comes_back(publishing: Publis
     await publishing.uploading.run(upload, silence)
 
     assert publishing.server.value()["audioBlob"]["size"] == version.bytes
+
+
+OWNER = Template(access=access("owner", "off"), attach_rights=False)
+EVERYBODY = Template(access=OPEN, attach_rights=False)
+HEARD = Template(access=access("public", "off"), attach_rights=False)
+
+
+async def change(publishing: Publishing, settings: Template) -> None:
+    asked = Asked(MARA, GRANT, settings, "track")
+    await publishing.changing.change(asked, TRACK, asked, None)
+
+
+async def test_an_original_outlives_a_move_of_the_service(publishing: Publishing, tmp_path: Path) -> None:
+    """Its record names the host of before; it is ours still, and can be changed."""
+    secret, content = publishing.sound(1.0)
+    await publishing.keep(TRACK, secret, content, OWNER.access)
+    moved = Publishing(publishing.state, tmp_path, "https://elsewhere.example", publishing.server)
+
+    await change(moved, HEARD)
+
+    assert moved.server.value()["audioUrl"] == f"https://elsewhere.example/audio/{secret.file_id}"
+    assert await moved.has(secret)
+
+
+async def test_a_record_that_names_another_service_costs_nobody_the_original(publishing: Publishing) -> None:
+    """Where it lies is another program's to say; the only copy stays."""
+    secret, content = publishing.sound(1.0)
+    await publishing.keep(TRACK, secret, content, OWNER.access)
+    value = publishing.server.value()
+    publishing.server.write(TRACK, {**value, "audioUrl": "https://away.example/a.wav"})
+
+    await change(publishing, EVERYBODY)
+
+    assert await publishing.has(secret)
+    assert await publishing.state.managed_audio.find(str(TRACK)) is not None
+
+
+def fail(error: Exception) -> None:
+    raise error
+
+
+async def test_what_a_server_may_write_yet_keeps_its_original(publishing: Publishing) -> None:
+    """It fell silent after it was told; nothing is cleared away until it says what the record is."""
+    song, content = publishing.sound(1.0)
+    publishing.show(TRACK, song, content)
+    publishing.server.before_put = lambda: fail(PdsUnavailable())
+
+    with pytest.raises(PdsUnavailable):
+        await change(publishing, OWNER)
+
+    assert await publishing.has(song)
+
+
+async def test_what_a_server_refused_leaves_nothing_behind(publishing: Publishing) -> None:
+    """The audio is where it was, and only there."""
+    song, content = publishing.sound(1.0)
+    publishing.show(TRACK, song, content)
+    publishing.server.before_put = lambda: fail(PdsRefused())
+
+    with pytest.raises(PdsRefused):
+        await change(publishing, OWNER)
+
+    assert not await publishing.has(song)
+
+
+async def test_a_narrowing_that_fails_silences_nobody(publishing: Publishing) -> None:
+    """As long as the record says that everybody may hear the track, there is what they hear."""
+    song, content = publishing.sound(1.0)
+    publishing.show(TRACK, song, content)
+    await change(publishing, HEARD)
+    publishing.server.before_put = lambda: fail(PdsRefused())
+
+    with pytest.raises(PdsRefused):
+        await change(publishing, OWNER)
+    heard = await publishing.state.managed_audio.find(str(TRACK))
+    await change(publishing, OWNER)
+    hidden = await publishing.state.managed_audio.find(str(TRACK))
+
+    assert (heard.rendition_type, hidden.rendition_type) == (RENDITION_TYPE, None)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"audioBlob": {"cid": "bafy", "mimeType": "audio/wav"}},
+        {"audioBlob": "song"},
+        {"audioBlob": blob("ab" * 32, 1) | {"size": "1"}},
+        {"audioUrl": f"{HOME}/audio/x", "access": "all"},
+        {"audioBlob": blob("ab" * 32, 1), "access": {"listening": "nobody"}},
+    ],
+)
+async def test_records_of_another_shape_are_refused(publishing: Publishing, odd: Value) -> None:
+    """In one sentence, whoever wrote them."""
+    publishing.server.write(TRACK, {"$type": TRACK.collection, **MADE, **odd})
+    upload = await publishing.received(TRACK, *publishing.sound(1.1))
+
+    with pytest.raises(Conflict, match="does not say what it should"):
+        await publishing.uploading.run(upload, silence)
