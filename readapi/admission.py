@@ -20,12 +20,14 @@ class Needs:
     """What a route asks of whoever uses it.
 
     `even_ended`: also somebody whose own server has ended what they granted; to sign out, say.
+    `from_any_page`: nobody may do it from other sites' pages too, as there is no cookie to misuse.
     """
 
     signed_in: bool = False
     in_session: bool = False
     scopes: Sequence[Need] = ()
     even_ended: bool = False
+    from_any_page: bool = False
 
 
 class Admission:
@@ -40,7 +42,7 @@ class Admission:
         """Who asks, None: nobody, and nobody needs to. Raises the refusal."""
         asker = request.get(ASKER)
         if request.method not in SAFE_METHODS:
-            self._check_origin(request, asker)
+            self._check_origin(request, asker, needs)
         who = _known(asker, needs)
         if who is None and needs.signed_in:
             raise NotAuthenticated() if asker is None or asker.refusal is None else asker.refusal
@@ -51,8 +53,10 @@ class Admission:
         self.check_scopes(who, *needs.scopes)
         return who
 
-    def _check_origin(self, request: web.Request, asker: Asker | None) -> None:
+    def _check_origin(self, request: web.Request, asker: Asker | None, needs: Needs) -> None:
         """Browsers send cookies whoever's page asks them to; but they say whose page it is."""
+        if asker is None and needs.from_any_page:
+            return
         by_cookie = asker is not None and asker.by_cookie
         is_foreign = request.headers.get("Origin") not in self._origins
         if is_foreign and (by_cookie or (asker is None and "Origin" in request.headers)):

@@ -133,6 +133,7 @@ class Conditions(Options, total=False):
 
     requires: Sequence[Need]
     even_ended: bool
+    from_any_page: bool
 
 
 class Routes:
@@ -169,6 +170,7 @@ class Routes:
         *,
         requires: Sequence[Need] = (),
         even_ended: bool = False,
+        from_any_page: bool = False,
         **options: Unpack[Options],
     ) -> Callable[[Handled], Handled]:
         def register(function: Handled) -> Handled:
@@ -176,7 +178,8 @@ class Routes:
                 raise TypeError(f"{function.__module__}.{function.__name__} has no docstring")
             signature = Signature.of(function, frozenset(_PATH_NAME.findall(path)))
             kind = signature.person.kind if signature.person and signature.person.required else None
-            needs = Needs(kind is not None or bool(requires), kind is InSession, requires, even_ended)
+            signed_in = kind is not None or bool(requires)
+            needs = Needs(signed_in, kind is InSession, requires, even_ended, from_any_page)
             self.endpoints.append(Endpoint(method, path, function, signature, needs, self.tag, **options))
             return function
 

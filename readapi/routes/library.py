@@ -8,6 +8,7 @@ from readapi import cursors, present
 from readapi.answers import Answer
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
+from readapi.publishing.supporters import Supporters
 from readapi.queries import library, social
 from readapi.queries.library import Shelf
 from readapi.search import Index, Sort
@@ -23,6 +24,7 @@ Words = Annotated[str, Field(max_length=100, description="Only tracks of which a
 async def own_tracks(
     index: Index,
     who: SignedIn,
+    supporters: Supporters,
     q: Words = "",
     sort: Sort = "recent",
     limit: Limit = 50,
@@ -31,13 +33,14 @@ async def own_tracks(
     """List your own tracks, those too that nobody else may see."""
     order = f"mine.{sort}"
     shelf = library.own(index, who.viewer, q, sort, cursors.read(cursor, order), limit)
-    return _page(index, who, shelf, order)
+    return await _page(index, who, supporters, shelf, order)
 
 
 @routes.get("/tracks/liked")
 async def tracks_liked(
     index: Index,
     who: SignedIn,
+    supporters: Supporters,
     q: Words = "",
     sort: Sort = "recent",
     limit: Limit = 50,
@@ -46,14 +49,17 @@ async def tracks_liked(
     """List the tracks that you like, the last liked first."""
     order = f"likes.{sort}"
     shelf = library.liked(index, who.viewer, q, sort, cursors.read(cursor, order), limit)
-    return _page(index, who, shelf, order)
+    return await _page(index, who, supporters, shelf, order)
 
 
-def _page(index: Index, who: SignedIn, shelf: Shelf, order: str) -> Answer[OwnTrackPage]:
+async def _page(
+    index: Index, who: SignedIn, supporters: Supporters, shelf: Shelf, order: str
+) -> Answer[OwnTrackPage]:
     cards = shelf.page.items
+    viewer = await supporters.among(who.viewer, cards)
     return present.answer(
         present.record(
-            tracks=present.tracks(cards, who.viewer, social.liked(index, cards, who.viewer)),
+            tracks=present.tracks(cards, viewer, social.liked(index, cards, viewer)),
             total=b"%d" % shelf.total,
             **present.rest(cursors.write(shelf.page.after, order)),
         )

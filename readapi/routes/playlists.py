@@ -71,12 +71,13 @@ async def get_playlist(
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
 async def recommend_tracks(
-    playlist_id: ListName, index: Index, who: SignedIn, limit: Some = 10
+    playlist_id: ListName, index: Index, who: SignedIn, supporters: Supporters, limit: Some = 10
 ) -> Answer[Recommendations]:
     """Suggest tracks for your playlist: of the tags and artists that are in it, the most popular first."""
     held = lists.playlist_tracks(index, lists.own(index, "playlist", playlist_id, who.did), who.viewer)
     found = recommendations.going_with(index, held, who.viewer, limit) if held else []
-    listed = present.tracks(found, who.viewer, social.liked(index, found, who.viewer))
+    viewer = await supporters.among(who.viewer, found)
+    listed = present.tracks(found, viewer, social.liked(index, found, viewer))
     return present.answer(present.record(tracks=listed, available=b"true" if held else b"false"))
 
 

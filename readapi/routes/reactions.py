@@ -6,12 +6,22 @@ import orjson
 import structlog
 
 from readapi.answers import Answer
+from readapi.audio.permission import check_listening
 from readapi.authoring import comments, likes, scrobbles
 from readapi.clients import Client
 from readapi.endpoint import Routes
-from readapi.errors import ApiError, Conflict, InvalidRequest, NotOwner
+from readapi.errors import (
+    ApiError,
+    Conflict,
+    InvalidRequest,
+    NotAuthenticated,
+    NotOwner,
+    SpaceRefused,
+    SupportRequired,
+)
 from readapi.oauth import scopes
 from readapi.pds import REFUSALS, Record
+from readapi.publishing.supporters import Supporters
 from readapi.queries import people, social, tracks
 from readapi.queries.names import TrackName
 from readapi.search import Index
@@ -84,7 +94,11 @@ async def delete_comment(comment_id: PublicId, who: SignedIn, index: Index, writ
     return Deleted(deleted=True)
 
 
-@routes.post("/tracks/{track_id}/play")
+@routes.post(
+    "/tracks/{track_id}/play",
+    from_any_page=True,
+    raises=(NotAuthenticated, SupportRequired, SpaceRefused),
+)
 async def play_track(
     track_id: TrackName,
     who: SignedIn | None,
@@ -92,14 +106,18 @@ async def play_track(
     index: Index,
     state: State,
     settings: Settings,
+    supporters: Supporters,
     writing: Writing,
 ) -> PlayCount:
     """Count a play: one for each listener within the track's length, 30 seconds at least, an hour at most.
 
+    Players in other sites' pages may tell of them too; whoever may not listen is refused, as at the stream.
     It is scrobbled for whoever turned that on and granted it; if their server is away, it is not.
     """
     viewer: Viewer | None = None if who is None else who.viewer
-    known = tracks.told(tracks.find(index, track_id, viewer))
+    track = tracks.find(index, track_id, viewer)
+    check_listening(track.access, await supporters.among(viewer, [track]))
+    known = tracks.told(track)
     listener = client if who is None else who.did
     play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
     if who is not None and play.counted_at is not None and await _scrobbles(who, state, settings):

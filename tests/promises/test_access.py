@@ -240,6 +240,47 @@ async def test_recordings_are_heard_and_kept_by_who_may(
 
 @in_module
 @pytest.mark.parametrize("viewer", VIEWERS)
+async def test_plays_are_counted_of_who_may_listen(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """The others are refused as at the stream."""
+    for song in SONGS:
+        reply = await stage.music.send("POST", f"/tracks/{song.id}/play", **credentials[viewer])
+
+        heard = song.heard_by(viewer)
+        assert (reply.status, song) == (heard, song)
+        assert heard == 200 or reply.json["detail"] == CODES[heard]
+
+
+@in_module
+@pytest.mark.parametrize("viewer", PEOPLE)
+async def test_what_somebody_has_says_what_they_may_do(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """What they like and what goes with their playlist: a supporter may hear what is for supporters there."""
+    login, person, number = credentials[viewer], PEOPLE[viewer], 5000 + VIEWERS.index(viewer)
+    liked = [song for song in SONGS if song.visibility == "public" and song.listening == "supporters"]
+    likes = [
+        like(person, uri("mara", "track", song.number), number + 10 * song.number, at=number)
+        for song in liked
+    ]
+    held = album(person, [uri("mara", "track", 1)], number, at=number, name="Mine", listType="playlist")
+    await stage.music.add(held, *likes)
+
+    shown = await pages(stage, "/tracks/liked?limit=100", "tracks", login)
+    playlist = f"/lists/playlists/{public_list_id(person, number)}/recommendations?limit=50"
+    suggested = (await stage.music.get(playlist, **login)).json["tracks"]
+
+    songs = {song.id: song for song in SONGS}
+    assert {song.id for song in liked} <= {track["id"] for track in shown}
+    for track in (*shown, *suggested):
+        if song := songs.get(track["id"]):
+            assert (track["gated"], song) == (song.heard_by(viewer) != 200, song)
+            assert (track["downloadable"], song) == (song.kept_by(viewer) == 200, song)
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
 async def test_an_archive_holds_what_this_viewer_may_keep(
     stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
 ) -> None:

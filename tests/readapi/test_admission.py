@@ -38,6 +38,11 @@ def routes() -> Routes:
     async def sign_out(who: SignedIn) -> None:
         """Leave."""
 
+    @made.post("/wave", from_any_page=True)
+    async def wave(who: SignedIn | None) -> list[str]:
+        """Wave."""
+        return [] if who is None else [who.did]
+
     @made.delete("/session")
     async def end(who: InSession) -> None:
         """End."""
@@ -112,6 +117,20 @@ async def test_whoever_has_ended_may_only_leave() -> None:
     assert liked == (401, {"detail": "session_expired", "message": "Taken back."})
     assert greeted == (200, ["hello"])
     assert left == (204, None)
+
+
+@pytest.mark.parametrize("origin", ["https://a.example", "null"])
+async def test_any_page_may_let_nobody_do_what_says_so(origin: str) -> None:
+    """An embedded player, say; not with the cookie of somebody."""
+    headers = {"Origin": origin}
+    async with site(None) as here:
+        assert await answer(here, "POST", "/wave", headers=headers) == (200, [])
+        status, _ = await answer(here, "POST", "/greet", json={"word": "ho"}, headers=headers)
+        assert status == 403
+    async with site(Asker(SignedIn(token()), None, by_cookie=True)) as here:
+        status, body = await answer(here, "POST", "/wave", headers=headers)
+
+    assert (status, body["detail"]) == (403, "foreign_origin")
 
 
 async def test_a_developer_token_is_no_session() -> None:
