@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from readapi.audio.files import OpenFile
 from readapi.errors import PdsUnavailable
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
+from readapi.turns import Turns
 from schemas.fields import MAX_AUDIO_BYTES
 from schemas.ids import Cid, Did, is_cid
 
@@ -23,7 +25,9 @@ log = structlog.get_logger()
 
 FOLDER = "blobs"
 ANSWER_SECONDS = 30.0
-FETCHES_AT_ONCE = 8
+FETCHES_AT_ONCE = 64
+AT_ONE_SERVER = 2
+PATIENCE_SECONDS = 30.0  # with which a fetch waits for its turn
 FAILURE_SECONDS = 10.0  # for which a server is not asked again for what it did not give
 MOST_FAILURES = 10_000
 
@@ -36,19 +40,29 @@ class Mismatch(Exception):
     """The bytes are not those that the CID names."""
 
 
+@dataclass(eq=False, slots=True)
+class _Fetch:
+    """One blob on its way, and how many wait for it."""
+
+    task: "asyncio.Task[OpenFile]"
+    waiting: int = 0
+
+
 class Blobs:
     """A folder of blobs that several processes may share. Whole ones only; the least recently used go first.
 
     Nothing is served before all of it has come and its hash is right: whoever asks first waits for that.
+    Servers that are slow keep nobody waiting but for what is theirs.
     """
 
     def __init__(self, folder: Path, network: Network, max_bytes: int) -> None:
         self._folder = folder
         self._network = network
         self._max_bytes = max_bytes
-        self._under_way: dict[Path, asyncio.Task[OpenFile]] = {}
+        self._under_way: dict[Path, _Fetch] = {}
         self._failures: dict[Path, float] = {}
-        self._turns = asyncio.Semaphore(FETCHES_AT_ONCE)
+        self._turns = Turns(AT_ONE_SERVER, PATIENCE_SECONDS)
+        self._all_turns = Turns(FETCHES_AT_ONCE, PATIENCE_SECONDS)
 
     async def open(self, did: Did, cid: Cid) -> OpenFile:
         """The blob. Raises PdsUnavailable."""
@@ -61,22 +75,35 @@ class Blobs:
 
     async def close(self) -> None:
         """Give up what is on its way."""
-        for fetching in self._under_way.values():
-            fetching.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        tasks = [fetch.task for fetch in self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _fetched(self, path: Path, did: Did, cid: Cid) -> OpenFile:
-        """All who wait for the same blob wait for one fetch; it goes on when they go away."""
+        """All who wait for the same blob wait for one fetch, which ends when the last of them goes away."""
         if self._failures.get(path, 0.0) > time.monotonic():
             raise PdsUnavailable
-        fetching = self._under_way.get(path)
-        if fetching is None:
-            fetching = self._under_way[path] = asyncio.create_task(self._fetch(path, did, cid))
-            fetching.add_done_callback(lambda done: self._settled(path, done))
-        return await asyncio.shield(fetching)
+        fetch = self._under_way.get(path)
+        if fetch is None:
+            fetch = self._under_way[path] = _Fetch(asyncio.create_task(self._fetch(path, did, cid)))
+            fetch.task.add_done_callback(lambda done: self._settled(path, done))
+        fetch.waiting += 1
+        try:
+            return await asyncio.shield(fetch.task)
+        finally:
+            fetch.waiting -= 1
+            if not fetch.waiting:
+                self._forget(path, fetch.task)
+                fetch.task.cancel()
+
+    def _forget(self, path: Path, task: "asyncio.Task[OpenFile]") -> None:
+        """Whoever comes now begins anew."""
+        if path in self._under_way and self._under_way[path].task is task:
+            del self._under_way[path]
 
     def _settled(self, path: Path, done: "asyncio.Task[OpenFile]") -> None:
-        del self._under_way[path]
+        self._forget(path, done)
         if not done.cancelled() and done.exception() is not None:
             while len(self._failures) >= MOST_FAILURES:
                 del self._failures[next(iter(self._failures))]
@@ -84,9 +111,12 @@ class Blobs:
 
     async def _fetch(self, path: Path, did: Did, cid: Cid) -> OpenFile:
         try:
-            async with self._turns:
+            server = (await self._network.resolve(did)).pds
+            if server is None or not is_cid(cid):
+                raise Unavailable("No server has this recording.")
+            async with self._turns.at(server), self._all_turns.at("any"):
                 with _arriving(path) as part:
-                    await self._download(part, did, cid)
+                    await self._download(part, server, did, cid)
                     file = OpenFile(part)
                     part.replace(path)
         except (Unavailable, Mismatch) as error:
@@ -95,10 +125,7 @@ class Blobs:
         await asyncio.to_thread(self._make_room)
         return file
 
-    async def _download(self, part: Path, did: Did, cid: Cid) -> None:
-        server = (await self._network.resolve(did)).pds
-        if server is None or not is_cid(cid):
-            raise Unavailable("No server has this recording.")
+    async def _download(self, part: Path, server: str, did: Did, cid: Cid) -> None:
         asked = urlencode({"did": did, "cid": cid})
         digest = hashlib.sha256()
         with part.open("wb") as file:

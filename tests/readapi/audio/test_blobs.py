@@ -11,13 +11,14 @@ import pytest
 from aiohttp import web
 
 from readapi.__main__ import open_network
-from readapi.audio.blobs import Blobs
+from readapi.audio.blobs import AT_ONE_SERVER, Blobs
 from readapi.errors import PdsUnavailable
 from readapi.oauth.network import Network
 from schemas.ids import Cid, Did
 from schemas.settings import Settings
 
 BEN = Did("did:plc:" + "b" * 24)
+IDA = Did("did:plc:" + "i" * 24)
 CONTENT = os.urandom(300_000)
 
 
@@ -36,6 +37,8 @@ class Server:
         self.was_asked = asyncio.Event()
         self.release = asyncio.Event()
         self.release.set()
+        self.prompt_for: set[str] = set()
+        self.others: dict[str, str] = {}
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked += 1
@@ -46,13 +49,14 @@ class Server:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(content[: len(content) // 2])
-        await self.release.wait()
+        if request.query["did"] not in self.prompt_for:
+            await self.release.wait()
         await response.write(content[len(content) // 2 :])
         return response
 
     async def documents(self, request: web.Request) -> web.Response:
-        """Of everybody: their server is this one."""
-        here = f"http://{request.host}"
+        """Of everybody: their server is this one, but for those who are said to be at others."""
+        here = self.others.get(request.match_info["did"], f"http://{request.host}")
         service = {"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": here}
         return web.json_response({"id": request.match_info["did"], "alsoKnownAs": [], "service": [service]})
 
@@ -68,6 +72,19 @@ async def server() -> AsyncIterator[tuple[Server, str]]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield server, f"http://127.0.0.1:{runner.addresses[0][1]}"
     server.release.set()
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def second_address(server: tuple[Server, str]) -> AsyncIterator[str]:
+    """Another server, of whoever is said to be there; it has the same blobs."""
+    app = web.Application()
+    app.router.add_get("/xrpc/com.atproto.sync.getBlob", server[0].answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    server[0].release.set()
     await runner.cleanup()
 
 
@@ -188,6 +205,45 @@ async def test_who_goes_away_does_not_stop_the_others(server: tuple[Server, str]
 
     assert await second == CONTENT
     assert server[0].asked == 1
+
+
+async def test_what_nobody_waits_for_any_more_is_given_up(
+    server: tuple[Server, str], blobs: Blobs, tmp_path: Path
+) -> None:
+    """Whoever comes then begins anew."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+    server[0].release.clear()
+    waiting = [asyncio.create_task(read(blobs, cid)) for _ in range(2)]
+    await server[0].was_asked.wait()
+
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    again = asyncio.create_task(read(blobs, cid))
+    server[0].release.set()
+
+    assert await again == CONTENT
+    assert server[0].asked == 2
+    assert len(list((tmp_path / "blobs").iterdir())) == 1
+
+
+async def test_a_slow_server_keeps_only_its_own_people_waiting(
+    server: tuple[Server, str], second_address: str, blobs: Blobs
+) -> None:
+    """And is asked for no more than a few recordings at once."""
+    contents = [os.urandom(1000) for _ in range(2 * AT_ONE_SERVER)]
+    server[0].blobs = {cid_of(content): content for content in [*contents, CONTENT]}
+    server[0].prompt_for, server[0].others = {IDA}, {IDA: second_address}
+    server[0].release.clear()
+    slow = [asyncio.create_task(read(blobs, cid_of(content))) for content in contents]
+    await server[0].was_asked.wait()
+
+    assert await read(blobs, cid_of(CONTENT), IDA) == CONTENT
+    assert server[0].asked <= AT_ONE_SERVER + 1
+
+    server[0].release.set()
+    assert await asyncio.gather(*slow) == contents
 
 
 async def test_closing_gives_up_what_is_on_its_way(
