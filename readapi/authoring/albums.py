@@ -1,9 +1,9 @@
-"""Albums: each under an address of its own, with a template that is not private."""
+"""Albums: each under an address of its own."""
 
 from readapi.authoring import lists as records
 from readapi.authoring import pictures
 from readapi.cards import Card
-from readapi.errors import Conflict, InvalidRequest, PrivateAlbum
+from readapi.errors import Conflict, InvalidRequest
 from readapi.pds import Author, Create, Pds, Value
 from readapi.queries import lists
 from readapi.search import Index
@@ -11,15 +11,13 @@ from readapi.state.state import State
 from readapi.writing import Writing, new_rkey
 from schemas.api.albums import AlbumChange, NewAlbum
 from schemas.ids import AtUri, Did
-from schemas.publishing import Template
 from schemas.slugs import slug
 
 Written = tuple[AtUri, Value]  # a record and what it says now
 
 
 async def make(writing: Writing, state: State, index: Index, author: Author, sent: NewAlbum) -> Written:
-    """Make an album with nothing on it. Raises PrivateAlbum, Conflict and InvalidRequest."""
-    _check_template(sent.publishing_defaults)
+    """Make an album with nothing on it; its template is checked. Raises Conflict and InvalidRequest."""
     collection = writing.collections.list
     value = records.new(collection, "album", sent.title, sent.description)
     async with state.locks.holding(_lock(author)):
@@ -33,7 +31,6 @@ async def change(
     writing: Writing, state: State, index: Index, author: Author, album: Card, sent: AlbumChange
 ) -> Written:
     """Change what is given of an album. Raises as `make` does."""
-    _check_template(sent.publishing_defaults)
     uri = lists.uri_of(album)
     async with state.locks.holding(_lock(author)):
         if sent.title is not None or sent.slug is not None:
@@ -77,14 +74,6 @@ def _check_slug(index: Index, owner: Did, title: str, wanted: str | None, itself
     taken = index.album(owner, address)
     if taken is not None and (itself is None or taken.key != itself.key):
         raise Conflict(f"You have an album at {address} already; choose another title.")
-
-
-def _check_template(template: Template | None) -> None:
-    """Raises PrivateAlbum for one that would hide the tracks of an album."""
-    if template is not None and (
-        template.access.visibility == "private" or template.access.listening == "space"
-    ):
-        raise PrivateAlbum
 
 
 def _lock(author: Author) -> str:

@@ -89,6 +89,15 @@ class Policies:
         loses = any(narrows(before, template.access) for before in befores)
         return Asked(author.did, author.grant_id, template, origin, album, replace_overrides, loses)
 
+    async def check_album(self, author: Author, template: Template | None) -> None:
+        """Of an album's own template, if it has one. Raises PrivateAlbum for one that hides its tracks."""
+        if template is None:
+            return
+        if is_private(template):
+            raise PrivateAlbum
+        chosen = await self._preferences.of(author.did)
+        await self.check(author, template, "publishing_defaults", has_rights=chosen.rights is not None)
+
     async def check(self, author: Author, template: Template, field: str, *, has_rights: bool) -> None:
         """Raises unless the template fits, and everybody that it speaks of can be told from others."""
         found = fault(template, has_rights=has_rights)

@@ -14,9 +14,10 @@ from readapi.authoring import albums as authoring
 from readapi.cards import Card
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.errors import Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
+from readapi.errors import AudienceUnavailable, Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
 from readapi.paging import Page
 from readapi.pds import REFUSALS, Pds
+from readapi.publishing.policies import Policies
 from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, lists, social
 from readapi.queries.names import ArtistName, ListName
@@ -42,11 +43,12 @@ async def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) ->
     return _page(index.list_page("album", cursors.read(cursor, "albums"), limit))
 
 
-@routes.post("/albums/", requires=("list",), raises=CHANGES)
+@routes.post("/albums/", requires=("list",), raises=(AudienceUnavailable, *CHANGES))
 async def make_album(
-    sent: NewAlbum, index: Index, who: SignedIn, state: State, writing: Writing
+    sent: NewAlbum, index: Index, who: SignedIn, state: State, policies: Policies, writing: Writing
 ) -> Answer[AlbumMetadata]:
     """Make an album with nothing on it; its address follows from its title."""
+    await policies.check_album(who, sent.publishing_defaults)
     return await _told(index, *await authoring.make(writing, state, index, who, sent), who, state)
 
 
@@ -59,12 +61,19 @@ async def albums_of(
     return _page(index.list_page("album", cursors.read(cursor, "albums"), limit, artist_did=artist.did))
 
 
-@routes.patch("/albums/{album_or_artist}", requires=("list",), raises=CHANGES)
+@routes.patch("/albums/{album_or_artist}", requires=("list",), raises=(AudienceUnavailable, *CHANGES))
 async def change_album(
-    album_or_artist: ListName, sent: AlbumChange, index: Index, who: SignedIn, state: State, writing: Writing
+    album_or_artist: ListName,
+    sent: AlbumChange,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    policies: Policies,
+    writing: Writing,
 ) -> Answer[AlbumMetadata]:
     """Change your album's title, description or template, which is for what comes later."""
     album = lists.own(index, "album", album_or_artist, who.did)
+    await policies.check_album(who, sent.publishing_defaults)
     written = await authoring.change(writing, state, index, who, album, sent)
     return await _told(index, *written, who, state)
 

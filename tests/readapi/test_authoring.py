@@ -198,6 +198,28 @@ async def test_an_album_is_made_changed_and_deleted(scene):
     assert await ida.records(LIST) == []
 
 
+@pytest.mark.parametrize(
+    ("changed", "detail"),
+    [
+        ({"access": {**OWNER_ONLY["access"], "listening": "supporters"}}, "audience_unavailable"),
+        ({"access": {**OWNER_ONLY["access"], "downloads": "supporters"}}, "audience_unavailable"),
+        ({"attach_rights": True}, "invalid_request"),
+    ],
+)
+async def test_an_albums_template_that_cannot_apply_is_refused(scene, changed, detail):
+    """As one of the Portal is: when it is made, and when it is changed; nothing is written."""
+    ida = await scene.studio.artist()
+    template = {"publishing_defaults": {**OWNER_ONLY, **changed}}
+    kept = (await ida.ask("POST", "/albums/", {"title": "Kept"})).json
+
+    made = await ida.ask("POST", "/albums/", {"title": "Refused", **template})
+    put = await ida.ask("PATCH", f"/albums/{kept['id']}", {"title": "Refused", **template})
+
+    for refused in (made, put):
+        assert (refused.status, refused.json["detail"]) == (422, detail)
+    assert [record["name"] for record in await ida.records(LIST)] == ["Kept"]
+
+
 async def test_a_cover_is_told_by_its_content(scene):
     """A picture becomes a blob of the record; whatever else is refused, and so is one that is too large."""
     ida = await scene.studio.artist()
