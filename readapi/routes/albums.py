@@ -124,7 +124,7 @@ async def album_archive(
     told = orjson.loads(album.card)
     named = names.attachment(names.file_name(told["artist"], told["title"], "zip"))
     sent = headers.of_sound(is_public=False) | {"Content-Disposition": named}
-    return Archive(lists.album_tracks(index, album, viewer), viewer, sources, sent)
+    return Archive(lists.album_tracks(index, album, viewer), viewer, index, sources, sent)
 
 
 @routes.get("/albums/{handle}/{slug}")

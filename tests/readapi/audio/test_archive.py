@@ -104,6 +104,30 @@ async def test_somebody_who_goes_away_stops_the_work(stage: Listening) -> None:
     assert len(os.listdir("/proc/self/fd")) <= before + 2
 
 
+async def test_what_changes_while_it_is_sent_is_no_longer_given(stage: Listening) -> None:
+    """A track that may not be kept any more is named only; one that may not be known of is not."""
+    await stage.publish(LARGE * 8, "mara", 60)  # more than fits between here and there
+    for number in (61, 62, 63):
+        await stage.publish(b"recording %d" % number, "mara", number)
+    held = [uri("mara", "track", number) for number in range(60, 64)]
+    await stage.music.add(album("mara", held, 10, at=3000, name="Changing"))
+    path = f"/albums/{public_list_id('mara', 10)}/archive"
+
+    async with stage.music.client.get(stage.music.address + path) as answer:
+        begun = await answer.content.readexactly(1000)
+        off, private = OPEN | {"downloads": "off"}, OPEN | {"visibility": "private", "listening": "owner"}
+        await stage.music.add(
+            put("mara", "track", 61, at=4001, title="Closed", fileType="flac", access=off),
+            put("mara", "track", 62, at=4002, title="Hidden", fileType="flac", access=private),
+        )
+        found = zipfile.ZipFile(io.BytesIO(begun + await answer.read()))
+
+    assert [name[:2] for name in found.namelist()] == ["01", "04", "Le"]
+    assert found.read("Left out.txt").decode().splitlines() == [
+        "02 Mara - Closed.flac: The artist does not offer this recording for download.",
+    ]
+
+
 async def test_an_album_that_is_not_there_has_no_archive(stage: Listening) -> None:
     """As everywhere."""
     assert (await stage.music.get("/albums/none/archive")).status == 404
