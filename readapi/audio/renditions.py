@@ -8,22 +8,28 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 
 from readapi.audio.recording import Interrupted, NotAudio, Probed
 
 EXAMINE_SECONDS = 120
+EXAMINED_AT_ONCE = 4
 RENDER_SECONDS = 3600
 _LINE_BYTES = 32 << 20  # a cover, in base64
 _ENDED = "This file could not be read within the limits for one."
+
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 Progress = Callable[[float], None]
 
 
 async def examine(source: Path, seconds: int = EXAMINE_SECONDS) -> Probed:
-    """What is in a file, if that can be found out in so long. Raises NotAudio."""
-    return await _read([str(source)], seconds, lambda _: None)
+    """What is in a file, if that can be found out in so long; a few at a time. Raises NotAudio."""
+    turns = _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(EXAMINED_AT_ONCE))
+    async with turns:
+        return await _read([str(source)], seconds, lambda _: None)
 
 
 async def render(source: Path, target: Path, progress: Progress) -> Probed:

@@ -107,3 +107,24 @@ def _readers(folder: Path) -> list[str]:
         if "readapi.audio.render" in command and str(folder) in command:
             found.append(command)
     return found
+
+
+async def test_files_are_examined_a_few_at_a_time(tmp_path):
+    """However many are sent at once: each takes a process."""
+    file, most = sound(tmp_path / "a"), 0
+    examining = asyncio.gather(*(renditions.examine(file) for _ in range(2 * renditions.EXAMINED_AT_ONCE)))
+    while not examining.done():
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        readers = [child for child in children if b"readapi.audio.render" in _command(child)]
+        most = max(most, len(readers))
+        await asyncio.sleep(0.005)
+
+    assert len(await examining) == 2 * renditions.EXAMINED_AT_ONCE
+    assert 1 < most <= renditions.EXAMINED_AT_ONCE
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
