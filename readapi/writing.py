@@ -80,9 +80,9 @@ class Writing:
             await self._pds.delete(author, collection, rkey)
         await self.seen(*(AtUri(author.did, collection, rkey) for rkey in rkeys))
 
-    async def seen(self, *uris: AtUri) -> None:
-        """Let the index take in what these records are now; returns when it shows them, 2 s later at most."""
-        await self._nudges.shown(uris)
+    async def seen(self, *uris: AtUri) -> bool:
+        """Let the index take in what these records are now; False: it does not show them within 2 s."""
+        return await self._nudges.shown(uris)
 
     def check(self, collection: Nsid, rkey: Rkey, value: Value) -> None:
         """Hold a record to its lexicon. Collections that are not ours are for their owners to judge."""

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from readapi.answers import render
-from readapi.errors import Conflict, NotFound
+from readapi.errors import ApiError, Conflict, NotFound, TooLarge, UnsupportedMediaType
+from readapi.pds import REFUSALS
 from readapi.state.state import State
 from readapi.state.uploads import Upload
 from readapi.viewer import SignedIn
@@ -15,6 +16,10 @@ from schemas.ids import record_id
 
 LOOK_SECONDS = 0.3
 SILENCE_SECONDS = 15.0  # after which a comment keeps the connection alive
+PATIENCE_SECONDS = 60.0  # with work that a request waits for
+STILL_AT_IT = "This takes longer than usual and goes on; look at the track again later."
+_KINDS: tuple[type[ApiError], ...] = (NotFound, TooLarge, UnsupportedMediaType, *REFUSALS)
+_FAILURES = {str(kind.code): kind for kind in _KINDS}
 EVENT_STREAM = "text/event-stream"
 
 
@@ -76,13 +81,15 @@ async def events(state: State, upload: Upload, seen: int) -> AsyncIterator[bytes
         upload = found
 
 
-async def completed(state: State, upload: Upload) -> Upload:
-    """The upload when it is done. Raises Conflict with its sentence when it has failed."""
-    while not upload.is_settled:
-        await asyncio.sleep(LOOK_SECONDS)
-        found = await state.uploads.find(upload.id)
-        assert found is not None
-        upload = found
+async def completed(state: State, upload: Upload, patience_seconds: float = PATIENCE_SECONDS) -> Upload:
+    """The upload when it is done. Raises what it has failed with, and Conflict when it takes too long."""
+    try:
+        async with asyncio.timeout(patience_seconds):
+            while not upload.is_settled:
+                await asyncio.sleep(LOOK_SECONDS)
+                upload = await state.uploads.find(upload.id) or upload
+    except TimeoutError:
+        raise Conflict(STILL_AT_IT) from None
     if upload.status == "failed":
-        raise Conflict(upload.message)
+        raise _FAILURES.get(str(upload.error), Conflict)(upload.message)
     return upload

@@ -69,9 +69,11 @@ async def watch_upload(
 ) -> web.StreamResponse:
     """Tell how far an upload of yours is, whenever that changes, as server-sent events.
 
-    With `Last-Event-ID` only what is newer than that event.
+    With `Last-Event-ID` only what is newer than that event; 204 after the last.
     """
     upload = await watching.find(state, upload_id, who)
+    if upload.is_settled and upload.version <= last_seen.version:
+        return web.Response(status=HTTPStatus.NO_CONTENT)
     return Events(watching.events(state, upload, last_seen.version))
 
 

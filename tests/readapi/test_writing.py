@@ -8,7 +8,7 @@ from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.pds import Create
 from readapi.writing import ATTEMPTS
 from schemas.collections import Collections
-from schemas.ids import Rkey, derived_tid
+from schemas.ids import AtUri, Rkey, derived_tid
 from tests.network.pds import Account, Json
 from tests.readapi.desk import desk
 
@@ -80,6 +80,14 @@ async def test_an_edit_begins_with_what_is_there_or_with_what_is_given(room):
 
     assert made.value == again.value == LISTED
     assert made.cid == again.cid
+
+
+async def test_whether_what_was_written_is_shown_is_told(room):
+    """Here nothing is: whoever made a record say less must know."""
+    author, account = await room.author()
+    await account.put_record(LIST, KEY, LISTED)
+
+    assert await room.writing.seen(AtUri(author.did, LIST, KEY)) is False
 
 
 @pytest.mark.parametrize(
