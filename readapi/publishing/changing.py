@@ -67,7 +67,7 @@ class Changing:
             await self._placing.reconcile(author, track)
             raise
         if placed is not None:
-            await self._placing.settle(track, placed)
+            await self._placing.settle(track, placed.managed)
 
     async def _placed(self, author: Author, track: AtUri, value: Value, template: Template) -> Placed | None:
         """Where the audio goes; None: it stays where it is."""

@@ -9,6 +9,7 @@ from readapi.errors import ApiError, Internal, PdsUnavailable
 from schemas.errors import Code
 
 PATIENCE = timedelta(hours=1)  # with a server that cannot be reached
+COMPARING = timedelta(days=1)  # until it can be asked whether what failed was done after all
 TRIES = 3  # at what fails on our side
 
 

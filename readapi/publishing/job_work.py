@@ -6,7 +6,7 @@ import structlog
 
 from readapi.publishing import failures
 from readapi.publishing.changing import Changing
-from readapi.state.claims import Claimant
+from readapi.state.claims import Claimant, TakenOver
 from readapi.state.jobs import Asked, Job, JobTrack
 from readapi.state.state import State
 from readapi.state.uploads import Status
@@ -27,12 +27,14 @@ class JobWork:
         self._changing = changing
 
     async def run(self, job: Job, claimant: Claimant, may_pass: MayPass) -> None:
-        """Do what is left of it. Raises whatever may pass, for another try."""
+        """Do what is left of it. Raises TakenOver, and whatever may pass, for another try."""
         for track in job.tracks:
             if track.outcome == "pending":
+                if not await self._jobs.claims.renew(job.id, claimant):
+                    raise TakenOver
                 outcome = await self._outcome(job.asked, track, may_pass)
                 if not await self._jobs.settle_track(job.id, claimant, outcome):
-                    return
+                    raise TakenOver
         done = await self._jobs.find(job.id)
         assert done is not None
         await self._jobs.complete(job.id, claimant, *summary(done))

@@ -51,7 +51,7 @@ class Originals:
         sake: whoever knows the hash of a file does not therefore have the file.
         """
         async with self._locks.holding(_lock(file_id)):
-            is_here = await self._store.size(original_key(file_id)) is not None
+            is_here = await self.has(file_id)
             if not is_here or not await self._is_of(track, file_id):
                 with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
                     fetched = Path(folder) / "original"
@@ -81,6 +81,10 @@ class Originals:
         if managed is not None and managed.file_id == file_id:
             return True
         return any(version.audio.file_id == file_id for version in await self._revisions.of(track))
+
+    async def has(self, file_id: str) -> bool:
+        """Is the file here, whosever it is?"""
+        return await self._store.size(original_key(file_id)) is not None
 
     async def rendered(self, managed: Managed) -> Managed:
         """Make what everybody may hear of an original that not everybody may have. Harmless to repeat.

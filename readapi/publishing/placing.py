@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from readapi.errors import ApiError, Conflict, TooLarge
 from readapi.pds import Author, Pds, Value
 from readapi.publishing import carried
+from readapi.publishing.carried import Carried
 from readapi.publishing.originals import Originals, managed_of
 from readapi.state.managed import Managed
 from readapi.state.uploads import Audio
@@ -49,20 +50,32 @@ class Placing:
         if not is_protected(access):
             return Placed({"audioBlob": await self._sent(author, audio, upload_id)}, None)
         await take_in()
-        managed = managed_of(track, audio)
-        if needs_rendition(access):
-            managed = await self._originals.rendered(managed)
+        managed = await self.managed(track, audio, access)
         return Placed({"audioUrl": address(self._base_url, audio.file_id)}, managed)
 
-    async def settle(self, track: AtUri, placed: Placed) -> None:
-        """Other audio is in the record now: keep that, let go of what was there before."""
+    async def managed(self, track: AtUri, audio: Audio, access: TemplateAccess) -> Managed:
+        """What we keep of audio that is in the private store, with the rendition that its access wants."""
+        managed = managed_of(track, audio)
+        return await self._originals.rendered(managed) if needs_rendition(access) else managed
+
+    async def settle(self, track: AtUri, managed: Managed | None) -> None:
+        """The record speaks of this audio now: keep it, let go of what was there before. None: of a blob."""
         before = await self._originals.find(track)
-        if placed.managed is None:
+        if managed is None:
             await self._originals.forget(track)
         else:
-            await self._originals.own(placed.managed)
-            if before is not None and before.file_id != placed.managed.file_id:
+            await self._originals.own(managed)
+            if before is not None and before.file_id != managed.file_id:
                 await self._originals.release([before.file_id])
+
+    async def read(self, track: AtUri, value: Value, new: Audio) -> Carried:
+        """Where a record's audio is, which may be `new` though we do not keep that for the track yet."""
+        now = carried.read(value, self._base_url, managed_of(track, new))
+        return (
+            now
+            if now.file_id == new.file_id
+            else carried.read(value, self._base_url, await self._originals.find(track))
+        )
 
     def is_done(self, value: Value, audio: Audio) -> bool:
         """Does the record speak of this audio at the artist's own server already?"""

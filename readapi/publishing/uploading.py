@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from readapi.audio.store import AudioStore
-from readapi.errors import NotFound
+from readapi.errors import ApiError, NotFound, PdsUnavailable
 from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE
@@ -12,8 +12,10 @@ from readapi.publishing.originals import Originals, received_image
 from readapi.publishing.placing import Placed, Placing
 from readapi.publishing.shelving import Shelving
 from readapi.publishing.versions import Versions, check_access
+from readapi.state.managed import Managed
 from readapi.state.uploads import Upload
 from readapi.writing import Writing
+from schemas.ids import AtUri
 
 REPLACED = "The track has its new audio."
 
@@ -52,11 +54,39 @@ class Uploading:
         await self._originals.drop_received(upload.id)
 
     async def undo(self, upload: Upload) -> None:
-        """Leave nothing of an upload that has failed, but what its record speaks of, if there is one."""
-        if upload.kind == "publish":
-            await self._placing.reconcile(upload, upload.track)
+        """Leave nothing of an upload that has failed, but what its track needs."""
         await self._originals.release([upload.wanted.audio.file_id])
         await self._originals.drop_received(upload.id)
+
+    async def compare(self, upload: Upload, *, is_last: bool) -> bool:
+        """Was it done after all, though an attempt failed? Then finish it; else take back what was prepared.
+
+        Raises PdsUnavailable, unless this is the last time: what the record may speak of is kept then.
+        """
+        track, audio = upload.track, upload.wanted.audio
+        try:
+            record = await self._pds.get(upload, track.collection, track.rkey)
+        except ApiError as error:
+            if isinstance(error, PdsUnavailable) and not is_last:
+                raise
+            if upload.kind != "publish":
+                await self._versions.rescue(track, audio)
+            return False
+        if upload.kind == "publish" or record is None:
+            await self._placing.keep_only(track, None if record is None else record.value)
+            return record is not None
+        now = await self._placing.read(track, record.value, audio)
+        if now.file_id != audio.file_id:
+            await self._versions.take_back(track, now.file_id)
+            return False
+        protected = now.storage == "managed"
+        access = carried.access_of(record.value)
+        await self._settle(track, await self._placing.managed(track, audio, access) if protected else None)
+        return True
+
+    async def _settle(self, track: AtUri, managed: Managed | None) -> None:
+        await self._placing.settle(track, managed)
+        await self._versions.settle(track)
 
     async def _publish(self, upload: Upload, say: Say) -> str:
         track, value = upload.track, upload.wanted.record
@@ -84,7 +114,7 @@ class Uploading:
         if record is None:
             raise NotFound(GONE)
         if self._placing.is_done(record.value, audio):
-            await self._placing.keep_only(track, record.value)
+            await self._settle(track, None)
             return REPLACED
         check_access(upload.wanted.access, carried.access_of(record.value))
         placed = await self._placed(upload, record.value, say)
@@ -100,7 +130,7 @@ class Uploading:
             return placed.in_record({**silent, **said})
 
         await self._writing.edit(upload, track.collection, track.rkey, with_audio)
-        await self._placing.settle(track, placed)
+        await self._settle(track, placed.managed)
         return REPLACED
 
     async def _placed(self, upload: Upload, value: Value, say: Say) -> Placed:

@@ -14,6 +14,8 @@ from schemas.publishing import TemplateAccess, widens
 
 WOULD_WIDEN = "More people could hear or have this version now than when it was published."
 
+NOBODY = TemplateAccess(listening="owner", downloads="off", visibility="unlisted")
+
 
 class Versions:
     """Each lies in the private store, wherever the track's own audio lies."""
@@ -31,14 +33,23 @@ class Versions:
         if audio is None:
             return
         storage: Storage = "pds" if now.blob is not None else "managed"
-        dropped: list[str] = []
-
-        async def own() -> None:
-            dropped.extend(await self._revisions.add(track, audio, storage, carried.access_of(value)))
-
+        own = partial(self._revisions.add, track, audio, storage, carried.access_of(value))
         fetch = partial(fetch_blob, self._blobs, track.did, now.cid) if now.blob is not None else _gone
         await self._originals.fetch_in(track, audio.file_id, fetch, own)
-        await self._originals.release(dropped)
+
+    async def settle(self, track: AtUri) -> None:
+        """It is replaced: let go of those that are too many now."""
+        await self._originals.release(await self._revisions.trim(track))
+
+    async def take_back(self, track: AtUri, file_id: str | None) -> None:
+        """It was not replaced: what the track's audio is, is no earlier version of it."""
+        if file_id is not None:
+            await self._originals.release(await self._revisions.take_back(track, file_id))
+
+    async def rescue(self, track: AtUri, audio: Audio) -> None:
+        """Keep a file that was to be the track's, when nobody can say whether it is; for its artist alone."""
+        if await self._originals.has(audio.file_id):
+            await self._revisions.add(track, audio, "managed", NOBODY)
 
     async def _audio(self, track: AtUri, value: Value, now: carried.Carried) -> Audio | None:
         assert now.file_id is not None

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Row, delete, exists, select
+from sqlalchemy import Column, ColumnElement, Row, Select, delete, exists, select
 
 from readapi.state.database import Database
 from readapi.state.publishing_tables import revisions
@@ -29,13 +29,13 @@ class Revision:
 
 
 class Revisions:
-    """The newest first; those beyond the tenth are forgotten."""
+    """The newest first."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, track: AtUri, audio: Audio, storage: Storage, access: TemplateAccess) -> list[str]:
-        """Keep a version that was replaced, once; returns the files that no version needs any more."""
+    async def add(self, track: AtUri, audio: Audio, storage: Storage, access: TemplateAccess) -> None:
+        """Keep a version, once."""
         row = {
             "track_uri": str(track),
             "file_id": audio.file_id,
@@ -47,15 +47,20 @@ class Revisions:
             "access": access.model_dump_json(),
             "created_at": self._database.now(),
         }
-        of_track = revisions.c.track_uri == str(track)
-        newest = select(revisions.c.file_id).where(of_track).order_by(revisions.c.id.desc()).limit(1)
-        kept = select(revisions.c.id).where(of_track).order_by(revisions.c.id.desc()).limit(MOST)
+        newest = _newest(revisions.c.file_id, track, 1)
         async with self._database.writing() as connection:
             if (await connection.execute(newest)).scalar_one_or_none() != audio.file_id:
                 await connection.execute(revisions.insert().values(row))
-            beyond = delete(revisions).where(of_track, revisions.c.id.not_in(kept.scalar_subquery()))
-            dropped = (await connection.execute(beyond.returning(revisions.c.file_id))).scalars().all()
-        return [file_id for file_id in set(dropped) if not await self.holds(file_id)]
+
+    async def trim(self, track: AtUri) -> list[str]:
+        """Forget those beyond the tenth; returns the files that no version needs any more."""
+        kept = _newest(revisions.c.id, track, MOST).scalar_subquery()
+        return await self._drop(revisions.c.track_uri == str(track), revisions.c.id.not_in(kept))
+
+    async def take_back(self, track: AtUri, file_id: str) -> list[str]:
+        """Forget the newest version if it is this file; returns the files that no version needs any more."""
+        newest = _newest(revisions.c.id, track, 1).scalar_subquery()
+        return await self._drop(revisions.c.id == newest, revisions.c.file_id == file_id)
 
     async def of(self, track: AtUri) -> list[Revision]:
         """All versions of a track, newest first."""
@@ -72,16 +77,24 @@ class Revisions:
 
     async def remove(self, track: AtUri) -> list[str]:
         """Forget all versions of a track; returns the files that no version needs any more."""
-        gone = delete(revisions).where(revisions.c.track_uri == str(track)).returning(revisions.c.file_id)
-        async with self._database.writing() as connection:
-            dropped = (await connection.execute(gone)).scalars().all()
-        return [file_id for file_id in set(dropped) if not await self.holds(file_id)]
+        return await self._drop(revisions.c.track_uri == str(track))
 
     async def holds(self, file_id: str) -> bool:
         """Is this file some version's?"""
         asked = select(exists().where(revisions.c.file_id == file_id))
         async with self._database.reading() as connection:
             return bool((await connection.execute(asked)).scalar_one())
+
+    async def _drop(self, *which: ColumnElement[bool]) -> list[str]:
+        gone = delete(revisions).where(*which).returning(revisions.c.file_id)
+        async with self._database.writing() as connection:
+            dropped = (await connection.execute(gone)).scalars().all()
+        return [file_id for file_id in set(dropped) if not await self.holds(file_id)]
+
+
+def _newest(column: Column[Any], track: AtUri, count: int) -> Select[tuple[Any]]:
+    of_track = revisions.c.track_uri == str(track)
+    return select(column).where(of_track).order_by(revisions.c.id.desc()).limit(count)
 
 
 def _present(row: Row[tuple[object, ...]]) -> Revision:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 from sqlalchemy import Row, delete, exists, select, update
 
-from readapi.state.claims import UNFINISHED, Claimant, Claims
+from readapi.state.claims import UNFINISHED, Claimant, Claims, TakenOver
 from readapi.state.database import Database
 from readapi.state.grants import GrantId
 from readapi.state.publishing_tables import uploads
@@ -122,18 +122,18 @@ class Uploads:
 
     async def advance(
         self, upload_id: str, claimant: Claimant, phase: str, progress_pct: int, message: str
-    ) -> bool:
-        """Say how far it is; False when somebody else has taken it over."""
+    ) -> None:
+        """Say how far it is. Raises TakenOver."""
         told = {"phase": phase, "progress_pct": progress_pct, "message": message}
-        return await self._change(upload_id, claimant, **told)
+        await self._change(upload_id, claimant, **told)
 
     async def complete(self, upload_id: str, claimant: Claimant, message: str) -> None:
-        """It is done."""
+        """It is done. Raises TakenOver."""
         told = {"status": "completed", "phase": "completed", "progress_pct": 100, "message": message}
         await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
 
     async def fail(self, upload_id: str, claimant: Claimant, error: str, message: str) -> None:
-        """It will not be done; the message is a sentence."""
+        """It will not be done; the message is a sentence. Raises TakenOver."""
         told = {"status": "failed", "error": error, "message": message}
         await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
 
@@ -155,11 +155,12 @@ class Uploads:
         async with self._database.writing() as connection:
             await connection.execute(delete(uploads).where(over))
 
-    async def _change(self, upload_id: str, claimant: Claimant, **values: object) -> bool:
+    async def _change(self, upload_id: str, claimant: Claimant, **values: object) -> None:
         held = self.claims.held(upload_id, claimant)
         change = update(uploads).where(held).values(version=uploads.c.version + 1, **values)
         async with self._database.writing() as connection:
-            return (await connection.execute(change)).rowcount == 1
+            if (await connection.execute(change)).rowcount != 1:
+                raise TakenOver
 
 
 def _read(row: Row[Any]) -> Upload:

@@ -1,19 +1,21 @@
 """What others do to a record while work at it is under way is neither undone nor passed over."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from readapi.audio.recording import RENDITION_TYPE
 from readapi.audio.sources import original_key
-from readapi.errors import Conflict, PdsRefused, PdsUnavailable
+from readapi.errors import ApiError, Conflict, PdsRefused, PdsUnavailable, SessionExpired
 from readapi.pds import Value
 from readapi.state.jobs import Asked
 from readapi.state.state import State
 from schemas.publishing import OPEN, Template, TemplateAccess
 from tests.readapi.publishing.own_server import HOME, MADE, TRACK, Publishing, access, blob, silence
 from tests.readapi.state.people import MARA
-from tests.readapi.state.publishing import GRANT
+from tests.readapi.state.publishing import FIRST, GRANT
 
 
 @pytest.fixture
@@ -169,3 +171,74 @@ async def test_records_of_another_shape_are_refused(publishing: Publishing, odd:
 
     with pytest.raises(Conflict, match="does not say what it should"):
         await publishing.uploading.run(upload, silence)
+
+
+def written_then(publishing: Publishing, error: Exception) -> None:
+    """The server writes what it is told, but we are told something else."""
+    put = publishing.server.put
+
+    async def answer(*given: Any, **named: Any) -> Any:
+        publishing.server.put = put
+        await put(*given, **named)
+        raise error
+
+    publishing.server.put = answer
+
+
+async def test_a_replacement_that_was_written_after_all_is_finished(publishing: Publishing) -> None:
+    """Its record names the new file, so that is what is kept, whatever we were told."""
+    await publishing.keep(TRACK, *publishing.sound(1.0), OWNER.access)
+    new, content = publishing.sound(1.1)
+    upload = await publishing.received(TRACK, new, content)
+    written_then(publishing, PdsUnavailable())
+    with pytest.raises(PdsUnavailable):
+        await publishing.uploading.run(upload, silence)
+
+    assert await publishing.uploading.compare(upload, is_last=False)
+
+    await publishing.uploading.undo(upload)
+    kept = await publishing.state.managed_audio.find(str(TRACK))
+    assert kept.file_id == new.file_id
+    assert await publishing.has(new)
+
+
+@pytest.mark.parametrize("error", [PdsUnavailable(), SessionExpired()])
+async def test_what_nobody_can_ask_about_is_kept(publishing: Publishing, error: ApiError) -> None:
+    """When the server never says whether it wrote, both files stay; before that it is asked again."""
+    old, content = publishing.sound(1.0)
+    await publishing.keep(TRACK, old, content, OWNER.access)
+    new, content = publishing.sound(1.1)
+    upload = await publishing.received(TRACK, new, content)
+    written_then(publishing, error)
+    with pytest.raises(ApiError):
+        await publishing.uploading.run(upload, silence)
+    publishing.server.is_silent = True
+    with pytest.raises(PdsUnavailable):
+        await publishing.uploading.compare(upload, is_last=False)
+
+    assert not await publishing.uploading.compare(upload, is_last=True)
+
+    await publishing.state.uploads.claims.claim(FIRST)
+    await publishing.state.uploads.fail(upload.id, FIRST, error.code, "It failed.")
+    await publishing.uploading.undo(upload)
+    assert await publishing.has(old)
+    assert await publishing.has(new)
+
+
+async def test_a_replacement_that_failed_made_no_earlier_version(publishing: Publishing) -> None:
+    """Nor did it drive one out: there are ten, and the track is what it was."""
+    song, content = publishing.sound(1.0)
+    publishing.show(TRACK, song, content)
+    for number in range(10):
+        version = replace(song, file_id=f"{number:064x}")
+        await publishing.state.revisions.add(TRACK, version, "pds", OPEN)
+    before = await publishing.state.revisions.of(TRACK)
+    upload = await publishing.received(TRACK, *publishing.sound(1.1))
+    publishing.server.before_put = lambda: fail(PdsRefused())
+    with pytest.raises(PdsRefused):
+        await publishing.uploading.run(upload, silence)
+
+    assert not await publishing.uploading.compare(upload, is_last=False)
+
+    assert await publishing.state.revisions.of(TRACK) == before
+    assert not await publishing.has(song)

@@ -10,7 +10,7 @@ from tests.readapi.state.publishing import AUDIO, track
 async def test_a_version_is_kept_once(state: State) -> None:
     """Also when whoever keeps it was interrupted and begins again."""
     for _ in range(2):
-        assert await state.revisions.add(track(1), AUDIO, "managed", OPEN) == []
+        await state.revisions.add(track(1), AUDIO, "managed", OPEN)
 
     (kept,) = await state.revisions.of(track(1))
 
@@ -19,14 +19,28 @@ async def test_a_version_is_kept_once(state: State) -> None:
 
 
 async def test_the_eleventh_drives_the_first_out(state: State) -> None:
-    """Whose file nobody needs then, unless another track's version does."""
+    """Not before it is asked for; nobody needs the file then, unless another track's version does."""
     versions = [replace(AUDIO, file_id=f"{number:064x}") for number in range(12)]
     await state.revisions.add(track(2), versions[0], "pds", OPEN)
 
-    dropped = [await state.revisions.add(track(1), version, "pds", OPEN) for version in versions]
+    for version in versions:
+        await state.revisions.add(track(1), version, "pds", OPEN)
+    assert len(await state.revisions.of(track(1))) == 12
 
-    assert dropped == [*[[]] * 11, [versions[1].file_id]]
+    assert await state.revisions.trim(track(1)) == [versions[1].file_id]
+
     assert [kept.audio for kept in await state.revisions.of(track(1))] == versions[:1:-1]
+
+
+async def test_only_the_newest_version_is_taken_back(state: State) -> None:
+    """And only if it is the file that is named."""
+    other = replace(AUDIO, file_id="cd" * 32)
+    await state.revisions.add(track(1), AUDIO, "pds", OPEN)
+    await state.revisions.add(track(1), other, "pds", OPEN)
+
+    assert await state.revisions.take_back(track(1), AUDIO.file_id) == []
+    assert await state.revisions.take_back(track(1), other.file_id) == [other.file_id]
+    assert [kept.audio for kept in await state.revisions.of(track(1))] == [AUDIO]
 
 
 async def test_a_track_that_is_gone_has_no_versions(state: State) -> None:

@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+from readapi.state.claims import TakenOver
 from readapi.state.state import State
 from tests.readapi.state.people import BEN, MARA, HandClock
 from tests.readapi.state.publishing import FIRST, SECOND, upload
@@ -52,8 +55,10 @@ async def test_a_silent_claimant_is_replaced_and_can_say_nothing_more(state: Sta
 
     assert await state.uploads.claims.claim(SECOND) == put.id
     assert not await state.uploads.claims.renew(put.id, FIRST)
-    assert not await state.uploads.advance(put.id, FIRST, "record", 80, "Late.")
-    await state.uploads.fail(put.id, FIRST, "internal", "Late.")
+    with pytest.raises(TakenOver):
+        await state.uploads.advance(put.id, FIRST, "record", 80, "Late.")
+    with pytest.raises(TakenOver):
+        await state.uploads.fail(put.id, FIRST, "internal", "Late.")
     assert (await state.uploads.find(put.id)).status == "processing"
 
 
@@ -65,6 +70,33 @@ async def test_what_is_given_back_can_be_claimed_at_once(state: State) -> None:
     await state.uploads.claims.give_back(put.id, FIRST)
 
     assert await state.uploads.claims.claim(SECOND) == put.id
+
+
+async def test_a_claim_is_not_taken_for_a_later_one_of_the_same_process(
+    state: State, clock: HandClock
+) -> None:
+    """Each has a name of its own; who lost one cannot speak in the name of the next."""
+    put = await upload(state)
+    lost, later = FIRST.anew(), FIRST.anew()
+    await state.uploads.claims.claim(lost)
+    clock.forward(seconds=31)
+
+    assert await state.uploads.claims.claim(later) == put.id
+
+    with pytest.raises(TakenOver):
+        await state.uploads.advance(put.id, lost, "record", 80, "Late.")
+
+
+async def test_what_is_settled_stays_as_it_was_settled(state: State) -> None:
+    """Whoever settled it cannot do so again."""
+    put = await upload(state)
+    await state.uploads.claims.claim(FIRST)
+    await state.uploads.complete(put.id, FIRST, "The track is published.")
+
+    with pytest.raises(TakenOver):
+        await state.uploads.fail(put.id, FIRST, "internal", "Late.")
+
+    assert (await state.uploads.find(put.id)).status == "completed"
 
 
 async def test_every_step_is_a_new_version(state: State) -> None:
