@@ -1,7 +1,6 @@
 """Templates of albums: what tracks that are published on one get, unless they bring their own."""
 
-from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Executable, delete, select
 
 from readapi.state.database import Database
 from readapi.state.publishing_tables import album_templates
@@ -25,16 +24,15 @@ class AlbumTemplates:
     async def put(self, album: AtUri, template: Template | None) -> None:
         """Give an album a template; None takes it away."""
         async with self._database.writing() as connection:
-            await put(connection, album, template)
+            await connection.execute(self.putting(album, template))
 
     async def remove(self, album: AtUri) -> None:
         """Forget the template of an album that is gone."""
         await self.put(album, None)
 
-
-async def put(connection: AsyncConnection, album: AtUri, template: Template | None) -> None:
-    """Within a transaction that somebody else began."""
-    await connection.execute(delete(album_templates).where(album_templates.c.album_uri == str(album)))
-    if template is not None:
+    def putting(self, album: AtUri, template: Template | None) -> Executable:
+        """The same, for a transaction that somebody else began."""
+        if template is None:
+            return delete(album_templates).where(album_templates.c.album_uri == str(album))
         row = {"album_uri": str(album), "template": template.model_dump_json()}
-        await connection.execute(album_templates.insert().values(row))
+        return self._database.upsert(album_templates, row)

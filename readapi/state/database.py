@@ -1,11 +1,12 @@
 """The state database: where it is, how it is connected to, and transactions in it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy import URL, Connection, Table, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -58,6 +59,16 @@ class Database:
         """For questions only: waits for no writer."""
         async with self.engine.connect() as connection:
             yield await connection.execution_options(reading=True)
+
+    def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        """An insertion that can say what is to happen when the row is there already."""
+        return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+
+    def upsert(self, table: Table, row: Mapping[str, Any]) -> sqlite.Insert | postgresql.Insert:
+        """A row, in place of the one with its key if there is one, whoever else writes that now."""
+        key = [column.name for column in table.primary_key]
+        told = {name: value for name, value in row.items() if name not in key}
+        return self.insert(table).values(row).on_conflict_do_update(index_elements=key, set_=told)
 
     async def close(self) -> None:
         """Let all connections go."""

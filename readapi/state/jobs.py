@@ -10,7 +10,7 @@ from sqlalchemy import Row, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from readapi.state import album_templates
+from readapi.state.album_templates import AlbumTemplates
 from readapi.state.claims import Claimant, Claims
 from readapi.state.database import Database
 from readapi.state.grants import GrantId
@@ -78,6 +78,7 @@ class Jobs:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._album_templates = AlbumTemplates(database)
         self.claims = Claims(database, jobs)
 
     async def queue(
@@ -166,7 +167,7 @@ class Jobs:
                 await connection.execute(job_tracks.insert(), _rows(row["id"], tracks))
             if asked.album is not None:
                 own = asked.settings if asked.origin == "album" else None
-                await album_templates.put(connection, asked.album, own)
+                await connection.execute(self._album_templates.putting(asked.album, own))
         return str(row["id"])
 
 

@@ -50,8 +50,7 @@ class ManagedAudio:
     async def put(self, managed: Managed) -> None:
         """Say what a track's original is, whatever it was before."""
         async with self._database.writing() as connection:
-            await connection.execute(_of_track(managed.track_uri))
-            await connection.execute(managed_audio.insert().values(asdict(managed)))
+            await connection.execute(self._database.upsert(managed_audio, asdict(managed)))
 
     async def remove(self, track_uri: str) -> list[str]:
         """Forget a track's original. Returns the files that no track is any more."""

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Table, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.state.database import Database
@@ -43,7 +42,7 @@ class Plays:
         async with self._database.writing() as connection:
             await connection.execute(delete(listens).where(listens.c.counted_at < now - LONGEST))
             heard = {"track_uri": str(track), "listener": self._vault.digest(listener), "counted_at": now}
-            listening = self._insert(listens).values(heard)
+            listening = self._database.insert(listens).values(heard)
             listening = listening.on_conflict_do_update(
                 index_elements=["track_uri", "listener"],
                 set_={"counted_at": now},
@@ -52,15 +51,12 @@ class Plays:
             counts = (await connection.execute(listening.returning(listens.c.track_uri))).one_or_none()
             if counts is None:
                 return Play(await _plays(connection, track), None)
-            adding = self._insert(play_counts).values(track_uri=str(track), plays=1, counted_at=now)
+            adding = self._database.insert(play_counts).values(track_uri=str(track), plays=1, counted_at=now)
             adding = adding.on_conflict_do_update(
                 index_elements=["track_uri"], set_={"plays": play_counts.c.plays + 1, "counted_at": now}
             )
             count = (await connection.execute(adding.returning(play_counts.c.plays))).scalar_one()
         return Play(count, now)
-
-    def _insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
-        return sqlite.insert(table) if self._database.is_sqlite else postgresql.insert(table)
 
 
 async def _plays(connection: AsyncConnection, track: AtUri) -> int:

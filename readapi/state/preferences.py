@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from readapi.state.database import Database
 from readapi.state.publishing_tables import preferences
@@ -50,5 +50,4 @@ class PreferenceStore:
             "rights": None if rights is None else rights.model_dump_json(exclude_none=True),
         }
         async with self._database.writing() as connection:
-            await connection.execute(delete(preferences).where(preferences.c.did == did))
-            await connection.execute(preferences.insert().values(row))
+            await connection.execute(self._database.upsert(preferences, row))

@@ -1,5 +1,6 @@
 """Managed audio is known by its track and by its file."""
 
+import asyncio
 from dataclasses import replace
 
 from readapi.state.managed import Managed
@@ -48,3 +49,12 @@ async def test_a_file_is_unused_when_its_last_track_is_removed(state: State) -> 
     assert await state.managed_audio.remove(TRACK) == []
     assert await state.managed_audio.remove(TRACK) == []
     assert await state.managed_audio.remove(other.track_uri) == [FILE]
+
+
+async def test_of_many_that_say_it_at_once_the_last_is_right(state: State) -> None:
+    """None of them fails, and the track has one original."""
+    said = [replace(SONG, file_id=f"{number:064x}") for number in range(8)]
+
+    await asyncio.gather(*(state.managed_audio.put(one) for one in said))
+
+    assert await state.managed_audio.find(TRACK) in said

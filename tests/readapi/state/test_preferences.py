@@ -1,7 +1,10 @@
 """Templates and preferences are kept whole."""
 
+import asyncio
+
 from readapi.state.preferences import Preferences
 from readapi.state.state import State
+from schemas.publishing import DEFAULT
 from schemas.rights import Rights
 from tests.readapi.state.people import BEN, MARA
 from tests.readapi.state.publishing import ALBUM, OWNER_ONLY
@@ -35,3 +38,16 @@ async def test_an_album_has_one_template_or_none(state: State) -> None:
     await state.album_templates.remove(ALBUM)
 
     assert await state.album_templates.get(ALBUM) is None
+
+
+async def test_choosing_twice_at_once_fails_for_nobody(state: State) -> None:
+    """One of the choices stands, of a person's preferences and of an album's template."""
+    chosen = [Preferences(scrobbling=scrobbling) for scrobbling in (True, False)] * 4
+
+    await asyncio.gather(
+        *(state.preferences.put(MARA, one) for one in chosen),
+        *(state.album_templates.put(ALBUM, DEFAULT) for _ in chosen),
+    )
+
+    assert await state.preferences.of(MARA) in chosen
+    assert await state.album_templates.get(ALBUM) == DEFAULT
