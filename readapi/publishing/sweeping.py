@@ -12,6 +12,7 @@ from readapi.state.state import State
 
 log = structlog.get_logger()
 
+PART = ".part"  # how names of files end that are not whole
 GRACE = timedelta(hours=1)  # a file may be there for so long before anybody says whose it is
 
 
@@ -34,8 +35,11 @@ class Sweeping:
         await self._state.jobs.forget_old()
         self._sweep_receiving()
         await self._sweep_received()
-        stale = {_file_id(file) for folder in (ORIGINALS, RENDITIONS) for file in await self._old(folder)}
-        await self._originals.release(sorted(stale))
+        stale = [file for folder in (ORIGINALS, RENDITIONS) for file in await self._old(folder)]
+        for file in stale:
+            if file.key.endswith(PART):
+                await self._store.delete(file.key)
+        await self._originals.release(sorted({_file_id(file) for file in stale}))
 
     def _sweep_receiving(self) -> None:
         """What nobody finished sending, or we did not finish taking."""

@@ -48,6 +48,7 @@ async def test_only_what_is_old_and_nobodys_is_swept_away(state: State, tmp_path
         original_key("c" * 64),
         rendition_key("b" * 64, "m4a"),
         received_audio("nobodys"),
+        f"{original_key('a' * 64)}.0123456789ab.part",
     ]
     await put(store, tmp_path, *kept, *gone)
     (receiving / "half").write_bytes(b"so")
