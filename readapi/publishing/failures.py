@@ -31,8 +31,6 @@ def told(error: Exception) -> tuple[Code, str]:
             return error.code, _sentence(error)
         case NotAudio():
             return Code.UNSUPPORTED_MEDIA_TYPE, str(error)
-        case Overridden():
-            return Code.CONFLICT, "The track was given settings of its own meanwhile; they are preserved."
         case _:
             return Internal.code, "Something went wrong on our side."
 

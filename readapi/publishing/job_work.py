@@ -6,6 +6,7 @@ import structlog
 
 from readapi.publishing import failures
 from readapi.publishing.changing import Changing
+from readapi.publishing.failures import Overridden
 from readapi.state.claims import Claimant, TakenOver
 from readapi.state.jobs import Asked, Job, JobTrack
 from readapi.state.state import State
@@ -44,6 +45,8 @@ class JobWork:
         try:
             rights = (await self._preferences.of(asked.did)).rights
             await self._changing.change(asked, track.uri, asked, rights)
+        except Overridden:
+            return JobTrack(track.uri, track.id, "preserved")
         except Exception as error:
             if may_pass(error):
                 raise

@@ -48,7 +48,9 @@ class Shelving:
         if found is None:
             empty = lists.new(self._collections.list, "album", album.name, None)
             return Create(self._collections.list, album.new_rkey, lists.with_track(empty, str(track), cid))
-        if len(found.value["items"]) >= MAX_ITEMS:
+        if not isinstance(items := found.value.get("items"), list):
+            raise Conflict("The album's record does not say what it should of its tracks.")
+        if len(items) >= MAX_ITEMS:
             raise Conflict(f"An album holds {MAX_ITEMS} tracks at most.")
         longer = lists.with_track(found.value, str(track), cid)
         return Update(self._collections.list, found.uri.rkey, longer)

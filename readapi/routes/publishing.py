@@ -124,12 +124,14 @@ async def get_preferences(who: SignedIn, state: State) -> Preferences:
 async def put_preferences(
     sent: ChosenPreferences, who: SignedIn, state: State, policies: Policies, admission: Admission
 ) -> Preferences:
-    """Choose anew, all of it."""
-    has_rights = sent.rights is not None
+    """Choose anew, all of it. Without the member `rights`, those that are saved stay."""
+    saved = await state.preferences.of(who.did)
+    rights = sent.rights if "rights" in sent.model_fields_set else saved.rights
+    has_rights = rights is not None
     await policies.check(who, sent.publishing_defaults, "publishing_defaults", has_rights=has_rights)
     if sent.scrobbling:
         admission.check_scopes(who, "scrobbling")
-    chosen = preferences.Preferences(sent.publishing_defaults, sent.scrobbling, sent.rights)
+    chosen = preferences.Preferences(sent.publishing_defaults, sent.scrobbling, rights)
     await state.preferences.put(who.did, chosen)
     return _chosen(chosen)
 

@@ -10,12 +10,13 @@ from readapi.audio.recording import RENDITION_TYPE
 from readapi.audio.sources import original_key
 from readapi.errors import ApiError, Conflict, PdsRefused, PdsUnavailable, SessionExpired
 from readapi.pds import Value
-from readapi.state.jobs import Asked
+from readapi.publishing.job_work import JobWork
+from readapi.state.jobs import Asked, JobTrack
 from readapi.state.state import State
 from schemas.publishing import OPEN, Template, TemplateAccess
 from tests.readapi.publishing.own_server import HOME, MADE, TRACK, Publishing, access, blob, silence
 from tests.readapi.state.people import MARA
-from tests.readapi.state.publishing import FIRST, GRANT
+from tests.readapi.state.publishing import ALBUM, FIRST, GRANT
 
 
 @pytest.fixture
@@ -242,3 +243,23 @@ async def test_a_replacement_that_failed_made_no_earlier_version(publishing: Pub
 
     assert await publishing.state.revisions.of(TRACK) == before
     assert not await publishing.has(song)
+
+
+async def test_a_track_that_was_given_settings_of_its_own_meanwhile_is_preserved(
+    publishing: Publishing,
+) -> None:
+    """As it would have been if they had come before its album's job; the job is done."""
+    publishing.show(TRACK, *publishing.sound(1.0))
+    value = {**publishing.server.value(), "policyOrigin": "track"}
+    publishing.server.write(TRACK, value)
+    asked = Asked(MARA, GRANT, OWNER, "album", ALBUM)
+    jobs = publishing.state.jobs
+    job_id = await jobs.queue(asked, [JobTrack(TRACK, 1)], None, "request")
+    await jobs.claims.claim(FIRST)
+
+    work = JobWork(publishing.state, publishing.changing)
+    await work.run(await jobs.find(job_id), FIRST, lambda error: False)
+
+    done = await jobs.find(job_id)
+    assert (done.status, done.tracks[0].outcome) == ("completed", "preserved")
+    assert publishing.server.value() == value

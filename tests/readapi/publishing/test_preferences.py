@@ -35,6 +35,19 @@ async def test_the_portals_template_applies_to_what_is_published(studio: Studio,
     assert (await mara.track(before["id"]))["publishing"] == template()
 
 
+async def test_saved_rights_stay_until_something_is_said_of_them(studio: Studio) -> None:
+    """A client that knows nothing of rights takes none away; null does."""
+    mara = await studio.artist()
+    chosen = {"publishing_defaults": template(), "scrobbling": False}
+    await mara.ask("PUT", "/preferences/", {**chosen, "rights": {"isrc": "USRC17607839"}})
+
+    kept = await mara.ask("PUT", "/preferences/", chosen)
+    dropped = await mara.ask("PUT", "/preferences/", {**chosen, "rights": None})
+
+    assert kept.json["rights"] == {"isrc": "USRC17607839"}
+    assert dropped.json["rights"] is None
+
+
 @pytest.mark.parametrize(
     ("sent", "status", "detail"),
     [
