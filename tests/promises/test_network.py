@@ -14,7 +14,7 @@ from tests.promises.stage import COLLECTIONS, MADE, Stage, found, gone, percenti
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 ROUNDS = int(os.environ.get("NETWORK_ROUNDS", "1"))
-P99_SECONDS = 1.5 * float(os.environ.get("NETWORK_PATIENCE", "2"))
+MOST_MEDIANS = 15
 SHOWN = MADE.replace(".678Z", ".678000Z")
 ANY_CID = "bafyreie5cvv4h45feadgeuwhbcutmh6t2ceseocckahdoe6uat64zmz454"
 rounds = pytest.mark.parametrize("number", range(ROUNDS))
@@ -265,7 +265,10 @@ async def test_only_required_fields_are_enough(live: Stage, number: int) -> None
 
 
 async def test_everything_was_shown_soon(live: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    """From the PDS's answer to the API showing it: p99 over all steps of the tests above."""
+    """From the PDS's answer to the API showing it: over all steps of the tests above, none waits for a retry.
+
+    How long it takes on a quiet machine is for `make bench` to say; here it is held to the median beside it.
+    """
     steps = sorted((seconds, step) for step, several in live.seconds.items() for seconds in several)
     if len(steps) < 100:
         pytest.skip("too few steps were measured to speak of a p99")
@@ -275,4 +278,4 @@ async def test_everything_was_shown_soon(live: Stage, capsys: pytest.CaptureFixt
         print(f"\n{len(steps)} steps shown: p50 {p50:.3f} s, p99 {p99:.3f} s; the slowest:")
         for seconds, step in steps[:-6:-1]:
             print(f"  {seconds:.3f} s  {step}")
-    assert p99 <= P99_SECONDS
+    assert p99 <= MOST_MEDIANS * p50
