@@ -10,6 +10,7 @@ import orjson
 
 from readapi.audio.blobs import FOLDER, Blobs
 from readapi.audio.files import OpenFile
+from readapi.audio.keys import original_key, rendition_key
 from readapi.audio.permission import check_download, check_listening
 from readapi.audio.recording import MIME_TYPES, RENDITION_TYPE
 from readapi.audio.source import Source
@@ -135,16 +136,6 @@ async def open_sources(
         yield Sources(settings.base_url, AudioStore.of(settings), blobs, managed, supporters)
     finally:
         await blobs.close()
-
-
-def original_key(file_id: str) -> str:
-    """Where an original lies in the store."""
-    return f"originals/{file_id}"
-
-
-def rendition_key(file_id: str, rendition_type: str) -> str:
-    """Where its rendition lies."""
-    return f"renditions/{file_id}.{rendition_type}"
 
 
 def _told(track: Card) -> Told:

@@ -10,15 +10,13 @@ from pathlib import Path
 
 from readapi.audio import renditions
 from readapi.audio.blobs import Blobs
+from readapi.audio.keys import original_key, received_audio, received_image, rendition_key
 from readapi.audio.recording import RENDITION_TYPE
-from readapi.audio.sources import original_key, rendition_key
 from readapi.audio.store import CHUNK_BYTES, AudioStore
 from readapi.state.managed import Managed
 from readapi.state.state import State
 from readapi.state.uploads import Audio
 from schemas.ids import AtUri, Cid, Did
-
-INCOMING, ORIGINALS, RENDITIONS = "incoming", "originals", "renditions"
 
 Fetch = Callable[[Path], Awaitable[object]]  # puts the file's bytes at a path
 
@@ -143,16 +141,6 @@ def _copy(source: int, target: Path) -> None:
         offset = 0
         while chunk := os.pread(source, CHUNK_BYTES, offset):
             offset += file.write(chunk)
-
-
-def received_audio(upload_id: str) -> str:
-    """Where a received file waits."""
-    return f"{INCOMING}/{upload_id}/audio"
-
-
-def received_image(upload_id: str) -> str:
-    """Where the image that came with it waits."""
-    return f"{INCOMING}/{upload_id}/image"
 
 
 def managed_of(track: AtUri, audio: Audio) -> Managed:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from readapi import times
 from readapi.audio import renditions
+from readapi.audio.keys import received_audio, received_image
 from readapi.audio.recording import NotAudio, Probed
 from readapi.audio.store import AudioStore
 from readapi.authoring import pictures, profiles
@@ -23,7 +24,6 @@ from readapi.oauth.network import Network
 from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE, with_template
-from readapi.publishing.originals import received_audio, received_image
 from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD
 from readapi.publishing.policies import Policies
 from readapi.publishing.versions import check_access

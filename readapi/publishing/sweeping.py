@@ -6,8 +6,9 @@ from pathlib import Path
 
 import structlog
 
+from readapi.audio import keys
 from readapi.audio.store import AudioStore, StoredFile
-from readapi.publishing.originals import INCOMING, ORIGINALS, RENDITIONS, Originals
+from readapi.publishing.originals import Originals
 from readapi.state.state import State
 
 log = structlog.get_logger()
@@ -35,11 +36,11 @@ class Sweeping:
         await self._state.jobs.forget_old()
         self._sweep_receiving()
         await self._sweep_received()
-        stale = [file for folder in (ORIGINALS, RENDITIONS) for file in await self._old(folder)]
+        stale = [file for folder in (keys.ORIGINALS, keys.RENDITIONS) for file in await self._old(folder)]
         for file in stale:
             if file.key.endswith(PART):
                 await self._store.delete(file.key)
-        await self._originals.release(sorted({_file_id(file) for file in stale}))
+        await self._originals.release(sorted({keys.file_in(file.key) for file in stale}))
 
     def _sweep_receiving(self) -> None:
         """What nobody finished sending, or we did not finish taking."""
@@ -50,16 +51,12 @@ class Sweeping:
                     path.unlink()
 
     async def _sweep_received(self) -> None:
-        files = await self._old(INCOMING)
+        files = await self._old(keys.INCOMING)
         waiting = await self._state.uploads.unfinished()
-        for upload_id in {file.key.split("/")[1] for file in files} - waiting:
+        for upload_id in {keys.upload_in(file.key) for file in files} - waiting:
             log.info("nobody's upload is dropped", upload=upload_id)
             await self._originals.drop_received(upload_id)
 
     async def _old(self, folder: str) -> list[StoredFile]:
         until = datetime.now(UTC) - self._grace
         return [file async for file in self._store.keys(folder) if file.modified < until]
-
-
-def _file_id(file: StoredFile) -> str:
-    return file.key.split("/")[1].partition(".")[0]

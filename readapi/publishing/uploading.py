@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from readapi.audio.keys import received_image
 from readapi.audio.store import AudioStore
 from readapi.errors import ApiError, NotFound, PdsUnavailable
 from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE
-from readapi.publishing.originals import Originals, received_image
+from readapi.publishing.originals import Originals
 from readapi.publishing.placing import Placed, Placing
 from readapi.publishing.shelving import Shelving
 from readapi.publishing.versions import Versions, check_access

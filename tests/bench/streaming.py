@@ -15,7 +15,7 @@ from indexer.batch import Batch
 from indexer.search import SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
-from readapi.audio.sources import original_key
+from readapi.audio.keys import original_key
 from readapi.audio.store import AudioStore
 from readapi.state.managed import Managed
 from readapi.state.state import open_state

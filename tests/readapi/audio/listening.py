@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from indexer.batch import RecordChange
-from readapi.audio.sources import original_key, rendition_key
+from readapi.audio.keys import original_key, rendition_key
 from readapi.audio.store import AudioStore
 from readapi.state.accounts import Account
 from readapi.state.managed import Managed

@@ -13,13 +13,13 @@ from typing import Any, cast
 
 from readapi.audio.blobs import Blobs
 from readapi.audio.files import OpenFile
-from readapi.audio.sources import original_key
+from readapi.audio.keys import original_key, received_audio
 from readapi.audio.store import AudioStore
 from readapi.errors import PdsUnavailable
 from readapi.nudges import Nudges
 from readapi.pds import Author, Pds, Record, Swapped, Value
 from readapi.publishing.changing import Changing
-from readapi.publishing.originals import Originals, managed_of, received_audio
+from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.placing import Placing
 from readapi.publishing.shelving import Shelving
 from readapi.publishing.uploading import Uploading

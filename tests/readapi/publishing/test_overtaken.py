@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from readapi.audio.keys import original_key
 from readapi.audio.recording import RENDITION_TYPE
-from readapi.audio.sources import original_key
 from readapi.errors import ApiError, Conflict, PdsRefused, PdsUnavailable, SessionExpired
 from readapi.pds import Value
 from readapi.publishing.job_work import JobWork

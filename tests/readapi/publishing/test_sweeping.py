@@ -5,9 +5,9 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from readapi.audio.sources import original_key, rendition_key
+from readapi.audio.keys import original_key, received_audio, rendition_key
 from readapi.audio.store import AudioStore
-from readapi.publishing.originals import Originals, managed_of, received_audio
+from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.sweeping import Sweeping
 from readapi.state.state import State
 from readapi.state.uploads import Audio
