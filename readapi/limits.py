@@ -10,10 +10,9 @@ from typing import NamedTuple
 from schemas.settings import Settings
 
 SIGNING_IN = ("/auth/", "/login", "/settings/")
-_UPLOAD = re.compile(  # whatever may bring a file
-    r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+(/audio)?)"
+_UPLOAD = re.compile(  # whatever brings a file for its own sake
+    r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+/audio)"
     r"|PUT /tracks/[^/]+/audio"
-    r"|PATCH /tracks/[^/]+"
 )
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 

@@ -70,6 +70,26 @@ def test_silent_clients_are_forgotten():
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "limit"),
+    [
+        ("POST", "/tracks/", 20),
+        ("PUT", "/tracks/1/audio", 20),
+        ("POST", "/albums/1/cover", 20),
+        ("POST", "/portal/tracks/1/audio", 20),
+        ("PATCH", "/tracks/1", 100),
+        ("DELETE", "/tracks/1", 100),
+        ("POST", "/portal/tracks/1", 100),
+        ("POST", "/tracks/1/publishing", 100),
+    ],
+)
+async def test_only_what_brings_a_file_is_an_upload(method: str, path: str, limit: int) -> None:
+    """What is told of a track may be corrected as often as anything else is written."""
+    limits = Limits(Settings(), Clock())
+
+    assert (await limits.hit("a", path, method)).limit == limit
+
+
+@pytest.mark.parametrize(
     ("path", "limit"),
     [
         ("/auth/start", 10),
