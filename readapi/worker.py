@@ -136,7 +136,7 @@ async def _serving(
     writing = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
     given = Given(settings, people.state, AudioStore.of(settings), people.pds, writing)
     offered |= {Writing: writing, **parts.services(given, listening[Supporters], stores.index, network)}
-    offered[Desk] = Desk(stores.index, people.state, offered[Capabilities], settings)
+    offered[Desk] = Desk(renderer, stores.index, people.state, offered[Capabilities], settings)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(
         settings,

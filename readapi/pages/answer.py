@@ -41,22 +41,21 @@ def account(
 
 
 def portal(
-    renderer: Renderer,
-    template: str,
-    view: Mapping[str, object],
-    *,
-    status: int = HTTPStatus.OK,
-    headers: Mapping[str, str] = _NOTHING_MORE,
+    renderer: Renderer, template: str, view: Mapping[str, object], status: int = HTTPStatus.OK
 ) -> Answer[str]:
     """A page of the Portal."""
-    told = {**policy.portal_headers(), **headers}
-    return Answer(renderer.page(template, **view), HTML, status, told)
+    return Answer(renderer.page(template, **view), HTML, status, policy.portal_headers())
 
 
 def onward(page: str, note: str | None = None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
     """On to another page of ours, which tells what was done: reloading it does nothing again."""
     told = {} if note is None or notes.note(note) is None else {"note": note}
     return away(str(URL(page).update_query(told)), headers)
+
+
+def sign_in(to: notes.Page, note: str | None = None) -> Answer[str]:
+    """Where somebody signs in who then wants to go on to a page."""
+    return onward("/login" if to == "settings" else f"/login?to={to}", note)
 
 
 def away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from readapi.accept import Accept
 from readapi.errors import ApiError
@@ -14,12 +15,13 @@ _OUTER = ("access", "publishing", "settings")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """`form` names the one that was refused; on a fresh page there is none."""
+    """`form` names the one that was refused; on a fresh page there is none. `status`: of the page."""
 
     form: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     note: Note | None = None
+    status: int = HTTPStatus.OK
 
     def value(self, form: str, name: str, saved: str | None = None) -> str:
         """What a field holds: what was typed, else what is saved."""
@@ -47,7 +49,7 @@ def refused(
         errors = {at: refusal.message}
     listed = [f"{name}: {message}." for name, message in errors.items()]
     told = " ".join([_UNCHANGED, *listed]) if refusal.errors else refusal.message
-    return Attempt(form, values, errors, Note(told, is_bad=True))
+    return Attempt(form, values, errors, Note(told, is_bad=True), refusal.status)
 
 
 def _field(name: str) -> str:

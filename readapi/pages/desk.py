@@ -1,17 +1,19 @@
-"""What the Portal's pages show of somebody's work, from the index and from what is kept, put together."""
+"""The Portal's pages of somebody's work, put together from the index and from what is kept."""
 
 from collections.abc import Sequence
 
 from pydantic import TypeAdapter
 
 from readapi import cursors, present
+from readapi.answers import Answer
 from readapi.cards import Card
 from readapi.errors import NotFound
-from readapi.pages import portal_views
+from readapi.pages import answer, portal_views
 from readapi.pages.attempt import FRESH, Attempt
 from readapi.pages.notes import Note
 from readapi.pages.permissions import Permissions
 from readapi.pages.portal_views import Publisher, Shelf, View, Work
+from readapi.pages.render import Renderer
 from readapi.publishing.capabilities import Capabilities
 from readapi.queries import library, lists, tracks
 from readapi.search import Index
@@ -36,7 +38,15 @@ _TRACKS = TypeAdapter(list[Track])
 class Desk:
     """Whatever it shows belongs to whoever looks at it; everything else is not there."""
 
-    def __init__(self, index: Index, state: State, capabilities: Capabilities, settings: Settings) -> None:
+    def __init__(
+        self,
+        renderer: Renderer,
+        index: Index,
+        state: State,
+        capabilities: Capabilities,
+        settings: Settings,
+    ) -> None:
+        self._renderer = renderer
         self._index = index
         self._state = state
         self._capabilities = capabilities
@@ -44,7 +54,7 @@ class Desk:
 
     async def front(
         self, who: InSession, attempt: Attempt = FRESH, note: Note | None = None, cursor: str | None = None
-    ) -> View:
+    ) -> Answer[str]:
         """Everything that somebody has published, and the forms to publish more."""
         after = cursors.read(cursor, _ORDER)
         found = library.own(self._index, who.viewer, "", "recent", after, MOST_TRACKS).page
@@ -56,29 +66,31 @@ class Desk:
             await self._works(who),
         )
         chosen = await self._state.preferences.of(who.did)
-        return portal_views.of_front(
+        view = portal_views.of_front(
             await self._publisher(who), shelf, chosen.publishing_defaults, note, attempt
         )
+        return self._page("portal.html", view, attempt)
 
     async def track(
         self, who: InSession, name: str, attempt: Attempt = FRESH, note: Note | None = None
-    ) -> View:
+    ) -> Answer[str]:
         """One track. Raises NotFound and NotOwner."""
         card = tracks.own(self._index, name, who.viewer)
         revisions = await self._state.revisions.of(tracks.uri_of(card))
         [track] = _read([card], who)
-        return portal_views.of_track(
+        view = portal_views.of_track(
             await self._publisher(who), track, self._albums(who), revisions, note, attempt
         )
+        return self._page("portal_track.html", view, attempt)
 
     async def album(
         self, who: InSession, name: str, attempt: Attempt = FRESH, note: Note | None = None
-    ) -> View:
+    ) -> Answer[str]:
         """One album with what is on it. Raises NotFound and NotOwner."""
         card = lists.own(self._index, "album", name, who.did)
         template = await self._state.album_templates.get(lists.uri_of(card))
         chosen = await self._state.preferences.of(who.did)
-        return portal_views.of_album(
+        view = portal_views.of_album(
             await self._publisher(who),
             AlbumMetadata.model_validate_json(card.card),
             _read(lists.album_tracks(self._index, card, who.viewer), who),
@@ -87,20 +99,25 @@ class Desk:
             note,
             attempt,
         )
+        return self._page("portal_album.html", view, attempt)
 
-    async def upload(self, who: InSession, upload_id: str, note: Note | None = None) -> View:
+    async def upload(self, who: InSession, upload_id: str, note: Note | None = None) -> Answer[str]:
         """How far an upload is. Raises NotFound."""
         upload = await self._state.uploads.find(upload_id)
         if upload is None or upload.did != who.did:
             raise NotFound("You have no such upload.")
-        return portal_views.of_upload(upload, self._track_id(upload), note)
+        return self._page("portal_upload.html", portal_views.of_upload(upload, self._track_id(upload), note))
 
-    async def job(self, who: InSession, job_id: str, note: Note | None = None) -> View:
+    async def job(self, who: InSession, job_id: str, note: Note | None = None) -> Answer[str]:
         """How far a change is. Raises NotFound."""
         job = await self._state.jobs.find(job_id)
         if job is None or job.asked.did != who.did:
             raise NotFound("You have no such job.")
-        return portal_views.of_job(job, {track.id: self._title(track.uri) for track in job.tracks}, note)
+        titles = {track.id: self._title(track.uri) for track in job.tracks}
+        return self._page("portal_job.html", portal_views.of_job(job, titles, note))
+
+    def _page(self, template: str, view: View, attempt: Attempt = FRESH) -> Answer[str]:
+        return answer.portal(self._renderer, template, view, attempt.status)
 
     async def _publisher(self, who: InSession) -> Publisher:
         card = self._index.artist(who.did)

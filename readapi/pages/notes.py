@@ -83,11 +83,6 @@ def note(name: str | None) -> Note | None:
     return Note(_GOOD[name], is_bad=False) if name in _GOOD else None
 
 
-def sign_in_page(to: Page) -> str:
-    """Where somebody signs in who then wants to go on to a page."""
-    return "/login" if to == "settings" else f"/login?to={to}"
-
-
 def back(deed: Deed, to: Page = "settings") -> str:
     """Where somebody comes back to from their own server, when this is then done, on their way to a page."""
     return f"{RETURN}?done={deed}&to={to}"

@@ -1,16 +1,14 @@
 """The page to sign in on, and the way back to ours from a person's own server."""
 
-from http import HTTPStatus
-
 from readapi import refusing
 from readapi.accept import Accept
-from readapi.answers import HTML, Answer
+from readapi.answers import Answer
 from readapi.cookies import Browser, Cookies
-from readapi.endpoint import Routes
 from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import Attempt
 from readapi.pages.notes import Landing, Page
+from readapi.pages.page_routes import PageRoutes
 from readapi.pages.render import Renderer
 from readapi.signing_in import BROWSER, PAGE, NoSuchExchange, SessionBegun, SigningIn, TokenMade
 from readapi.state.errand import Errand
@@ -18,10 +16,10 @@ from readapi.state.secret import key_of, new_secret
 from readapi.viewer import InSession, SignedIn
 from schemas.api.auth import AddAccount, Exchange
 
-routes = Routes("pages")
+routes = PageRoutes()
 
 
-@routes.get("/login", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
+@routes.page("/login")
 async def login_page(
     who: InSession | None, renderer: Renderer, note: str | None = None, to: Landing = "settings"
 ) -> Answer[str]:
@@ -31,7 +29,7 @@ async def login_page(
     return answer.account(renderer, "login.html", account_views.of_login(to, notes.note(note)))
 
 
-@routes.post("/login", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, raises=refusing.TO_START)
+@routes.deed("/login", raises=refusing.TO_START)
 async def leave_to_sign_in(
     sent: AddAccount,
     accept: Accept,
@@ -54,7 +52,7 @@ async def leave_to_sign_in(
     return answer.away(page, cookies.leaving(secret))
 
 
-@routes.get(notes.RETURN, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, acts=True, even_ended=True)
+@routes.page(notes.RETURN, acts=True, even_ended=True)
 async def come_back(
     who: SignedIn | None,
     browser: Browser,
@@ -68,26 +66,26 @@ async def come_back(
 ) -> Answer[str]:
     """Take back whoever left from a page of ours, and show what came of it."""
     if error is not None:
-        return answer.onward(notes.sign_in_page(to), error)
+        return answer.sign_in(to, error)
     try:
         made = await signing_in.exchange(exchange_token, who, cookies.proof(browser))
     except NoSuchExchange:
-        return answer.onward(notes.sign_in_page(to), "expired")
+        return answer.sign_in(to, "expired")
     return _welcome(made, renderer, cookies, done, to)
 
 
-@routes.get(notes.ARRIVED, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, acts=True)
+@routes.page(notes.ARRIVED, acts=True)
 async def arrived(renderer: Renderer, exchange_token: str = "") -> Answer[str]:
     """Ask whoever is back without having left from a page of ours whether it was they who began.
 
     A link could have led them here, to be signed in as whoever made it.
     """
     if not exchange_token:
-        return answer.onward("/login")
+        return answer.sign_in("settings")
     return answer.account(renderer, "arrived.html", account_views.of_arrival(exchange_token))
 
 
-@routes.post("/login/finish", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, even_ended=True)
+@routes.deed("/login/finish", even_ended=True)
 async def finish(
     sent: Exchange, who: SignedIn | None, signing_in: SigningIn, cookies: Cookies, renderer: Renderer
 ) -> Answer[str]:
@@ -95,7 +93,7 @@ async def finish(
     try:
         made = await signing_in.exchange_by_program(sent.exchange_token, who)
     except NoSuchExchange:
-        return answer.onward("/login", "expired")
+        return answer.sign_in("settings", "expired")
     return _welcome(made, renderer, cookies, "signed-in")
 
 

@@ -1,15 +1,12 @@
 """The Portal: what somebody has published, the forms to publish more, and how far work has come."""
 
 import dataclasses
-from functools import partial
-from http import HTTPStatus
 
 from readapi.accept import Accept
-from readapi.answers import HTML, Answer
+from readapi.answers import Answer
 from readapi.authoring import profiles
 from readapi.cookies import Cookies
 from readapi.cursors import Cursor
-from readapi.endpoint import Routes
 from readapi.errors import (
     ApiError,
     ArtistProfileRequired,
@@ -23,8 +20,8 @@ from readapi.errors import (
 )
 from readapi.pages import answer, attempt, notes
 from readapi.pages.desk import Desk
+from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal_forms import ProfileForm, TemplateForm, UploadForm
-from readapi.pages.render import Renderer
 from readapi.pds import REFUSALS
 from readapi.publishing.policies import Policies
 from readapi.publishing.receiving import Receiving
@@ -32,44 +29,39 @@ from readapi.state.state import State
 from readapi.viewer import InSession
 from readapi.writing import Writing
 
-routes = Routes("pages")
-page = partial(routes.get, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
-deed = partial(routes.post, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
-
-SIGN_IN = notes.sign_in_page("portal")
+routes = PageRoutes()
 
 
-@page("/portal")
+@routes.page("/portal")
 async def portal(
     who: InSession | None,
     desk: Desk,
-    renderer: Renderer,
     cookies: Cookies,
     note: str | None = None,
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show artists what they have published, and let them publish more; lead nobody to where to sign in."""
     if who is None:
-        return answer.onward(SIGN_IN, note)
-    view = await desk.front(who, note=notes.note(note), cursor=cursor)
+        return answer.sign_in("portal", note)
+    shown = await desk.front(who, note=notes.note(note), cursor=cursor)
     renewed = cookies.session(who.session_id) if who.by_cookie else {}
-    return answer.portal(renderer, "portal.html", view, headers=renewed)
+    return shown._replace(headers={**shown.headers, **renewed})
 
 
-@deed("/portal/profile", requires=("profile",), raises=(Conflict, *REFUSALS))
+@routes.deed("/portal/profile", requires=("profile",), raises=(Conflict, *REFUSALS))
 async def save_profile(
-    sent: ProfileForm, who: InSession, accept: Accept, writing: Writing, desk: Desk, renderer: Renderer
+    sent: ProfileForm, who: InSession, accept: Accept, writing: Writing, desk: Desk
 ) -> Answer[str]:
     """Make your artist profile, or change it."""
     try:
         await profiles.put(writing, who, sent.wanted())
     except ApiError as error:
         tried = attempt.refused("profile", sent.values(), error, accept)
-        return answer.portal(renderer, "portal.html", await desk.front(who, tried), status=error.status)
+        return await desk.front(who, tried)
     return answer.onward("/portal", "profile-saved")
 
 
-@deed("/portal/template", raises=(InvalidRequest, AudienceUnavailable))
+@routes.deed("/portal/template", raises=(InvalidRequest, AudienceUnavailable))
 async def save_template(
     sent: TemplateForm,
     who: InSession,
@@ -77,7 +69,6 @@ async def save_template(
     policies: Policies,
     state: State,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Choose what new tracks get that have no template of their own, nor an album with one."""
     chosen = await state.preferences.of(who.did)
@@ -86,44 +77,41 @@ async def save_template(
         await policies.check(who, template, "settings", has_rights=chosen.rights is not None)
     except ApiError as error:
         tried = attempt.refused("template", sent.values(), error, accept)
-        return answer.portal(renderer, "portal.html", await desk.front(who, tried), status=error.status)
+        return await desk.front(who, tried)
     await state.preferences.put(who.did, dataclasses.replace(chosen, publishing_defaults=template))
     return answer.onward("/portal", "template-saved")
 
 
-@deed(
+@routes.deed(
     "/portal/uploads",
     requires=("track", "blobs"),
     raises=(ArtistProfileRequired, AudienceUnavailable, NotOwner, TooLarge, UnsupportedMediaType, *REFUSALS),
 )
 async def upload_track(
-    sent: UploadForm, who: InSession, accept: Accept, receiving: Receiving, desk: Desk, renderer: Renderer
+    sent: UploadForm, who: InSession, accept: Accept, receiving: Receiving, desk: Desk
 ) -> Answer[str]:
     """Publish a track; its template counts only if it is to have one of its own."""
     try:
         upload = await receiving.publish(who, sent.wanted())
     except ApiError as error:
         tried = attempt.refused("upload", sent.values(), error, accept, at="file")
-        return answer.portal(renderer, "portal.html", await desk.front(who, tried), status=error.status)
+        return await desk.front(who, tried)
     return answer.onward(f"/portal/uploads/{upload.id}", "upload-begun")
 
 
-@page("/portal/uploads/{upload_id}", raises=(NotFound,))
+@routes.page("/portal/uploads/{upload_id}", raises=(NotFound,))
 async def upload_page(
-    upload_id: str, who: InSession | None, desk: Desk, renderer: Renderer, note: str | None = None
+    upload_id: str, who: InSession | None, desk: Desk, note: str | None = None
 ) -> Answer[str]:
     """Tell how far an upload of yours is."""
     if who is None:
-        return answer.onward(SIGN_IN)
-    view = await desk.upload(who, upload_id, notes.note(note))
-    return answer.portal(renderer, "portal_upload.html", view)
+        return answer.sign_in("portal")
+    return await desk.upload(who, upload_id, notes.note(note))
 
 
-@page("/portal/jobs/{job_id}", raises=(NotFound,))
-async def job_page(
-    job_id: str, who: InSession | None, desk: Desk, renderer: Renderer, note: str | None = None
-) -> Answer[str]:
+@routes.page("/portal/jobs/{job_id}", raises=(NotFound,))
+async def job_page(job_id: str, who: InSession | None, desk: Desk, note: str | None = None) -> Answer[str]:
     """Tell how far a change of who may listen is."""
     if who is None:
-        return answer.onward(SIGN_IN)
-    return answer.portal(renderer, "portal_job.html", await desk.job(who, job_id, notes.note(note)))
+        return answer.sign_in("portal")
+    return await desk.job(who, job_id, notes.note(note))

@@ -1,12 +1,8 @@
 """The Portal's page of an album: what is told of it, its cover, its template, and its end."""
 
-from functools import partial
-from http import HTTPStatus
-
 from readapi.accept import Accept
-from readapi.answers import HTML, Answer
+from readapi.answers import Answer
 from readapi.authoring import albums
-from readapi.endpoint import Routes
 from readapi.errors import (
     ApiError,
     AudienceUnavailable,
@@ -18,8 +14,8 @@ from readapi.errors import (
 )
 from readapi.pages import answer, attempt, notes
 from readapi.pages.desk import Desk
+from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal_forms import AlbumForm, AlbumTemplateForm, CoverForm
-from readapi.pages.render import Renderer
 from readapi.pds import REFUSALS, Pds
 from readapi.publishing.queueing import Queueing
 from readapi.queries import lists
@@ -32,15 +28,12 @@ from readapi.writing import Writing
 from schemas.api.publishing import WantedAlbumSettings
 from schemas.ids import list_id
 
-routes = Routes("pages")
+routes = PageRoutes()
 NO_KEY = IdempotencyKey()
 CHANGES = (NotFound, NotOwner, Conflict, *REFUSALS)
-deed = partial(routes.post, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
-
-TEMPLATE = "portal_album.html"
 
 
-@deed("/portal/albums", requires=("list",), raises=CHANGES)
+@routes.deed("/portal/albums", requires=("list",), raises=CHANGES)
 async def create_album(
     sent: AlbumForm,
     who: InSession,
@@ -49,33 +42,27 @@ async def create_album(
     state: State,
     writing: Writing,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Make an album with nothing on it."""
     try:
         uri, _ = await albums.make(writing, state, index, who, sent.new())
     except ApiError as error:
         tried = attempt.refused("album", sent.values(), error, accept, at="title")
-        return answer.portal(renderer, "portal.html", await desk.front(who, tried), status=error.status)
+        return await desk.front(who, tried)
     return answer.onward(f"/portal/albums/{list_id(str(uri))}", "album-created")
 
 
-@routes.get(
-    "/portal/albums/{album_id}",
-    media_types=(HTML,),
-    redirects=HTTPStatus.SEE_OTHER,
-    raises=(NotFound, NotOwner),
-)
+@routes.page("/portal/albums/{album_id}", raises=(NotFound, NotOwner))
 async def album_desk(
-    album_id: ListName, who: InSession | None, desk: Desk, renderer: Renderer, note: str | None = None
+    album_id: ListName, who: InSession | None, desk: Desk, note: str | None = None
 ) -> Answer[str]:
     """Show artists an album of theirs, and let them look after it."""
     if who is None:
-        return answer.onward(notes.sign_in_page("portal"))
-    return answer.portal(renderer, TEMPLATE, await desk.album(who, album_id, note=notes.note(note)))
+        return answer.sign_in("portal")
+    return await desk.album(who, album_id, note=notes.note(note))
 
 
-@deed("/portal/albums/{album_id}", requires=("list",), raises=CHANGES)
+@routes.deed("/portal/albums/{album_id}", requires=("list",), raises=CHANGES)
 async def save_album(
     album_id: ListName,
     sent: AlbumForm,
@@ -85,7 +72,6 @@ async def save_album(
     state: State,
     writing: Writing,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Change your album's title and description."""
     album = lists.own(index, "album", album_id, who.did)
@@ -93,11 +79,11 @@ async def save_album(
         await albums.change(writing, state, index, who, album, sent.change())
     except ApiError as error:
         tried = attempt.refused("details", sent.values(), error, accept, at="title")
-        return answer.portal(renderer, TEMPLATE, await desk.album(who, album_id, tried), status=error.status)
+        return await desk.album(who, album_id, tried)
     return answer.onward(f"/portal/albums/{album_id}", "album-saved")
 
 
-@deed("/portal/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
+@routes.deed("/portal/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
 async def save_cover(
     album_id: ListName,
     sent: CoverForm,
@@ -107,7 +93,6 @@ async def save_cover(
     pds: Pds,
     writing: Writing,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Give your album a cover."""
     album = lists.own(index, "album", album_id, who.did)
@@ -115,11 +100,11 @@ async def save_cover(
         await albums.cover(writing, pds, who, album, sent.wanted().image)
     except ApiError as error:
         tried = attempt.refused("cover", sent.values(), error, accept, at="image")
-        return answer.portal(renderer, TEMPLATE, await desk.album(who, album_id, tried), status=error.status)
+        return await desk.album(who, album_id, tried)
     return answer.onward(f"/portal/albums/{album_id}", "album-saved")
 
 
-@deed(
+@routes.deed(
     "/portal/albums/{album_id}/publishing",
     requires=("track", "blobs"),
     raises=(AudienceUnavailable, PrivateAlbum, *CHANGES),
@@ -132,7 +117,6 @@ async def save_album_template(
     index: Index,
     queueing: Queueing,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Give your album a template, and queue the change of its tracks."""
     album = lists.own(index, "album", album_id, who.did)
@@ -140,11 +124,11 @@ async def save_album_template(
         job = await queueing.album(who, album, sent.wanted(), NO_KEY)
     except ApiError as error:
         tried = attempt.refused("publishing", sent.values(), error, accept)
-        return answer.portal(renderer, TEMPLATE, await desk.album(who, album_id, tried), status=error.status)
+        return await desk.album(who, album_id, tried)
     return answer.onward(f"/portal/jobs/{job.id}", "change-begun")
 
 
-@deed(
+@routes.deed(
     "/portal/albums/{album_id}/publishing/reset",
     requires=("track", "blobs"),
     raises=(AudienceUnavailable, *CHANGES),
@@ -158,7 +142,7 @@ async def drop_album_template(
     return answer.onward(f"/portal/jobs/{job.id}", "change-begun")
 
 
-@deed("/portal/albums/{album_id}/delete", requires=("list",), raises=CHANGES)
+@routes.deed("/portal/albums/{album_id}/delete", requires=("list",), raises=CHANGES)
 async def drop_album(
     album_id: ListName, who: InSession, index: Index, state: State, writing: Writing
 ) -> Answer[str]:

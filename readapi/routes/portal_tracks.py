@@ -1,12 +1,8 @@
 """The Portal's page of a track: what is told of it, who may hear it, its recordings, and its end."""
 
-from functools import partial
-from http import HTTPStatus
-
 from readapi.accept import Accept
-from readapi.answers import HTML, Answer
+from readapi.answers import Answer
 from readapi.authoring import tracks as authoring
-from readapi.endpoint import Routes
 from readapi.errors import (
     ApiError,
     AudienceUnavailable,
@@ -19,8 +15,8 @@ from readapi.errors import (
 from readapi.oauth.network import Network
 from readapi.pages import answer, attempt, notes
 from readapi.pages.desk import Desk
+from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal_forms import AudioForm, TemplateForm, TrackForm
-from readapi.pages.render import Renderer
 from readapi.pds import REFUSALS, Pds
 from readapi.publishing.queueing import Queueing
 from readapi.publishing.receiving import Receiving
@@ -33,25 +29,24 @@ from readapi.viewer import InSession
 from readapi.writing import Writing
 from schemas.api.publishing import WantedSettings
 
-routes = Routes("pages")
+routes = PageRoutes()
 NO_KEY = IdempotencyKey()
 OWN = (NotFound, NotOwner)
-deed = partial(routes.post, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
-
-TEMPLATE = "portal_track.html"
 
 
-@routes.get("/portal/tracks/{track_id}", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, raises=OWN)
+@routes.page("/portal/tracks/{track_id}", raises=OWN)
 async def track_desk(
-    track_id: TrackName, who: InSession | None, desk: Desk, renderer: Renderer, note: str | None = None
+    track_id: TrackName, who: InSession | None, desk: Desk, note: str | None = None
 ) -> Answer[str]:
     """Show artists a track of theirs, and let them look after it."""
     if who is None:
-        return answer.onward(notes.sign_in_page("portal"))
-    return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, note=notes.note(note)))
+        return answer.sign_in("portal")
+    return await desk.track(who, track_id, note=notes.note(note))
 
 
-@deed("/portal/tracks/{track_id}", requires=("track", "blobs"), raises=(Conflict, TooLarge, *OWN, *REFUSALS))
+@routes.deed(
+    "/portal/tracks/{track_id}", requires=("track", "blobs"), raises=(Conflict, TooLarge, *OWN, *REFUSALS)
+)
 async def save_track(
     track_id: TrackName,
     sent: TrackForm,
@@ -62,7 +57,6 @@ async def save_track(
     pds: Pds,
     writing: Writing,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Change what is told of your track."""
     uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
@@ -71,11 +65,11 @@ async def save_track(
         await writing.edit(who, uri.collection, uri.rkey, change)
     except ApiError as error:
         tried = attempt.refused("details", sent.values(), error, accept)
-        return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, tried), status=error.status)
+        return await desk.track(who, track_id, tried)
     return answer.onward(f"/portal/tracks/{track_id}", "track-saved")
 
 
-@deed(
+@routes.deed(
     "/portal/tracks/{track_id}/publishing",
     requires=("track", "blobs"),
     raises=(AudienceUnavailable, Conflict, *OWN, *REFUSALS),
@@ -88,7 +82,6 @@ async def change_who_may_listen(
     index: Index,
     queueing: Queueing,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Queue a change of who may hear, download and find your track."""
     track = tracks.own(index, track_id, who.viewer)
@@ -96,11 +89,11 @@ async def change_who_may_listen(
         job = await queueing.track(who, track, WantedSettings(settings=sent.template()), NO_KEY)
     except ApiError as error:
         tried = attempt.refused("publishing", sent.values(), error, accept)
-        return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, tried), status=error.status)
+        return await desk.track(who, track_id, tried)
     return answer.onward(f"/portal/jobs/{job.id}", "change-begun")
 
 
-@deed(
+@routes.deed(
     "/portal/tracks/{track_id}/publishing/reset",
     requires=("track", "blobs"),
     raises=(AudienceUnavailable, Conflict, *OWN, *REFUSALS),
@@ -114,7 +107,7 @@ async def follow_template(
     return answer.onward(f"/portal/jobs/{job.id}", "change-begun")
 
 
-@deed(
+@routes.deed(
     "/portal/tracks/{track_id}/audio",
     requires=("track", "blobs"),
     raises=(TooLarge, UnsupportedMediaType, *OWN, *REFUSALS),
@@ -127,7 +120,6 @@ async def replace_recording(
     index: Index,
     receiving: Receiving,
     desk: Desk,
-    renderer: Renderer,
 ) -> Answer[str]:
     """Put another recording in place of your track's, which keeps its address, likes and comments."""
     uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
@@ -135,11 +127,11 @@ async def replace_recording(
         upload = await receiving.replace(who, uri, sent.wanted().file)
     except ApiError as error:
         tried = attempt.refused("audio", sent.values(), error, accept, at="file")
-        return answer.portal(renderer, TEMPLATE, await desk.track(who, track_id, tried), status=error.status)
+        return await desk.track(who, track_id, tried)
     return answer.onward(f"/portal/uploads/{upload.id}", "upload-begun")
 
 
-@deed(
+@routes.deed(
     "/portal/tracks/{track_id}/revisions/{revision_id}/restore",
     requires=("track", "blobs"),
     raises=(Conflict, *OWN, *REFUSALS),
@@ -161,7 +153,7 @@ async def restore_recording(
     return answer.onward(f"/portal/uploads/{upload.id}", "restoring-begun")
 
 
-@deed("/portal/tracks/{track_id}/delete", requires=("track",), raises=(*OWN, *REFUSALS))
+@routes.deed("/portal/tracks/{track_id}/delete", requires=("track",), raises=(*OWN, *REFUSALS))
 async def drop_track(track_id: TrackName, who: InSession, index: Index, writing: Writing) -> Answer[str]:
     """Delete your track: its record, and what is kept of its audio here."""
     uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))

@@ -1,20 +1,18 @@
 """The settings of whoever is signed in, and the forms on them: accounts, permissions, developer tokens."""
 
 from collections.abc import Awaitable
-from functools import partial
-from http import HTTPStatus
 
 from readapi import refusing
 from readapi.accept import Accept
-from readapi.answers import HTML, Answer
+from readapi.answers import Answer
 from readapi.belongings import Belongings
 from readapi.cookies import Cookies
-from readapi.endpoint import Routes
 from readapi.errors import NotAuthenticated, NotFound
 from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import FRESH, Attempt
 from readapi.pages.notes import Note
+from readapi.pages.page_routes import PageRoutes
 from readapi.pages.permissions import Permissions
 from readapi.pages.render import Renderer
 from readapi.signing_in import PAGE, SigningIn
@@ -25,11 +23,10 @@ from schemas.api.auth import AddAccount, WantedToken
 from schemas.collections import SCROBBLING
 from schemas.settings import Settings
 
-routes = Routes("pages")
-deed = partial(routes.post, media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER)
+routes = PageRoutes()
 
 
-@routes.get("/settings", media_types=(HTML,), redirects=HTTPStatus.SEE_OTHER, even_ended=True)
+@routes.page("/settings", even_ended=True)
 async def settings_page(
     who: InSession | None,
     state: State,
@@ -39,19 +36,19 @@ async def settings_page(
 ) -> Answer[str]:
     """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
     if who is None:
-        return answer.onward("/login", note)
+        return answer.sign_in("settings", note)
     view = await _view(who, state, settings, notes.note(note))
     return answer.account(renderer, "settings.html", view)
 
 
-@deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
+@routes.deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
 async def sign_out(who: SignedIn | None, belongings: Belongings, cookies: Cookies) -> Answer[str]:
     """Sign out all accounts of the session; who has none any more is signed out already."""
     await belongings.sign_out(who)
     return answer.onward("/login", "signed-out", cookies.no_session())
 
 
-@deed("/settings/accounts", raises=refusing.TO_START, even_ended=True)
+@routes.deed("/settings/accounts", raises=refusing.TO_START, even_ended=True)
 async def leave_to_add_account(
     sent: AddAccount,
     who: InSession,
@@ -73,14 +70,14 @@ async def leave_to_add_account(
     return answer.away(page)
 
 
-@deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
+@routes.deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
 async def use_account(did: str, who: InSession, belongings: Belongings) -> Answer[str]:
     """Be another account of the session from now on."""
     await belongings.switch(who, did)
     return answer.onward("/settings", "account-switched")
 
 
-@deed("/settings/accounts/{did}/remove", raises=(NotFound,), even_ended=True)
+@routes.deed("/settings/accounts/{did}/remove", raises=(NotFound,), even_ended=True)
 async def remove_account(did: str, who: InSession, belongings: Belongings, cookies: Cookies) -> Answer[str]:
     """Take an account out of the session; with the last one the session ends."""
     if await belongings.drop(who, did):
@@ -88,32 +85,32 @@ async def remove_account(did: str, who: InSession, belongings: Belongings, cooki
     return answer.onward("/login", "signed-out", cookies.no_session())
 
 
-@deed("/settings/permissions", even_ended=True)
+@routes.deed("/settings/permissions", even_ended=True)
 async def leave_for_permissions(who: InSession, signing_in: SigningIn) -> Answer[str]:
     """Ask somebody's server for what they have not granted."""
     return await _away(signing_in.upgrade(who, (), **_PERMISSIONS_CHANGED))
 
 
-@deed("/settings/scrobbling/on")
+@routes.deed("/settings/scrobbling/on")
 async def turn_scrobbling_on(who: InSession, signing_in: SigningIn) -> Answer[str]:
     """Ask somebody's server for what scrobbling needs."""
     return await _away(signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
 
 
-@deed("/settings/scrobbling/off")
+@routes.deed("/settings/scrobbling/off")
 async def turn_scrobbling_off(who: InSession, signing_in: SigningIn) -> Answer[str]:
     """Ask somebody's server for the rest: nothing that was granted can be given back in part."""
     errand = Errand("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
     return await _away(signing_in.begin(who.did, errand))
 
 
-@deed("/settings/tokens")
+@routes.deed("/settings/tokens")
 async def leave_for_token(sent: WantedToken, who: InSession, signing_in: SigningIn) -> Answer[str]:
     """Ask somebody's server for what a new developer token is to act with."""
     return await _away(signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notes.RETURN}))
 
 
-@deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
+@routes.deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
 async def revoke_token(token_id: str, who: InSession, belongings: Belongings) -> Answer[str]:
     """Revoke a developer token, here and at its owner's server."""
     await belongings.revoke_token(who, token_id)
