@@ -15,8 +15,9 @@ from readapi.admission import Admission, Needs
 from readapi.answers import JSON, Answer, render
 from readapi.binding import Members, Services, Signature
 from readapi.errors import ApiError
+from readapi.finishing import Finishing
 from readapi.oauth.scopes import Need
-from readapi.viewer import InSession
+from readapi.viewer import InSession, SignedIn
 from schemas.api.shape import AskedWithFiles
 from schemas.settings import Settings
 
@@ -52,7 +53,12 @@ class Endpoint:
     @property
     def methods(self) -> tuple[str, ...]:
         """GET is HEAD as well, where asking changes nothing."""
-        return ("GET", "HEAD") if self.method == "GET" and not self.acts else (self.method,)
+        return ("GET", "HEAD") if self.only_asks else (self.method,)
+
+    @property
+    def only_asks(self) -> bool:
+        """Nothing changes, so that it may stop half way when nobody waits for the answer any more."""
+        return self.method == "GET" and not self.acts
 
     @property
     def is_personal(self) -> bool:
@@ -79,17 +85,22 @@ class Endpoint:
         bind, function, needs = self.signature.binder(services), self.function, self.needs
         admission = services[Admission]
         assert isinstance(admission, Admission)
+        finishing = services[Finishing]
+        assert isinstance(finishing, Finishing)
         read_body = self._body_reader(services)
+
+        async def work(request: web.Request, who: SignedIn | None, sent: Members) -> Any:
+            try:
+                return await function(**bind(request, who, sent))
+            finally:
+                bodies.discard(sent)
 
         async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
             request[ENDPOINT] = self
             bodies.check_address(request)
             who = admission.admit(request, needs)
-            sent = await read_body(request)
-            try:
-                result = await function(**bind(request, who, sent))
-            finally:
-                bodies.discard(sent)
+            working = work(request, who, await read_body(request))
+            result = await (working if self.only_asks else finishing.finish(working))
             return result if isinstance(result, Answer | web.StreamResponse) else self._answer(result)
 
         return handle

@@ -39,13 +39,13 @@ class _Connection(web.RequestHandler):
 
 
 class _Server(web.Server):
-    """Hands out connections of ours, whose requests pass the gate."""
+    """Hands out connections of ours, whose requests pass the gate, and stop when nobody waits any more."""
 
     def __init__(self, plain: web.Server, gate: Gate, **options: Any) -> None:
         async def guarded(request: web.BaseRequest) -> web.StreamResponse:
             return await gate.answer(request, plain.request_handler)  # type: ignore[arg-type]
 
-        super().__init__(guarded, request_factory=plain.request_factory, **options)
+        super().__init__(guarded, request_factory=plain.request_factory, handler_cancellation=True, **options)
         self._options = options
         self._gate = gate
 

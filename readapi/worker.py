@@ -22,6 +22,7 @@ from readapi.catalog import Catalog
 from readapi.clients import Clients
 from readapi.cookies import Cookies
 from readapi.endpoint import Endpoint
+from readapi.finishing import Finishing
 from readapi.gate import Gate
 from readapi.indexer_status import IndexerStatus
 from readapi.keeper import Keeper
@@ -53,6 +54,7 @@ log = structlog.get_logger()
 
 ACCESS_LOG_SECONDS = 0.25
 STOP_SECONDS = 3.0
+FINISH_SECONDS = 1.0  # more, for what goes on though its client has gone
 _BACKLOG = 1024
 
 
@@ -161,6 +163,7 @@ async def _serving(
         yield stores
     finally:
         await runner.cleanup()
+        await offered[Finishing].close(FINISH_SECONDS)
         await stores.close()
         flushing.cancel()
         access_log.flush()
@@ -180,6 +183,7 @@ def services(
         IndexerStatus: stores.indexer,
         Proofs: Proofs(settings.data_dir),
         Admission: Admission(settings),
+        Finishing: Finishing(),
         Cookies: Cookies(settings),
         Metrics: metrics,
         Settings: settings,

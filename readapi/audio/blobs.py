@@ -28,6 +28,7 @@ ANSWER_SECONDS = 30.0
 FETCHES_AT_ONCE = 64
 AT_ONE_SERVER = 2
 PATIENCE_SECONDS = 30.0  # with which a fetch waits for its turn
+LINGER_SECONDS = 5.0  # for which a fetch goes on that nobody waits for: players hang up and ask again
 FAILURE_SECONDS = 10.0  # for which a server is not asked again for what it did not give
 MOST_FAILURES = 10_000
 
@@ -55,8 +56,11 @@ class Blobs:
     Servers that are slow keep nobody waiting but for what is theirs.
     """
 
-    def __init__(self, folder: Path, network: Network, max_bytes: int) -> None:
+    def __init__(
+        self, folder: Path, network: Network, max_bytes: int, linger_seconds: float = LINGER_SECONDS
+    ) -> None:
         self._folder = folder
+        self._linger_seconds = linger_seconds
         self._network = network
         self._max_bytes = max_bytes
         self._under_way: dict[Path, _Fetch] = {}
@@ -81,7 +85,7 @@ class Blobs:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _fetched(self, path: Path, did: Did, cid: Cid) -> OpenFile:
-        """All who wait for the same blob wait for one fetch, which ends when the last of them goes away."""
+        """All who wait for the same blob wait for one fetch, which ends soon after the last went away."""
         if self._failures.get(path, 0.0) > time.monotonic():
             raise PdsUnavailable
         fetch = self._under_way.get(path)
@@ -93,9 +97,13 @@ class Blobs:
             return await asyncio.shield(fetch.task)
         finally:
             fetch.waiting -= 1
-            if not fetch.waiting:
-                self._forget(path, fetch.task)
-                fetch.task.cancel()
+            if not fetch.waiting and not fetch.task.done():
+                asyncio.get_running_loop().call_later(self._linger_seconds, self._give_up, path, fetch)
+
+    def _give_up(self, path: Path, fetch: _Fetch) -> None:
+        if not fetch.waiting:
+            self._forget(path, fetch.task)
+            fetch.task.cancel()
 
     def _forget(self, path: Path, task: "asyncio.Task[OpenFile]") -> None:
         """Whoever comes now begins anew."""

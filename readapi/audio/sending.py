@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
+from contextlib import aclosing
 from http import HTTPStatus
 
 from aiohttp import web
@@ -46,7 +47,7 @@ class Sending(web.StreamResponse):
         if is_empty or self._source.file is None:
             writer = await super().prepare(request)
             if not is_empty:
-                await self._write(self._source.read(*self._part))
+                await self._write()
             return writer
         # The file goes past the transport, so that the head must have left it.
         transport.set_write_buffer_limits(high=0)
@@ -58,10 +59,11 @@ class Sending(web.StreamResponse):
         await self.write_eof()
         return writer
 
-    async def _write(self, pieces: AsyncIterator[bytes]) -> None:
-        async for piece in pieces:
-            async with asyncio.timeout(STALLED_SECONDS):
-                await self.write(piece)
+    async def _write(self) -> None:
+        async with aclosing(self._source.read(*self._part)) as pieces:
+            async for piece in pieces:
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await self.write(piece)
 
 
 async def send_file(socket: int, file: OpenFile, part: Part) -> None:

@@ -1,6 +1,6 @@
 """Where a recording's bytes come from when they are sent: a file on this machine, or the store."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from readapi.audio.files import OpenFile
@@ -21,6 +21,6 @@ class Source:
     file: OpenFile | None
     store: AudioStore
 
-    def read(self, start: int, stop: int) -> AsyncIterator[bytes]:
+    def read(self, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` up to `stop`."""
         return self.store.read(self.key, start, stop)

@@ -5,7 +5,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -87,7 +87,7 @@ class AudioStore:
         except FileNotFoundError:
             return None
 
-    async def read(self, key: str, start: int, stop: int) -> AsyncIterator[bytes]:
+    async def read(self, key: str, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` up to `stop`, piece by piece. Raises FileNotFoundError."""
         if start >= stop:
             return

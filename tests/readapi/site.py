@@ -15,6 +15,7 @@ from readapi.admission import Admission
 from readapi.answers import Answer
 from readapi.app import build_app
 from readapi.endpoint import Routes
+from readapi.finishing import Finishing
 from readapi.gate import Gate, WhoAsks
 from readapi.limits import Limits
 from readapi.metrics import Metrics
@@ -73,8 +74,9 @@ async def running(
         refusal_page=refusal_page,
     )
     site = Site(gate, metrics, access_log, log, version)
+    offered: dict[type, object] = {Admission: Admission(settings), Finishing: Finishing()}
     runner = Runner(
-        build_app(routes.endpoints, {Admission: Admission(settings), **(services or {})}),
+        build_app(routes.endpoints, {**offered, **(services or {})}),
         gate,
         shutdown_timeout=1,
     )

@@ -16,6 +16,11 @@ from readapi.errors import PdsUnavailable
 from readapi.oauth.network import Network
 from schemas.ids import Cid, Did
 from schemas.settings import Settings
+from tests import documents
+from tests.indexer.changes import put
+from tests.indexer.running import until
+from tests.readapi.audio.listening import listening
+from tests.readapi.music import track_id
 
 BEN = Did("did:plc:" + "b" * 24)
 IDA = Did("did:plc:" + "i" * 24)
@@ -39,9 +44,11 @@ class Server:
         self.release.set()
         self.prompt_for: set[str] = set()
         self.others: dict[str, str] = {}
+        self.requests: list[web.Request] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked += 1
+        self.requests.append(request)
         self.was_asked.set()
         content = self.blobs.get(request.query["cid"])
         if content is None:
@@ -207,11 +214,12 @@ async def test_who_goes_away_does_not_stop_the_others(server: tuple[Server, str]
     assert server[0].asked == 1
 
 
-async def test_what_nobody_waits_for_any_more_is_given_up(
-    server: tuple[Server, str], blobs: Blobs, tmp_path: Path
+@pytest.mark.parametrize(("linger_seconds", "asked"), [(30.0, 1), (0.0, 2)])
+async def test_what_nobody_waits_for_any_more_is_given_up_soon(
+    server: tuple[Server, str], network: Network, tmp_path: Path, linger_seconds: float, asked: int
 ) -> None:
-    """Whoever comes then begins anew."""
-    cid = cid_of(CONTENT)
+    """Whoever comes back at once finds it on its way; whoever comes later begins anew."""
+    cid, blobs = cid_of(CONTENT), Blobs(tmp_path / "blobs", network, 3 * len(CONTENT), linger_seconds)
     server[0].blobs[cid] = CONTENT
     server[0].release.clear()
     waiting = [asyncio.create_task(read(blobs, cid)) for _ in range(2)]
@@ -220,12 +228,35 @@ async def test_what_nobody_waits_for_any_more_is_given_up(
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
+    await asyncio.sleep(0.1)
     again = asyncio.create_task(read(blobs, cid))
+    await asyncio.sleep(0.1)
     server[0].release.set()
 
     assert await again == CONTENT
-    assert server[0].asked == 2
+    assert server[0].asked == asked
     assert len(list((tmp_path / "blobs").iterdir())) == 1
+
+
+async def test_a_listener_who_hangs_up_ends_the_fetch(server: tuple[Server, str], tmp_path: Path) -> None:
+    """A while after the last of them, who might have come back."""
+    cid = cid_of(CONTENT)
+    server[0].blobs[cid] = CONTENT
+    server[0].release.clear()
+    async with listening(tmp_path, plc_url=server[1]) as stage:
+        await stage.music.add(put("mara", "track", 50, at=1000, audioBlob=documents.blob(content=CONTENT)))
+        url = f"{stage.music.address}/tracks/{track_id('mara', 50)}/stream"
+        asking = [asyncio.create_task(stage.music.client.get(url)) for _ in range(2)]
+        await server[0].was_asked.wait()
+
+        for client in asking:
+            client.cancel()
+            assert server[0].requests[0].transport is not None
+            await asyncio.sleep(0.1)
+
+        await until(lambda: server[0].requests[0].transport is None)
+        assert list((tmp_path / "blobs").iterdir()) == []
+        assert server[0].asked == 1
 
 
 async def test_a_slow_server_keeps_only_its_own_people_waiting(
