@@ -32,7 +32,7 @@ from tests.network.server import Server, free_port, running_server
 from tests.network.testnet import Network, Testnet
 from tests.readapi.audio.sounds import sound
 from tests.readapi.door import Door
-from tests.readapi.publishing.studio import Artist, Json, Studio, ready, template
+from tests.readapi.studio import COLLECTIONS, Artist, Json, Studio, ready, template
 
 KILLS = int(os.environ.get("PUBLISHING_KILLS", "4"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
@@ -212,11 +212,13 @@ class Uploads:
     async def check(self) -> None:
         done = [await self._artist.settled(upload_id) for upload_id in self._acknowledged.values()]
         assert {upload["status"] for upload in done} <= {"completed"}, done
-        records = await self._artist.all_records("track")
+        records = await self._artist.listed(COLLECTIONS.track)
         made = Counter(record["value"]["title"] for record in records)
         assert {title: made[title] for title in self._acknowledged} == dict.fromkeys(self._acknowledged, 1)
         assert max(made.values()) == 1
-        [album] = [one for one in await self._artist.records("list") if one["value"]["name"] == "Uploads"]
+        [album] = [
+            one for one in await self._artist.listed(COLLECTIONS.list) if one["value"]["name"] == "Uploads"
+        ]
         held = Counter(item["subject"]["uri"] for item in album["value"]["items"])
         assert set(held.values()) == {1}
         uploaded = {record["uri"] for record in records if record["value"]["title"].startswith("Upload ")}
@@ -273,7 +275,7 @@ async def _album(artist: Artist, folder: Path) -> str:
         writes.append(
             Write(
                 "create",
-                "fm.svc.track",
+                COLLECTIONS.track,
                 str(tid_at(BEGAN + timedelta(seconds=number))),
                 {**value, "audioBlob": blob},
             )
@@ -281,7 +283,7 @@ async def _album(artist: Artist, folder: Path) -> str:
     refs = await account.apply_writes(*writes)
     items = [{"subject": {"uri": ref.uri, "cid": ref.cid}} for ref in refs]
     value = {"name": "Harbour", "listType": "album", "items": items, "createdAt": MADE}
-    made = await account.create_record("fm.svc.list", value)
+    made = await account.create_record(COLLECTIONS.list, value)
     tracks = [await artist.track_at(ref.uri) for ref in refs]
     assert len(tracks) == TRACKS
     return await artist.album_at(made.uri, TRACKS)
@@ -294,7 +296,7 @@ async def _check_store(programs: Programs, studio: Studio, artist: Artist) -> No
         store = AudioStore.of(settings)
         originals = Originals(state, store)
         await Sweeping(state, store, originals, studio.data_dir / RECEIVING, timedelta(0)).sweep()
-    records = [record["value"] for record in await artist.all_records("track")]
+    records = await artist.records(COLLECTIONS.track)
     spoken_of = {value["audioUrl"].rpartition("/")[2] for value in records if "audioUrl" in value}
     rendered = {
         value["audioUrl"].rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What the API's tests share: a worker over a little music, and an empty state."""
+"""What the API's tests share: a worker over a little music, the whole service, and an empty state."""
 
 from collections.abc import AsyncIterator
 
@@ -7,8 +7,10 @@ import pytest_asyncio
 
 from readapi.state.state import State, open_state
 from schemas.settings import Settings
+from tests.network.testnet import Network, Testnet
 from tests.readapi.music import Music, playing
 from tests.readapi.state.people import HandClock
+from tests.readapi.studio import Studio, open_studio
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -16,6 +18,21 @@ async def music(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Music
     """A worker. Tests that use it share the module's event loop."""
     async with playing(tmp_path_factory.mktemp("music")) as served:
         yield served
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def studio(network: Network, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Studio]:
+    """The whole service, with low limits. Tests that use it share the session's event loop."""
+    limits = {
+        "FMSVC_UPLOAD_BYTES": "8000000",
+        "FMSVC_IMAGE_BYTES": "100000",
+        "FMSVC_COMMENTS_PER_TRACK": "3",
+    }
+    async with (
+        Testnet.connect(network) as net,
+        open_studio(net, tmp_path_factory.mktemp("studio"), **limits) as opened,
+    ):
+        yield opened
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest_asyncio
 
 from schemas.ids import AtUri
 from tests.network.pds import Ref
-from tests.readapi.studio import COLLECTIONS, Artist, Studio, studio
+from tests.readapi.studio import COLLECTIONS, Artist, Studio
 
-pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 LIST, PROFILE, TRACK = COLLECTIONS.list, COLLECTIONS.profile, COLLECTIONS.track
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
@@ -29,19 +29,11 @@ class Scene(NamedTuple):
     tracks: list[tuple[int, Ref]]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def scene(network, tmp_path_factory):
-    variables = {"FMSVC_IMAGE_BYTES": "200000"}
-    async with studio(network, tmp_path_factory.mktemp("studio"), **variables) as opened:
-        mara, ben = await opened.artist(), await opened.artist()
-        tracks = [await opened.track(mara, f"Song {n}", tags=["ambient"]) for n in range(3)]
-        yield Scene(opened, mara, ben, tracks)
-
-
-async def held(artist: Artist, uri: str) -> Any:
-    """What their own server holds at an address."""
-    record = AtUri.parse(uri)
-    return await artist.holds(record.collection, record.rkey)
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def scene(studio):
+    mara, ben = await studio.artist(profile=False), await studio.artist(profile=False)
+    tracks = [await mara.write_track(f"Song {n}", tags=["ambient"]) for n in range(3)]
+    return Scene(studio, mara, ben, tracks)
 
 
 async def playlist(scene: Scene, name: str, tracks: int = 0) -> Any:
@@ -64,7 +56,7 @@ async def test_a_playlist_is_made_filled_and_put_in_order(scene):
     """The record's order is the list's; what the record says besides stays."""
     made = await playlist(scene, "Evening", 3)
     one, uris = f"/lists/playlists/{made['id']}", [track.uri for _, track in scene.tracks]
-    filled = await held(scene.ben, made["atproto_record_uri"])
+    filled = await scene.ben.record(made["atproto_record_uri"])
     assert (made["name"], made["track_count"], made["owner_did"]) == ("Evening", 0, scene.ben.did)
     assert (filled["name"], filled["listType"], subjects(filled)) == ("Evening", "playlist", uris)
 
@@ -73,7 +65,7 @@ async def test_a_playlist_is_made_filled_and_put_in_order(scene):
     await scene.ben.account.put_record(LIST, rkey, filled)
     order = [{"uri": track.uri, "cid": track.cid} for _, track in reversed(scene.tracks)]
     sorted_ = await scene.ben.ask("PUT", f"{one}/reorder", {"items": order})
-    reordered = await held(scene.ben, made["atproto_record_uri"])
+    reordered = await scene.ben.record(made["atproto_record_uri"])
     shown = (await scene.ben.ask("GET", one)).json
 
     assert sorted_.status == 200
@@ -84,7 +76,7 @@ async def test_a_playlist_is_made_filled_and_put_in_order(scene):
     again = await scene.ben.ask("DELETE", f"{one}/tracks/{quote(uris[1], safe='')}")
     stale = await scene.ben.ask("PUT", f"{one}/reorder", {"items": order})
     assert (taken.status, taken.json["track_count"]) == (200, 2)
-    assert subjects(await held(scene.ben, made["atproto_record_uri"])) == [uris[2], uris[0]]
+    assert subjects(await scene.ben.record(made["atproto_record_uri"])) == [uris[2], uris[0]]
     assert (again.status, stale.status, stale.json["detail"]) == (404, 409, "conflict")
 
 
@@ -99,12 +91,12 @@ async def test_a_playlist_is_renamed_hidden_and_deleted(scene):
     nameless = (await scene.studio.door.ask("GET", of_ben)).json
 
     assert (renamed.json["name"], renamed.json["show_on_profile"]) == ("Quiet", False)
-    assert (await held(scene.ben, made["atproto_record_uri"]))["name"] == "Quiet"
+    assert (await scene.ben.record(made["atproto_record_uri"]))["name"] == "Quiet"
     assert "Quiet" in [listed["name"] for listed in mine]
     assert "Quiet" not in [listed["name"] for listed in [*theirs, *nameless]]
     gone = await scene.ben.ask("DELETE", one)
     assert gone.json == {"deleted": True}
-    assert await held(scene.ben, made["atproto_record_uri"]) is None
+    assert not await scene.ben.has_record(made["atproto_record_uri"])
     assert (await scene.ben.ask("GET", one)).status == 404
 
 
@@ -126,7 +118,7 @@ async def test_nobody_changes_a_list_of_somebody_else(scene):
     """403, and it is as it was."""
     made = await playlist(scene, "Mine", 1)
     one, (_, track) = f"/lists/playlists/{made['id']}", scene.tracks[0]
-    before = await held(scene.ben, made["atproto_record_uri"])
+    before = await scene.ben.record(made["atproto_record_uri"])
 
     for method, path, sent in (
         ("PATCH", one, {"name": "Yours"}),
@@ -138,7 +130,7 @@ async def test_nobody_changes_a_list_of_somebody_else(scene):
     ):
         reply = await scene.mara.ask(method, path, sent)
         assert (reply.status, reply.json["detail"]) == (403, "not_owner")
-    assert await held(scene.ben, made["atproto_record_uri"]) == before
+    assert await scene.ben.record(made["atproto_record_uri"]) == before
 
 
 @pytest.mark.parametrize(
@@ -165,12 +157,12 @@ async def test_what_the_lexicon_forbids_is_refused_by_name(scene, method, path, 
 
 async def test_an_album_is_made_changed_and_deleted(scene):
     """Its template is for its artist's eyes only, and never private."""
-    ida = await scene.studio.artist()
+    ida = await scene.studio.artist(profile=False)
     sent = {"title": "First Light", "description": "The first.", "publishing_defaults": OWNER_ONLY}
     made = await ida.ask("POST", "/albums/", sent)
     one = f"/albums/{made.json['id']}"
     by_id = f"/albums/by-id/{made.json['id']}"
-    record = await held(ida, made.json["uri"])
+    record = await ida.record(made.json["uri"])
 
     assert (made.json["title"], made.json["slug"]) == ("First Light", "first-light")
     written = {"name": "First Light", "listType": "album", "description": "The first."}
@@ -189,7 +181,7 @@ async def test_an_album_is_made_changed_and_deleted(scene):
     assert len(await ida.records(LIST)) == 1
 
     changed = await ida.ask("PATCH", one, {"title": "Dawn", "description": "", "publishing_defaults": None})
-    record = await held(ida, made.json["uri"])
+    record = await ida.record(made.json["uri"])
     told = {"title": "Dawn", "slug": "dawn", "description": None, "publishing_defaults": None}
     assert changed.json.items() >= told.items()
     assert (record["name"], "description" in record) == ("Dawn", False)
@@ -208,7 +200,7 @@ async def test_an_album_is_made_changed_and_deleted(scene):
 )
 async def test_an_albums_template_that_cannot_apply_is_refused(scene, changed, detail):
     """As one of the Portal is: when it is made, and when it is changed; nothing is written."""
-    ida = await scene.studio.artist()
+    ida = await scene.studio.artist(profile=False)
     template = {"publishing_defaults": {**OWNER_ONLY, **changed}}
     kept = (await ida.ask("POST", "/albums/", {"title": "Kept"})).json
 
@@ -222,20 +214,20 @@ async def test_an_albums_template_that_cannot_apply_is_refused(scene, changed, d
 
 async def test_a_cover_is_told_by_its_content(scene):
     """A picture becomes a blob of the record; whatever else is refused, and so is one that is too large."""
-    ida = await scene.studio.artist()
+    ida = await scene.studio.artist(profile=False)
     made = (await ida.ask("POST", "/albums/", {"title": "Covered"})).json
     path = f"/albums/{made['id']}/cover"
 
-    text = await ida.send_form("POST", path, image=b"no picture at all")
-    large = await ida.send_form("POST", path, image=PNG + bytes(200_000))
-    none = await ida.send_form("POST", path, image="words")
+    text = await ida.send("POST", path, image=b"no picture at all")
+    large = await ida.send("POST", path, image=PNG + bytes(100_000))
+    none = await ida.send("POST", path, image="words")
     assert (text.status, text.json["errors"][0]["field"]) == (422, "image")
     assert (large.status, large.json["detail"]) == (413, "too_large")
     assert (none.status, none.json["errors"][0]["field"]) == (422, "image")
-    assert "image" not in await held(ida, made["uri"])
+    assert "image" not in await ida.record(made["uri"])
 
-    put = await ida.send_form("POST", path, image=PNG)
-    image = (await held(ida, made["uri"]))["image"]
+    put = await ida.send("POST", path, image=PNG)
+    image = (await ida.record(made["uri"]))["image"]
     assert put.status == 200
     assert (image["mimeType"], image["size"]) == ("image/png", len(PNG))
     assert image["ref"]["$link"] in put.json["image_url"]
@@ -243,16 +235,17 @@ async def test_a_cover_is_told_by_its_content(scene):
 
 async def test_a_profile_is_written_field_by_field(scene):
     """What is not given stays, unknown fields too; null and nothing clear."""
-    ida = await scene.studio.artist()
+    ida = await scene.studio.artist(profile=False)
     nobody = (await ida.ask("GET", "/artists/me")).json
+    profile = f"at://{ida.did}/{PROFILE}/self"
     first = {"display_name": "Ida", "bio": "Songs.", "support_url": "https://ida.example/give"}
 
     made = await ida.ask("PUT", "/artists/me", first)
-    record = await ida.holds(PROFILE, "self")
+    record = await ida.record(profile)
     await ida.account.put_record(PROFILE, "self", {**record, "pronouns": "she"})
     sent = {"bio": None, "support_url": "", "show_liked_on_profile": True}
     changed = await ida.ask("PUT", "/artists/me", sent)
-    record = await ida.holds(PROFILE, "self")
+    record = await ida.record(profile)
     public = (await scene.studio.door.ask("GET", f"/artists/{ida.did}")).json
 
     assert (nobody["did"], nobody["handle"], nobody["bio"]) == (ida.did, ida.account.handle, None)
@@ -267,12 +260,12 @@ async def test_changing_a_track_keeps_what_is_not_named(scene):
     """Audio, unknown fields and access stay as they are; empty texts clear; names become DIDs."""
     audio = await scene.mara.account.upload_blob(b"ID3" + bytes(500), "audio/mpeg")
     fields = {"description": "Old", "album": "Old", "audioBlob": audio, "mood": "blue", "tags": ["a", "b"]}
-    track_id, ref = await scene.studio.track(scene.mara, "Before", **fields)
-    before = await held(scene.mara, ref.uri)
+    track_id, ref = await scene.mara.write_track("Before", **fields)
+    before = await scene.mara.record(ref.uri)
 
     sent = {"title": "After", "description": "", "features": [scene.ben.account.handle, scene.mara.did]}
     changed = await scene.mara.ask("PATCH", f"/tracks/{track_id}", sent)
-    after = await held(scene.mara, ref.uri)
+    after = await scene.mara.record(ref.uri)
     featured = [{"did": scene.ben.did}, {"did": scene.mara.did}]
     assert changed.status == 200, changed.json
     assert (changed.json["title"], changed.json["description"]) == ("After", None)
@@ -282,11 +275,11 @@ async def test_changing_a_track_keeps_what_is_not_named(scene):
         "title": "After"
     }
 
-    pictured = await scene.mara.send_form("PATCH", f"/tracks/{track_id}", image=PNG, tags='["x"]')
-    record = await held(scene.mara, ref.uri)
+    pictured = await scene.mara.send("PATCH", f"/tracks/{track_id}", image=PNG, tags='["x"]')
+    record = await scene.mara.record(ref.uri)
     assert (pictured.status, record["tags"], record["image"]["mimeType"]) == (200, ["x"], "image/png")
     bare = await scene.mara.ask("PATCH", f"/tracks/{track_id}", {"remove_image": True, "tags": []})
-    record = await held(scene.mara, ref.uri)
+    record = await scene.mara.record(ref.uri)
     assert (bare.json["image_url"], bare.json["tags"]) == (None, [])
     assert not {"image", "tags"} & record.keys()
     assert record["audioBlob"] == audio
@@ -308,19 +301,19 @@ async def test_changing_a_track_keeps_what_is_not_named(scene):
 async def test_what_may_not_be_changed_so_is_refused(scene, sent, field):
     """Access among it; the record stays."""
     track_id, ref = scene.tracks[0]
-    before = await held(scene.mara, ref.uri)
+    before = await scene.mara.record(ref.uri)
 
     reply = await scene.mara.ask("PATCH", f"/tracks/{track_id}", sent)
 
     assert (reply.status, reply.json["detail"]) == (422, "invalid_request")
     assert reply.json["errors"][0]["field"].startswith(field)
-    assert await held(scene.mara, ref.uri) == before
+    assert await scene.mara.record(ref.uri) == before
 
 
 async def test_a_track_is_its_artists_to_change(scene):
     """Others are told that it is not theirs, or that it is not there."""
     private = {"access": {"listening": "owner", "downloads": "off", "visibility": "private"}}
-    hidden, _ = await scene.studio.track(scene.mara, "Hidden", **private)
+    hidden, _ = await scene.mara.write_track("Hidden", **private)
     track_id, ref = scene.tracks[0]
 
     for method, sent in (("PATCH", {"title": "Theirs"}), ("DELETE", None)):
@@ -328,26 +321,26 @@ async def test_a_track_is_its_artists_to_change(scene):
         unseen = await scene.ben.ask(method, f"/tracks/{hidden}", sent)
         assert (seen.status, seen.json["detail"]) == (403, "not_owner")
         assert (unseen.status, unseen.json["detail"]) == (404, "not_found")
-    assert (await held(scene.mara, ref.uri))["title"] == "Song 0"
+    assert (await scene.mara.record(ref.uri))["title"] == "Song 0"
 
 
 async def test_a_deleted_track_is_gone(scene):
     """Here and there."""
-    track_id, ref = await scene.studio.track(scene.mara, "Short-lived")
+    track_id, ref = await scene.mara.write_track("Short-lived")
 
     gone = await scene.mara.ask("DELETE", f"/tracks/{track_id}")
 
     assert (gone.status, gone.json) == (200, {"message": "The track is deleted."})
-    assert await held(scene.mara, ref.uri) is None
+    assert not await scene.mara.has_record(ref.uri)
     assert (await scene.mara.ask("GET", f"/tracks/{track_id}")).status == 404
 
 
 async def test_own_tracks_are_listed_with_those_that_nobody_else_sees(scene):
     """Page by page, by words, by popularity; the total is of all that match."""
-    ida = await scene.studio.artist()
+    ida = await scene.studio.artist(profile=False)
     private = {"access": {"listening": "owner", "downloads": "off", "visibility": "private"}}
     for day, title, fields in ((1, "Été", {}), (2, "Autumn", {"tags": ["été"]}), (3, "Winter", private)):
-        await scene.studio.track(ida, title, **fields, createdAt=f"2026-01-0{day}T00:00:00Z")
+        await ida.write_track(title, **fields, createdAt=f"2026-01-0{day}T00:00:00Z")
 
     first = (await ida.ask("GET", "/tracks/me?limit=2")).json
     rest = (await ida.ask("GET", f"/tracks/me?limit=2&cursor={first['next_cursor']}")).json
@@ -364,7 +357,7 @@ async def test_own_tracks_are_listed_with_those_that_nobody_else_sees(scene):
 
 async def test_what_is_not_granted_or_refused_there_leaves_nothing(scene):
     """403 before, 502 after their server was asked."""
-    ida = await scene.studio.artist(f"atproto repo:{PROFILE}")
+    ida = await scene.studio.artist(profile=False, granting=f"atproto repo:{PROFILE}")
     deeds: list[tuple[str, str, Any]] = [
         ("POST", "/lists/playlists", {"name": "x"}),
         ("POST", "/albums/", {"title": "x"}),
@@ -378,5 +371,5 @@ async def test_what_is_not_granted_or_refused_there_leaves_nothing(scene):
     assert {(reply.status, reply.json["detail"]) for reply in lacking} == {(403, "scope_upgrade_required")}
     assert {(reply.status, reply.json["detail"]) for reply in down} == {(502, "pds_unavailable")}
     assert await scene.mara.records(LIST) == []
-    assert (await held(scene.mara, scene.tracks[0][1].uri))["title"] == "Song 0"
+    assert (await scene.mara.record(scene.tracks[0][1].uri))["title"] == "Song 0"
     assert (await scene.mara.ask("GET", "/lists/playlists")).json == []

@@ -10,11 +10,12 @@ from readapi.state.preferences import Preferences
 from readapi.state.state import open_state
 from schemas.collections import SCROBBLE, SCROBBLING
 from schemas.ids import Did
+from schemas.settings import Settings
 from tests.network.pds import Json, Ref, Write
 from tests.network.person import Person
-from tests.readapi.studio import COLLECTIONS, MADE, Artist, Studio, studio
+from tests.readapi.studio import COLLECTIONS, MADE, Artist, Studio
 
-pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 LIKE, COMMENT = COLLECTIONS.like, COLLECTIONS.comment
 
@@ -29,13 +30,11 @@ class Scene(NamedTuple):
     track: Ref
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def scene(network, tmp_path_factory):
-    variables = {"FMSVC_COMMENTS_PER_TRACK": "3"}
-    async with studio(network, tmp_path_factory.mktemp("studio"), **variables) as opened:
-        mara, ben = await opened.artist(), await opened.artist()
-        track_id, track = await opened.track(mara, duration=60)
-        yield Scene(opened, mara, ben, track_id, track)
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def scene(studio):
+    mara, ben = await studio.artist(profile=False), await studio.artist(profile=False)
+    track_id, track = await mara.write_track(duration=60)
+    return Scene(studio, mara, ben, track_id, track)
 
 
 async def test_a_like_is_one_record_however_often_it_is_given(scene):
@@ -67,7 +66,7 @@ async def test_likes_of_other_programs_count_and_go_too(scene):
     keys = ("3kznmn7xqxl22", "3kznmn7xqxl23")
     await scene.ben.account.apply_writes(*(Write("create", LIKE, key, record) for key in keys))
     path = f"/tracks/{scene.track_id}"
-    await scene.studio.shows(scene.ben, path, lambda reply: reply.json["is_liked"])
+    await scene.ben.shows(path, lambda reply: reply.json["is_liked"])
 
     await scene.ben.ask("POST", f"{path}/like")
     assert len(await scene.ben.records(LIKE)) == 2
@@ -78,7 +77,7 @@ async def test_likes_of_other_programs_count_and_go_too(scene):
 
 async def test_a_list_tells_which_of_its_tracks_somebody_likes(scene):
     """Only those, and in the list of what they like."""
-    other, _ = await scene.studio.track(scene.mara, "Other")
+    other, _ = await scene.mara.write_track("Other")
     await scene.ben.ask("POST", f"/tracks/{other}/like")
 
     listed = (await scene.ben.ask("GET", f"/tracks/?artist_did={scene.mara.did}")).json["tracks"]
@@ -158,7 +157,7 @@ async def test_what_the_lexicon_forbids_is_refused_by_name(scene, sent, field):
 async def test_nobody_reacts_to_what_they_may_not_know_of(scene):
     """A private track of somebody else is not there; its artist may."""
     private = {"access": {"listening": "owner", "downloads": "off", "visibility": "private"}}
-    hidden, _ = await scene.studio.track(scene.mara, "Hidden", **private)
+    hidden, _ = await scene.mara.write_track("Hidden", **private)
 
     for method, path, sent in (
         ("POST", "like", None),
@@ -176,7 +175,7 @@ async def test_nobody_reacts_to_what_they_may_not_know_of(scene):
 
 async def test_a_grant_that_does_not_allow_it_is_told_so(scene):
     """403 before anything is asked of their server."""
-    ida = await scene.studio.artist(f"atproto repo:{LIKE}")
+    ida = await scene.studio.artist(profile=False, granting=f"atproto repo:{LIKE}")
 
     said = await ida.ask("POST", f"/tracks/{scene.track_id}/comments", {"text": "x", "timestamp_ms": 0})
     liked = await ida.ask("POST", f"/tracks/{scene.track_id}/like")
@@ -187,7 +186,7 @@ async def test_a_grant_that_does_not_allow_it_is_told_so(scene):
 
 async def test_a_server_that_refuses_or_is_gone_changes_nothing(scene):
     """Its own words are passed on; and no like is shown that nobody holds."""
-    ida, path = await scene.studio.artist(), f"/tracks/{scene.track_id}"
+    ida, path = await scene.studio.artist(profile=False), f"/tracks/{scene.track_id}"
     before = (await scene.ben.ask("GET", path)).json["like_count"]
 
     await ida.account.deactivate()
@@ -205,30 +204,28 @@ async def test_a_server_that_refuses_or_is_gone_changes_nothing(scene):
 
 async def test_a_play_counts_once_for_each_listener(scene):
     """Repetitions do not; whoever has no account is known by their address."""
-    track_id, track = await scene.studio.track(scene.mara, "Played", duration=60)
+    track_id, track = await scene.mara.write_track("Played", duration=60)
     path = f"/tracks/{track_id}/play"
 
     replies = [await artist.ask("POST", path) for artist in (scene.ben, scene.ben, scene.mara)]
     nameless = [await scene.studio.door.ask("POST", path) for _ in range(2)]
-    shown = await scene.studio.shows(
-        scene.ben, f"/tracks/{track_id}", lambda reply: reply.json["play_count"] == 3
-    )
+    shown = await scene.ben.shows(f"/tracks/{track_id}", lambda reply: reply.json["play_count"] == 3)
 
     assert [reply.json["play_count"] for reply in (*replies, *nameless)] == [1, 1, 2, 3, 3]
-    assert shown.json["uri"] == track.uri
+    assert shown["uri"] == track.uri
 
 
 async def test_a_play_is_scrobbled_for_who_wants_it_and_granted_it(scene):
     """One record for each play that counts; none without the grant, the wish, or the play."""
-    ida = await scene.studio.artist()
-    played = [(await scene.studio.track(scene.mara, f"Scrobble {n}", duration=200))[0] for n in range(3)]
+    ida = await scene.studio.artist(profile=False)
+    played = [(await scene.mara.write_track(f"Scrobble {n}", duration=200))[0] for n in range(3)]
 
     async def play(number: int) -> list[Json]:
         reply = await ida.ask("POST", f"/tracks/{played[number]}/play")
         assert reply.status == 200
         return await ida.records(SCROBBLE)
 
-    async with open_state(scene.studio.settings) as state:
+    async with open_state(Settings(data_dir=scene.studio.data_dir)) as state:
         await state.preferences.put(Did(ida.did), Preferences(scrobbling=True))
         not_granted = await play(0)
         started = await ida.ask("POST", "/auth/scope-upgrade/start", {"scopes": [SCROBBLING]})

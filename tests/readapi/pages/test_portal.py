@@ -1,18 +1,15 @@
 """Artists at the Portal, in a real browser and without scripts, in front of a whole server and a real PDS."""
 
-import asyncio
 import itertools
 import os
 import re
 from collections.abc import AsyncIterator
-from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.network import server
 from tests.network.media import tone
 from tests.network.person import Person
 from tests.network.testnet import Testnet
@@ -20,11 +17,11 @@ from tests.readapi.pages.barriers import barriers
 from tests.readapi.pages.browser import Browser
 from tests.readapi.pages.plain_browser import PlainBrowser
 from tests.readapi.pages.visitor import Visitor
+from tests.readapi.studio import Studio
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
 SCREENSHOTS = os.environ.get("FMSVC_TEST_SCREENSHOTS")
-START_SECONDS = 120.0
 NUMBERS = itertools.count(1)
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 METER = "document.querySelector('.meter [role=status]').textContent"
@@ -36,36 +33,20 @@ PLAYING = (
 )
 
 
-@pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def portal(net: Testnet, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The address of a server with all its programs."""
-    variables = {
-        **server.settings(net, tmp_path_factory.mktemp("portal"), server.free_port()),
-        "FMSVC_LOG_LEVEL": "warning",
-        "FMSVC_RATE_LIMIT": "1000000/minute",
-        "FMSVC_AUTH_RATE_LIMIT": "1000000/minute",
-        "FMSVC_UPLOAD_RATE_LIMIT": "1000000/minute",
-    }
-    async with server.running_server(variables) as running:
-        async with asyncio.timeout(START_SECONDS):
-            await _ready(running)
-        yield running.url
-
-
 @pytest_asyncio.fixture(loop_scope="session")
-async def artist(net: Testnet, portal: str, chromium: Browser) -> Visitor:
+async def artist(net: Testnet, studio: Studio, chromium: Browser) -> Visitor:
     """Somebody new, who wanted to go to the Portal and stands on the sign-in page."""
     account = await net.pds[0].create_account(f"publisher-{next(NUMBERS)}.test")
-    page = await chromium.page(f"{portal}/portal", 900, 900, profile=await chromium.profile())
-    return Visitor(account, page, portal)
+    page = await chromium.page(f"{studio.door.address}/portal", 900, 900, profile=await chromium.profile())
+    return Visitor(account, page, studio.door.address)
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def plain(net: Testnet, portal: str) -> AsyncIterator[PlainBrowser]:
+async def plain(net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
     """Somebody with a profile, signed in, at a browser that shows nothing."""
     person = Person(await net.pds[0].create_account(f"unscripted-{next(NUMBERS)}.test"))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-        browser = await PlainBrowser(person, portal, client).signed_in()
+        browser = await PlainBrowser(person, studio.door.address, client).signed_in()
         assert (
             await browser.led("/portal/profile", display_name="Plain Artist") == "/portal?note=profile-saved"
         )
@@ -276,14 +257,6 @@ async def test_no_other_sites_form_does_anything_at_the_portal(plain: PlainBrows
     for path in ("/portal/uploads", "/portal/template", "/portal/albums", "/portal/tracks/1/delete"):
         async with plain.post(path, "https://evil.example", title="x") as answer:
             assert answer.status == 403, path
-
-
-async def _ready(running: server.Server) -> None:
-    while True:
-        status, _ = await running.ask("/ready")
-        if status == HTTPStatus.OK:
-            return
-        await asyncio.sleep(0.05)
 
 
 async def _location(browser: PlainBrowser, path: str) -> str:

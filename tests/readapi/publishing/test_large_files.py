@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.network.testnet import Testnet
-from tests.readapi.publishing.studio import open_studio, template
+from tests.readapi.studio import open_studio, template
 
 SIZE = int(os.environ.get("FMSVC_TEST_UPLOAD_BYTES", str(64 << 20)))
 MOST_BYTES = 300 << 20  # of one process, whatever it holds

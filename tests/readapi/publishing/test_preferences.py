@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.readapi.publishing.studio import Studio, template
+from tests.readapi.studio import Studio, template
 
-pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="package")]
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_the_portals_template_applies_to_what_is_published(studio: Studio, song: Path) -> None:

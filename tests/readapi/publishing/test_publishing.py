@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.readapi.audio.sounds import sound
-from tests.readapi.publishing.studio import Artist, Json, Studio, template
+from tests.readapi.studio import Artist, Json, Studio, template
 
-pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="package")]
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def change(artist: Artist, track: Json, settings: Json | None, **headers: str) -> Json:

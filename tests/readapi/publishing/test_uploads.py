@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.readapi.audio.sounds import sound
-from tests.readapi.publishing.studio import Studio, read_events, template
+from tests.readapi.studio import COLLECTIONS, Studio, read_events, template
 
-pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="package")]
+pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 OWNER = json.dumps(template("owner", "off", "unlisted"))
 
@@ -98,7 +98,7 @@ async def test_what_the_form_does_not_say_is_taken_from_the_file(studio: Studio,
 
     record = await mara.record(track["uri"])
     assert (record["title"], record["album"]) == ("Low tide", "Harbour")
-    assert await mara.records("list") == []
+    assert await mara.records(COLLECTIONS.list) == []
 
 
 async def test_a_track_comes_onto_its_album_with_its_record(studio: Studio, song: Path) -> None:
@@ -109,13 +109,13 @@ async def test_a_track_comes_onto_its_album_with_its_record(studio: Studio, song
     second = await mara.publish(song, album="first light")
     third = await mara.publish(song, album_id=second["album"]["id"])
 
-    [album] = await mara.records("list")
+    [album] = await mara.listed(COLLECTIONS.list)
     assert (album["value"]["name"], album["value"]["listType"]) == ("First Light", "album")
     tracks = [await mara.record(track["uri"]) for track in (first, second, third)]
     assert [record["album"] for record in tracks] == ["First Light"] * 3
     items = [item["subject"]["uri"] for item in album["value"]["items"]]
     assert items == [first["uri"], second["uri"], third["uri"]]
-    held = {track["uri"]: track["cid"] for track in await mara.records("track")}
+    held = {track["uri"]: track["cid"] for track in await mara.listed(COLLECTIONS.track)}
     assert {item["subject"]["uri"]: item["subject"]["cid"] for item in album["value"]["items"]} == held
 
 
