@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
@@ -60,6 +61,17 @@ def unreadable(repo: ForgedRepo, seq: int, title: str) -> bytes:
     return repo.commit_frame(seq, blocks=b"")
 
 
+@asynccontextmanager
+async def turned_away(
+    settings: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> AsyncIterator[tuple[Relay, Running]]:
+    """An indexer that has one song of somebody whom their server then turns away."""
+    async with Relay(frames_of(repo, 1)) as relay, following(settings, relay) as indexer:
+        await indexer.reach(1)
+        world.status[repo.did] = "deactivated"
+        yield relay, indexer
+
+
 def titles(indexer: Running) -> list[str]:
     return [title for (title,) in indexer.rows("select title from visible_tracks order by title")]
 
@@ -97,9 +109,7 @@ async def test_what_a_server_refuses_is_hidden_until_it_gives_it_again(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
     """Whatever else goes wrong in between."""
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
-        await indexer.reach(1)
-        world.status[repo.did] = "deactivated"
+    async with turned_away(configured, world, repo) as (relay, indexer):
         await relay.send(unreadable(repo, 2, "Unread"))
         await until(lambda: titles(indexer) == [])
         world.faults["getRecord"] = repeat(Refuse(503))
@@ -116,9 +126,7 @@ async def test_a_server_may_change_its_mind_within_one_batch(
 ) -> None:
     """What it said last counts."""
     slow = configured.model_copy(update={"batch_seconds": 0.5})
-    async with Relay(frames_of(repo, 1)) as relay, following(slow, relay) as indexer:
-        await indexer.reach(1)
-        world.status[repo.did] = "deactivated"
+    async with turned_away(slow, world, repo) as (relay, indexer):
         await relay.send(unreadable(repo, 2, "Unread"))
         await until(lambda: "deactivated" in (indexer.indexer.repos[repo.did].reason or ""))
         world.status.clear()
@@ -131,9 +139,7 @@ async def test_who_is_away_is_asked_for_again_when_they_are_back(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
     """And not before: there may be many who never return."""
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
-        await indexer.reach(1)
-        world.status[repo.did] = "deactivated"
+    async with turned_away(configured, world, repo) as (relay, indexer):
         await relay.send(unreadable(repo, 2, "Unread"))
         await until(lambda: indexer.rows("from accounts where refusal = 'deactivated'"))
         await relay.send(repo.account_frame(3, "deactivated", time=datetime.now(UTC)))
@@ -148,9 +154,7 @@ async def test_a_commit_of_somebody_who_was_away_has_their_repo_fetched(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
     """Whether or not they are said to be back: to be in step is not to be shown."""
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
-        await indexer.reach(1)
-        world.status[repo.did] = "deactivated"
+    async with turned_away(configured, world, repo) as (relay, indexer):
         await relay.send(repo.account_frame(2, "deactivated", time=datetime.now(UTC)))
         await relay.send(unreadable(repo, 3, "Unread"))
         await until(lambda: indexer.indexer.repos[repo.did].state == "pending")
@@ -165,9 +169,7 @@ async def test_a_commit_of_somebody_who_was_away_has_their_repo_fetched(
 async def test_a_server_cannot_undo_what_the_relay_says(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
-        await indexer.reach(1)
-        world.status[repo.did] = "deactivated"
+    async with turned_away(configured, world, repo) as (relay, indexer):
         await relay.send(unreadable(repo, 2, "Unread"))
         await until(lambda: titles(indexer) == [])
         await relay.send(repo.account_frame(3, "takendown", time=datetime.now(UTC)))
@@ -272,9 +274,7 @@ async def test_whoever_comes_back_unheard_has_their_name_again(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
     """Servers do not answer for the handle of somebody who is away."""
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
-        await indexer.reach(1)
-        world.status[repo.did] = "deactivated"
+    async with turned_away(configured, world, repo) as (relay, indexer):
         away = repo.account_frame(2, "deactivated", time=datetime.now(UTC))
         await relay.send(away, repo.identity_frame(3))
         await until(lambda: indexer.rows("select handle from accounts") == [("handle.invalid",)])
