@@ -1,15 +1,14 @@
 """Routes → the OpenAPI 3.1 description: every parameter, shape and status that a route can answer."""
 
+import asyncio
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, get_args, get_origin
 
 import orjson
 from aiohttp import web
-from openapi_pydantic import OpenAPI
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
@@ -37,14 +36,22 @@ _SECURITY_SCHEMES = {
 _ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
 
 
-@dataclass(frozen=True, slots=True)
 class Description:
-    """The interface's description, ready to send."""
+    """The interface's description, made when somebody first wants it."""
 
-    json: bytes
+    def __init__(self, endpoints: Iterable[Endpoint], server: str) -> None:
+        self._endpoints = tuple(endpoints)
+        self._server = server
+        self._making: asyncio.Future[bytes] | None = None
+
+    async def json(self) -> bytes:
+        """Ready to send. Made in a thread, because it takes a good part of a second."""
+        if self._making is None:
+            self._making = asyncio.ensure_future(asyncio.to_thread(describe, self._endpoints, self._server))
+        return await asyncio.shield(self._making)
 
 
-def describe(endpoints: Iterable[Endpoint], server: str) -> Description:
+def describe(endpoints: Iterable[Endpoint], server: str) -> bytes:
     """The whole description, as JSON."""
     routes = list(endpoints)
     shapes = _Shapes(routes)
@@ -58,8 +65,7 @@ def describe(endpoints: Iterable[Endpoint], server: str) -> Description:
         "paths": paths,
         "components": {"schemas": shapes.components, "securitySchemes": _SECURITY_SCHEMES},
     }
-    OpenAPI.model_validate(document)
-    return Description(orjson.dumps(document))
+    return orjson.dumps(document)
 
 
 class _Shapes:

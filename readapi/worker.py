@@ -30,7 +30,7 @@ from readapi.limits import Limits
 from readapi.metrics import Metrics
 from readapi.nudges import Nudges
 from readapi.oauth.network import Network
-from readapi.openapi import Description, describe
+from readapi.openapi import Description
 from readapi.pages import refusals
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
@@ -190,5 +190,5 @@ def services(
         Addresses: renderer.addresses,
         Assets: renderer.assets,
         Renderer: renderer,
-        Description: describe(endpoints, settings.base_url),
+        Description: Description(endpoints, settings.base_url),
     }

@@ -12,5 +12,5 @@ routes = Routes("meta")
 @routes.get("/docs", media_types=(HTML,))
 async def docs(description: Description, renderer: Renderer) -> Answer[str]:
     """Show this interface, and let it be tried."""
-    page = renderer.page("docs.html", sections=contents.sections(description.json))
+    page = renderer.page("docs.html", sections=contents.sections(await description.json()))
     return Answer(page, HTML, headers=policy.docs_headers())

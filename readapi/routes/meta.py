@@ -47,7 +47,7 @@ async def measured(counted: Metrics) -> Answer[str]:
 @routes.get("/openapi.json")
 async def openapi(description: Description) -> Answer[dict[str, Any]]:
     """Describe this interface, as OpenAPI 3.1."""
-    return Answer(description.json)
+    return Answer(await description.json())
 
 
 @routes.get(DOCUMENT_PATH)

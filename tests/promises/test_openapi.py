@@ -9,7 +9,7 @@ from readapi.openapi import describe
 from schemas.errors import Code
 
 ENDPOINTS = all_endpoints()
-DOCUMENT = orjson.loads(describe(ENDPOINTS, "https://api.example").json)
+DOCUMENT = orjson.loads(describe(ENDPOINTS, "https://api.example"))
 OPERATIONS = {
     f"{method} {path}": operation
     for path, item in DOCUMENT["paths"].items()
