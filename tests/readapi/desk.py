@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from readapi.__main__ import open_network
+from readapi.commands.internet import open_network
 from readapi.nudges import Nudges
 from readapi.pds import Pds
 from readapi.people import People

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from readapi import worker
-from readapi.__main__ import open_network
+from readapi.commands.internet import open_network
 from readapi.stores import Stores
 from schemas.settings import Settings
 

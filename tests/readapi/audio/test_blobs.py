@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from readapi.__main__ import open_network
 from readapi.audio.blobs import AT_ONE_SERVER, Blobs
+from readapi.commands.internet import open_network
 from readapi.errors import PdsUnavailable
 from readapi.oauth.network import Network
 from schemas.ids import Cid, Did

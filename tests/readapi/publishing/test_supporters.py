@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from readapi.__main__ import open_network
+from readapi.commands.internet import open_network
 from readapi.publishing import supporters
 from readapi.publishing.supporters import Supporters
 from schemas.access import Viewer

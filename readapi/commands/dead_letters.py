@@ -1,0 +1,61 @@
+"""`dead-letters`: the messages that could not be used."""
+
+import asyncio
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from indexer import chores, letters, printout
+from indexer.dead_letters import Wanted
+from readapi.commands.on_index import explained
+from readapi.commands.start import UNUSABLE, begin, stop
+from readapi.progress import Progress
+from schemas.settings import Settings
+
+
+def dead_letters(
+    *,
+    did: str | None = None,
+    reason: str | None = None,
+    limit: Annotated[int, Parameter(validator=Number(gte=1))] = 50,
+    show: str | None = None,
+    replay: bool = False,
+) -> None:
+    """List the messages that could not be used, newest first.
+
+    Parameters
+    ----------
+    did
+        Only those of this account.
+    reason
+        Only those refused for a reason with these words in it.
+    limit
+        List at most so many.
+    show
+        Print the whole of one, by the name in the first column or its beginning.
+    replay
+        Take them in again, and drop those that can be used now. Works while the indexer runs.
+    """
+    settings = begin("dead-letters")
+    wanted = Wanted(did, reason, show)
+    if replay:
+        _replay(settings, wanted)
+    elif show is not None:
+        _show(settings, show)
+    else:
+        listing = explained(lambda: asyncio.run(letters.listing(settings, wanted, limit)))
+        print("\n".join(printout.of_listing(listing)))
+
+
+def _replay(settings: Settings, wanted: Wanted) -> None:
+    with Progress("replaying", "dead letters") as progress:
+        outcome = explained(lambda: asyncio.run(chores.replay_letters(settings, wanted, progress)))
+    print(f"{outcome.passed:,} of {outcome.tried:,} dead letters could be used and are none any more.")
+
+
+def _show(settings: Settings, name: str) -> None:
+    letter = explained(lambda: asyncio.run(letters.letter(settings, name)))
+    if letter is None:
+        stop(UNUSABLE, f"There is no dead letter whose name begins with {name}.")
+    print("\n".join(printout.of_letter(letter)))

@@ -1,0 +1,23 @@
+"""`migrate`: the state database, made ready for this version and for new keys."""
+
+import asyncio
+
+from readapi.commands.on_state import explained
+from readapi.commands.start import begin
+from readapi.state.state import open_state
+
+
+def migrate() -> None:
+    """Bring the state database's schema up to date, and encrypt anew what older keys encrypted.
+
+    Every worker does the first when it starts. After a new key was put before the others in
+    FMSVC_SECRET_KEYS, this does the second; then the old key may go.
+    """
+    settings = begin("migrate")
+
+    async def prepare() -> tuple[str, int]:
+        async with open_state(settings) as state:
+            return state.revision, await state.grants.reseal()
+
+    revision, resealed = explained(lambda: asyncio.run(prepare()))
+    print(f"The state database has schema {revision}; {resealed:,} grants were encrypted anew.")
