@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 
 from readapi.answers import Answer
-from readapi.cards import Card, access
 from schemas.access import Access, Viewer, may_download, may_listen
 from schemas.ids import Did
+from schemas.stored import Card, access
 
 Parts = list[bytes | Card]
 

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 import orjson
 from tantivy import DocAddress, Query, Searcher
 
-from readapi.cards import Card
 from readapi.errors import IndexNotReady
 from readapi.index_folder import IndexFolder, State, either, every
 from readapi.paging import MANY, Listing, Page, Position, Row, Spans
@@ -19,7 +18,7 @@ from schemas import search_index
 from schemas.access import Place, Viewer
 from schemas.ids import normalise_tag
 from schemas.search_index import Kind, kind_id
-from schemas.stored import Stored
+from schemas.stored import Card, Stored
 
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from schemas.access import Access
 from schemas.ids import Did
 
 NAMES: Final = (
@@ -83,6 +84,27 @@ class Stored:
     def card_in_place(self) -> memoryview:
         """The same, for whoever copies it anyway."""
         return self._packed[self._ends[6] :]
+
+
+class Card(Stored):
+    """A track, artist, album, playlist or tag."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> int:
+        """Of tracks and lists."""
+        return int(self.doc.partition(":")[2])
+
+    @property
+    def access(self) -> Access:
+        """Who may see, hear and download a track. Everything else is open."""
+        return access(self.did, self.policy)
+
+
+def access(did: Did, policy: bytes) -> Access:
+    """What an artist decided, from how it is stored."""
+    return Access(did, *policy.decode().split())  # type: ignore[arg-type]  # the indexer's words
 
 
 def pack(fields: Mapping[str, Any]) -> bytes:

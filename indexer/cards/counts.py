@@ -10,8 +10,7 @@ import orjson
 from indexer.cards import track
 from indexer.cards.fields import Fields
 from indexer.catalogue import keys
-from schemas import stored
-from schemas.access import Access
+from schemas.stored import Card
 
 COUNTS = """
     select subject_key, likes, comments, plays
@@ -36,11 +35,9 @@ def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int,
 
 def recounted(packed: bytes, counted: Counts) -> Fields:
     """What is shown of a track of which nothing else has changed since it was packed."""
-    known = stored.Stored(memoryview(packed))
+    known = Card(memoryview(packed))
     card = orjson.loads(known.card + b"}") | counted._asdict()
-    access = Access(known.did, *known.policy.decode().split())  # type: ignore[arg-type]
     since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
     thumb = b"%dx%d" % known.thumb if known.thumb else b""
-    key = int(known.doc.partition(":")[2])
-    shown = track.shown_fields(key, card, access, since)
+    shown = track.shown_fields(known.key, card, known.access, since)
     return {**shown, "proof": known.proof, "audio": known.audio, "thumb": thumb}

@@ -12,11 +12,11 @@ from zipstream import ZIP_STORED, ZipStream
 from readapi.audio import names
 from readapi.audio.files import OpenFile
 from readapi.audio.sources import ELSEWHERE, NO_RECORDING, Elsewhere, Sources
-from readapi.cards import Card
 from readapi.errors import ApiError, NotFound
 from readapi.queries import tracks
 from readapi.search import Index
 from schemas.access import Viewer
+from schemas.stored import Card
 
 ZIP = "application/zip"
 LEFT_OUT = "Left out.txt"

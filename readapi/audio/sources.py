@@ -15,7 +15,6 @@ from readapi.audio.permission import check_download, check_listening
 from readapi.audio.recording import MIME_TYPES, RENDITION_TYPE
 from readapi.audio.source import Source
 from readapi.audio.store import AudioStore
-from readapi.cards import Card
 from readapi.errors import NotFound
 from readapi.oauth.network import Network
 from readapi.publishing.supporters import Supporters
@@ -24,6 +23,7 @@ from schemas.access import Viewer, may_download
 from schemas.audio import managed_file, named_file
 from schemas.ids import AtUri, Cid
 from schemas.settings import Settings
+from schemas.stored import Card
 
 NO_RECORDING = "This track came without a recording."
 NOT_READY = "What may be heard of this recording is not ready yet; try again later."

@@ -2,7 +2,6 @@
 
 from readapi.authoring import lists as records
 from readapi.authoring import pictures
-from readapi.cards import Card
 from readapi.errors import Conflict, InvalidRequest
 from readapi.pds import Author, Create, Pds, Value
 from readapi.queries import lists
@@ -12,6 +11,7 @@ from readapi.writing import Writing, new_rkey
 from schemas.api.albums import AlbumChange, NewAlbum
 from schemas.ids import AtUri, Did
 from schemas.slugs import slug
+from schemas.stored import Card
 
 Written = tuple[AtUri, Value]  # a record and what it says now
 

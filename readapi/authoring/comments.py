@@ -3,13 +3,13 @@
 from typing import Any
 
 from readapi import times
-from readapi.cards import Card
 from readapi.errors import Conflict
 from readapi.pds import Author, Create, Record, Value
 from readapi.queries import social, tracks
 from readapi.search import Index
 from readapi.state.locks import Locks
 from readapi.writing import Writing, new_rkey
+from schemas.stored import Card
 
 
 async def comment(

@@ -1,12 +1,12 @@
 """Likes: one for each person and track, however often they press the button."""
 
 from readapi import times
-from readapi.cards import Card
 from readapi.pds import Author
 from readapi.queries import social, tracks
 from readapi.search import Index
 from readapi.writing import Writing
 from schemas.ids import Rkey, derived_tid
+from schemas.stored import Card
 
 
 async def like(writing: Writing, index: Index, author: Author, track: Card) -> None:

@@ -6,7 +6,6 @@ from pydantic import TypeAdapter
 
 from readapi import cursors, present
 from readapi.answers import Answer
-from readapi.cards import Card
 from readapi.errors import NotFound
 from readapi.pages import answer, portal_views
 from readapi.pages.attempt import FRESH, Attempt
@@ -26,6 +25,7 @@ from schemas.api.artists import Artist
 from schemas.api.tracks import Track
 from schemas.ids import AtUri
 from schemas.settings import Settings
+from schemas.stored import Card
 
 MOST_TRACKS = 50  # on one page
 MOST_ALBUMS = 200

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 
-from readapi.cards import Card
 from readapi.errors import Conflict, InvalidRequest
 from readapi.pds import Author
 from readapi.publishing.policies import Policies
@@ -17,6 +16,7 @@ from schemas.access import Viewer
 from schemas.api.publishing import WantedAlbumSettings, WantedSettings
 from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess
+from schemas.stored import Card
 
 KEY_TAKEN = "This Idempotency-Key stands for another request; choose a new one."
 MOST_KEY_LETTERS = 255

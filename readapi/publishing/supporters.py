@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 import orjson
 import structlog
 
-from readapi.cards import Card
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
 from schemas.access import Viewer
 from schemas.ids import Did
+from schemas.stored import Card
 
 log = structlog.get_logger()
 

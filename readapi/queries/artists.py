@@ -2,10 +2,10 @@
 
 import orjson
 
-from readapi.cards import Card
 from readapi.errors import NotFound
 from readapi.search import Index
 from schemas.ids import Did
+from schemas.stored import Card
 
 
 def find(index: Index, name: str) -> Card:

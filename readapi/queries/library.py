@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from tantivy import Query
 
-from readapi.cards import Card
 from readapi.index_folder import either, every
 from readapi.paging import Listing, Page, Position
 from readapi.queries import tracks
 from readapi.search import MOST_LIKED, Index, Sort
 from schemas.access import Viewer
 from schemas.search_text import fold
+from schemas.stored import Card
 
 _CHUNK = 100
 

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import orjson
 
-from readapi.cards import Card
 from readapi.errors import NotFound, NotOwner
 from readapi.queries import names, tracks
 from readapi.search import Index
 from schemas.access import Place, Viewer
 from schemas.ids import AtUri, Did
+from schemas.stored import Card
 
 MOST_PLAYLISTS = 1000
 _CHUNK = 100

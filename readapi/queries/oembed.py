@@ -5,13 +5,13 @@ from typing import Any
 import orjson
 
 from readapi import present
-from readapi.cards import Card
 from readapi.errors import NotFound
 from readapi.pages.addresses import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
 from readapi.pages.metadata import LIST_SIZE, TRACK_SIZE
 from readapi.pages.oembed import Embeddable
 from readapi.queries import lists, tracks
 from readapi.search import Index
+from schemas.stored import Card
 
 
 def find(index: Index, addresses: Addresses, url: str) -> Embeddable:

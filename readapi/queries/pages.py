@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from readapi import present
-from readapi.cards import Card
 from readapi.paging import Position
 from readapi.queries import artists, lists, tracks
 from readapi.search import Index
@@ -13,6 +12,7 @@ from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
+from schemas.stored import Card
 
 MOST_TRACKS = 50  # of an artist, on one page
 MOST_LISTS = 100

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from readapi.cards import Card
 from readapi.search import Index
 from schemas.ids import INVALID_HANDLE
+from schemas.stored import Card
 
 
 def named(index: Index, dids: Iterable[str]) -> dict[str, dict[str, Any]]:

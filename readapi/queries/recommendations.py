@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from readapi.cards import Card
 from readapi.index_folder import either, every
 from readapi.paging import Listing
 from readapi.queries import tracks
 from readapi.search import Index
 from schemas.access import Viewer
+from schemas.stored import Card
 
 _MOST_TAGS = 50
 

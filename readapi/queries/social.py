@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from readapi.cards import Card
 from readapi.errors import NotFound, NotOwner
 from readapi.index_folder import every
 from readapi.paging import Page, Position
@@ -13,7 +12,7 @@ from readapi.queries import people, tracks
 from readapi.search import Index
 from schemas.access import Viewer
 from schemas.ids import AtUri, Did
-from schemas.stored import Stored
+from schemas.stored import Card, Stored
 
 
 def likers(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:

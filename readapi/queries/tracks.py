@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 
-from readapi.cards import Card, access
 from readapi.errors import NotFound, NotOwner
 from readapi.paging import Page, Position
 from readapi.queries import names
 from readapi.search import Index, Sort
 from schemas.access import Place, Viewer, may_see
 from schemas.ids import AtUri, Did
+from schemas.stored import Card, access
 
 
 def find(index: Index, name: str, viewer: Viewer | None) -> Card:

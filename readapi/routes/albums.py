@@ -11,7 +11,6 @@ from readapi.audio import names
 from readapi.audio.archive import ZIP, Archive
 from readapi.audio.sources import Sources
 from readapi.authoring import albums as authoring
-from readapi.cards import Card
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
 from readapi.errors import AudienceUnavailable, Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
@@ -31,6 +30,7 @@ from schemas.api.shape import Deleted
 from schemas.ids import AtUri, list_id
 from schemas.publishing import Template
 from schemas.slugs import slug as slug_of
+from schemas.stored import Card
 
 routes = Routes("albums")
 

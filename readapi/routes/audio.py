@@ -12,7 +12,6 @@ from readapi.audio.conditions import Conditions
 from readapi.audio.sending import Sending
 from readapi.audio.source import Source
 from readapi.audio.sources import Elsewhere, Sources
-from readapi.cards import Card
 from readapi.endpoint import Options, Routes
 from readapi.errors import (
     ApiError,
@@ -27,6 +26,7 @@ from readapi.queries import tracks
 from readapi.queries.names import TrackName
 from readapi.search import Index
 from schemas.access import Viewer
+from schemas.stored import Card
 
 routes = Routes("audio")
 

@@ -9,7 +9,6 @@ from pydantic import Field
 from readapi import present
 from readapi.answers import Answer
 from readapi.authoring import lists as authoring
-from readapi.cards import Card
 from readapi.endpoint import Routes
 from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.pds import REFUSALS, Create
@@ -32,6 +31,7 @@ from schemas.api.playlists import (
 )
 from schemas.api.shape import Deleted
 from schemas.ids import AtUri, list_id
+from schemas.stored import Card
 
 routes = Routes("playlists")
 

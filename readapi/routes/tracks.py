@@ -9,7 +9,6 @@ from readapi import cursors, present, times
 from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import CAR, JSON, Answer, render
 from readapi.authoring import tracks as authoring
-from readapi.cards import Card
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
@@ -32,6 +31,7 @@ from schemas.api.comments import CommentPage
 from schemas.api.shape import Message
 from schemas.api.tags import Tag, TaggedTrackPage
 from schemas.api.tracks import LikerPage, Track, TrackChange, TrackPage, TrackProof
+from schemas.stored import Card
 
 routes = Routes("tracks")
 

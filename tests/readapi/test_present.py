@@ -4,10 +4,10 @@ import orjson
 import pytest
 
 from readapi import present
-from readapi.cards import Card
 from schemas import stored
 from schemas.access import Access, Viewer
 from schemas.ids import Did
+from schemas.stored import Card
 
 ARTIST = Did("did:plc:artist")
 
