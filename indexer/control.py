@@ -1,4 +1,4 @@
-"""The control socket: HTTP on a Unix socket beside the stores. Health, metrics, nudges, proofs."""
+"""The control socket: HTTP on a Unix socket beside the stores. Health, metrics, nudges, proofs, records."""
 
 import os
 import socket
@@ -19,6 +19,8 @@ from schemas.ids import AtUri
 NAME = "control.sock"
 MAX_REQUEST_BYTES = 16 << 10
 CAR = "application/vnd.ipld.car"
+DAG_CBOR = "application/vnd.ipld.dag-cbor"
+REV = "Atproto-Repo-Rev"  # a header: the commit that an answer was read from
 
 
 class Control:
@@ -44,6 +46,7 @@ class Control:
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_post("/nudge", self._post_nudge)
         app.router.add_post("/proof", self._post_proof)
+        app.router.add_post("/record", self._post_record)
         app.add_routes(routes)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
 
@@ -85,6 +88,20 @@ class Control:
         if proven.proof.cid is None:
             return _json(404, {"message": "The account's server proves that there is no such record."})
         return web.Response(body=proven.car, content_type=CAR)
+
+    async def _post_record(self, request: web.Request) -> web.Response:
+        """The record that the account signed; 204: it signed that it has none. 502: it was not to be had."""
+        uri = _uri(await request.read())
+        if uri is None:
+            return _json(400, {"message": "The body must be {did, uri}: a DID and an at-uri of its records."})
+        try:
+            found = (await self._prove(uri)).proof
+        except NotProven as error:
+            return _json(502, {"message": str(error)})
+        signed = {REV: found.rev}
+        if found.block is None:
+            return web.Response(status=204, headers=signed)
+        return web.Response(body=found.block, content_type=DAG_CBOR, headers=signed)
 
 
 class Unanswered(Exception):

@@ -137,7 +137,10 @@ async def _serving(
     offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
     writing = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
     given = Given(settings, people.state, AudioStore.of(settings), people.pds, writing)
-    offered |= {Writing: writing, **parts.services(given, listening[Supporters], stores.index, network)}
+    offered |= {
+        Writing: writing,
+        **parts.services(given, listening[Supporters], listening[Sources], stores.index, network),
+    }
     offered[Desk] = Desk(renderer, stores.index, people.state, offered[Capabilities], settings)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(

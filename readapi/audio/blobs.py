@@ -77,6 +77,10 @@ class Blobs:
         except FileNotFoundError:
             return await self._fetched(path, did, cid)
 
+    def forget(self, did: Did, cid: Cid) -> None:
+        """Drop a blob. Who reads it meanwhile reads on; who still wants it fetches it anew."""
+        (self._folder / _name(did, cid)).unlink(missing_ok=True)
+
     async def close(self) -> None:
         """Give up what is on its way."""
         tasks = [fetch.task for fetch in self._under_way.values()]
@@ -185,6 +189,11 @@ def _arriving(path: Path) -> Iterator[Path]:
 def _name(did: Did, cid: Cid) -> str:
     """One for each account: that a server gives a blob out says nothing of another's."""
     return f"{cid}-{hashlib.sha256(did.encode()).hexdigest()[:16]}"
+
+
+def cid_of(file_id: str) -> Cid:
+    """The CID of a blob with this content. `file_id`: SHA-256 in hex."""
+    return Cid("b" + base64.b32encode(_SHA256_OF_RAW + bytes.fromhex(file_id)).decode().lower().rstrip("="))
 
 
 def _decoded(cid: Cid) -> bytes:

@@ -1,14 +1,14 @@
 """From a track to its audio: which file a listener hears, and which one somebody may keep."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
 
-from readapi.audio.blobs import FOLDER, Blobs
+from readapi.audio.blobs import FOLDER, Blobs, cid_of
 from readapi.audio.files import OpenFile
 from readapi.audio.keys import original_key, rendition_key
 from readapi.audio.permission import check_download, check_listening
@@ -75,6 +75,12 @@ class Sources:
     async def tracks_of(self, file_id: str) -> list[AtUri]:
         """The tracks whose original is this file of ours: nobody else can say so."""
         return [AtUri.parse(managed.track_uri) for managed in await self._managed.of_file(file_id)]
+
+    def forget(self, track: Card, file_ids: Iterable[str]) -> None:
+        """Let go of what the cache has of a track that is gone; `file_ids`: of its earlier versions."""
+        told = _told(track).cid
+        for cid in {*map(cid_of, file_ids), *([] if told is None else [told])}:
+            self._blobs.forget(track.did, cid)
 
     async def original(self, track: Card, viewer: Viewer | None) -> Source | Elsewhere:
         """What this viewer may keep. Raises the refusal, NotFound or PdsUnavailable."""

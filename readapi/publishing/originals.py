@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 
 from readapi.audio import renditions
@@ -73,12 +74,14 @@ class Originals:
         """A track's original, if it is here."""
         return await self._managed.find(str(track))
 
+    async def files_of(self, track: AtUri) -> list[str]:
+        """Its original, if that is here, and its earlier versions."""
+        managed, versions = await self.find(track), await self._revisions.of(track)
+        return [*([] if managed is None else [managed.file_id]), *(one.audio.file_id for one in versions)]
+
     async def _is_of(self, track: AtUri, file_id: str) -> bool:
         """Is the file this track's, or an earlier version of it?"""
-        managed = await self._managed.find(str(track))
-        if managed is not None and managed.file_id == file_id:
-            return True
-        return any(version.audio.file_id == file_id for version in await self._revisions.of(track))
+        return file_id in await self.files_of(track)
 
     async def has(self, file_id: str) -> bool:
         """Is the file here, whosever it is?"""
@@ -105,14 +108,15 @@ class Originals:
         async with self._store.local(key) as path:
             yield path
 
-    async def forget(self, track: AtUri) -> None:
-        """A track's original is not here any more; its earlier versions stay."""
-        await self.release(await self._managed.remove(str(track)))
+    async def forget(self, track: AtUri, held_before: datetime | None = None) -> None:
+        """A track's original is not here any more, unless it is held since; its earlier versions stay."""
+        await self.release(await self._managed.remove(str(track), held_before))
 
-    async def forget_all(self, track: AtUri) -> None:
-        """The track is gone, and its earlier versions with it."""
-        await self.forget(track)
-        await self.release(await self._revisions.remove(track))
+    async def forget_all(self, track: AtUri, held_before: datetime | None = None) -> None:
+        """The track is gone, and its earlier versions with it; unless its original is held since."""
+        await self.forget(track, held_before)
+        if await self.find(track) is None:
+            await self.release(await self._revisions.remove(track))
 
     async def release(self, file_ids: Iterable[str]) -> None:
         """Delete those of these files that nobody needs."""

@@ -4,18 +4,22 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from readapi.audio.blobs import Blobs
+from readapi.audio.sources import Sources
 from readapi.audio.store import AudioStore
 from readapi.bodies import RECEIVING
 from readapi.oauth.network import Network
 from readapi.pds import Pds
+from readapi.proofs import Proofs
 from readapi.publishing.capabilities import Capabilities
 from readapi.publishing.changing import Changing
+from readapi.publishing.deleting import Deleting
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import Originals
 from readapi.publishing.placing import Placing
 from readapi.publishing.policies import Policies
 from readapi.publishing.queueing import Queueing
 from readapi.publishing.receiving import Receiving
+from readapi.publishing.reconciling import Reconciling
 from readapi.publishing.shelving import Shelving
 from readapi.publishing.supporters import Supporters
 from readapi.publishing.sweeping import GRACE, Sweeping
@@ -38,13 +42,16 @@ class Given(NamedTuple):
     writing: Writing
 
 
-def services(given: Given, supporters: Supporters, index: Index, network: Network) -> dict[type, Any]:
+def services(
+    given: Given, supporters: Supporters, sources: Sources, index: Index, network: Network
+) -> dict[type, Any]:
     """What handlers ask for, by type."""
     _, state, store, pds, writing = given
+    originals = Originals(state, store)
     capabilities = Capabilities(pds, supporters)
     policies = Policies(state, capabilities)
     return {
-        Originals: Originals(state, store),
+        Deleting: Deleting(writing, originals, sources),
         Capabilities: capabilities,
         Policies: policies,
         Receiving: Receiving(state, store, pds, writing, policies, index, network),
@@ -68,3 +75,10 @@ def sweeping(given: Given, grace: timedelta = GRACE) -> Sweeping:
     """What looks after the store."""
     settings, state, store, _, _ = given
     return Sweeping(state, store, Originals(state, store), settings.data_dir / RECEIVING, grace)
+
+
+def reconciling(given: Given, blobs: Blobs, index: Index) -> Reconciling:
+    """What compares what is kept of tracks with their records."""
+    settings, state, store, _, writing = given
+    proofs = Proofs(settings.data_dir)
+    return Reconciling(state, Originals(state, store), proofs, blobs, index, writing.collections)

@@ -49,6 +49,7 @@ async def working(settings: Settings, network: Network, keeper: Keeper | None = 
         tasks = [
             asyncio.create_task(repeat(INDEX_SECONDS, index.follow)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.sweeping(given).sweep)),
+            asyncio.create_task(repeat(SWEEP_SECONDS, parts.reconciling(given, blobs, index).reconcile)),
             asyncio.create_task(parts.worker(given, blobs).run()),
         ]
         try:

@@ -18,6 +18,7 @@ from readapi.pages.desk import Desk
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal_forms import AudioForm, TemplateForm, TrackForm
 from readapi.pds import REFUSALS, Pds
+from readapi.publishing.deleting import Deleting
 from readapi.publishing.queueing import Queueing
 from readapi.publishing.receiving import Receiving
 from readapi.queries import tracks
@@ -154,8 +155,7 @@ async def restore_recording(
 
 
 @routes.deed("/portal/tracks/{track_id}/delete", requires=("track",), raises=(*OWN, *REFUSALS))
-async def drop_track(track_id: TrackName, who: InSession, index: Index, writing: Writing) -> Answer[str]:
+async def drop_track(track_id: TrackName, who: InSession, index: Index, deleting: Deleting) -> Answer[str]:
     """Delete your track: its record, and what is kept of its audio here."""
-    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
-    await writing.delete(who, uri.collection, uri.rkey)
+    await deleting.delete(who, tracks.own(index, track_id, who.viewer))
     return answer.onward("/portal", "track-deleted")

@@ -16,7 +16,7 @@ from readapi.errors import Conflict, NotFound, NotOwner, PdsUnavailable
 from readapi.oauth.network import Network
 from readapi.pds import REFUSALS, Pds
 from readapi.proofs import Proofs
-from readapi.publishing.originals import Originals
+from readapi.publishing.deleting import Deleting
 from readapi.publishing.supporters import Supporters
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
@@ -194,13 +194,9 @@ async def change_track(
 
 
 @routes.delete("/tracks/{track_id}", requires=("track",), raises=(NotOwner, *REFUSALS))
-async def delete_track(
-    track_id: TrackName, who: SignedIn, index: Index, writing: Writing, originals: Originals
-) -> Message:
+async def delete_track(track_id: TrackName, who: SignedIn, index: Index, deleting: Deleting) -> Message:
     """Delete your track: its record, and what is kept of its audio here."""
-    uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
-    await writing.delete(who, uri.collection, uri.rkey)
-    await originals.forget_all(uri)
+    await deleting.delete(who, tracks.own(index, track_id, who.viewer))
     return Message(message="The track is deleted.")
 
 

@@ -1,6 +1,7 @@
 """Managed audio: originals that are kept here and not at their artist's server, by the track they are of."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Delete, Row, delete, select
@@ -50,12 +51,16 @@ class ManagedAudio:
     async def put(self, managed: Managed) -> None:
         """Say what a track's original is, whatever it was before."""
         async with self._database.writing() as connection:
-            await connection.execute(self._database.upsert(managed_audio, asdict(managed)))
+            row = {**asdict(managed), "held_since": self._database.now()}
+            await connection.execute(self._database.upsert(managed_audio, row))
 
-    async def remove(self, track_uri: str) -> list[str]:
-        """Forget a track's original. Returns the files that no track is any more."""
+    async def remove(self, track_uri: str, held_before: datetime | None = None) -> list[str]:
+        """Forget a track's original, unless it was put since. Returns the files that no track is any more."""
+        which = _of_track(track_uri)
+        if held_before is not None:
+            which = which.where(managed_audio.c.held_since < held_before)
         async with self._database.writing() as connection:
-            removed = await connection.execute(_of_track(track_uri).returning(managed_audio.c.file_id))
+            removed = await connection.execute(which.returning(managed_audio.c.file_id))
             file_ids = removed.scalars().all()
             kept = select(managed_audio.c.file_id).where(managed_audio.c.file_id.in_(file_ids))
             still_used = set((await connection.execute(kept)).scalars())

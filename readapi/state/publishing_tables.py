@@ -103,3 +103,13 @@ revisions = Table(
     Index("ix_revisions_track_uri", "track_uri", "id"),
     Index("ix_revisions_file_id", "file_id"),
 )
+
+# `finding`: what the record says of what is kept, at each answer since `found_since`.
+kept_tracks = Table(
+    "kept_tracks",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("asked_at", Instant, nullable=False),
+    Column("finding", Text),
+    Column("found_since", Instant),
+)

@@ -15,6 +15,7 @@ from readapi.state.exchanges import Exchanges
 from readapi.state.flights import Flights
 from readapi.state.grants import GrantStore
 from readapi.state.jobs import Jobs
+from readapi.state.kept_tracks import KeptTracks
 from readapi.state.locks import Locks
 from readapi.state.managed import ManagedAudio
 from readapi.state.migration import migrate
@@ -53,6 +54,7 @@ class State:
         self.plays = Plays(database, vault)
         self.showing = Showing(database)
         self.managed_audio = ManagedAudio(database)
+        self.kept_tracks = KeptTracks(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer?"""

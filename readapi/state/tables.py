@@ -145,7 +145,7 @@ shown_on_profile = Table(
     Column("shown", Boolean, nullable=False),
 )
 
-# An original in the audio store, and the track that it is the sound of.
+# An original in the audio store, and the track that it is the sound of; when that was last said.
 managed_audio = Table(
     "managed_audio",
     metadata,
@@ -157,5 +157,6 @@ managed_audio = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("duration", Integer),
     Column("rendition_type", Text),
+    Column("held_since", Instant, nullable=False, server_default="0"),
     Index("ix_managed_audio_file_id", "file_id"),
 )
