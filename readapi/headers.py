@@ -57,6 +57,8 @@ class Headers:
         """Give a response of the framework's what every answer carries; what it says itself wins."""
         for name, value in self._every.items():
             response.headers.setdefault(name, value)
+        if "Vary" in response.headers and "Origin" in self._varies:
+            response.headers["Vary"] += ", Origin"
 
     def _head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
         content = {} if status in WITHOUT_BODY else {"Content-Type": answer.media_type}

@@ -70,6 +70,8 @@ class Blobs:
 
     async def open(self, did: Did, cid: Cid) -> OpenFile:
         """The blob. Raises PdsUnavailable."""
+        if not is_cid(cid):
+            raise PdsUnavailable
         path = self._folder / _name(did, cid)
         try:
             os.utime(path)  # what is read last goes last
@@ -124,7 +126,7 @@ class Blobs:
     async def _fetch(self, path: Path, did: Did, cid: Cid) -> OpenFile:
         try:
             server = (await self._network.resolve(did)).pds
-            if server is None or not is_cid(cid):
+            if server is None:
                 raise Unavailable("No server has this recording.")
             async with self._turns.at(server), self._all_turns.at("any"):
                 with _arriving(path) as part:

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 _NEVER = frozenset('/\\:*?"<>|%')
 _LETTERS = 120
+_BYTES = 200  # file systems hold 255 in a name, and archives put a number before it
 _UNNAMED = "track"
 
 
@@ -18,7 +19,8 @@ def file_name(artist: str, title: str, file_type: str) -> str:
 def safe(words: str) -> str:
     """Words as the name of a file, without its ending."""
     shown = (letter if _is_fit(letter) else " " for letter in unicodedata.normalize("NFC", words))
-    return " ".join("".join(shown).split())[:_LETTERS].strip(" .") or _UNNAMED
+    short = " ".join("".join(shown).split())[:_LETTERS].encode()[:_BYTES].decode(errors="ignore")
+    return short.strip(" .") or _UNNAMED
 
 
 def attachment(name: str) -> str:

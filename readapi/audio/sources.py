@@ -30,6 +30,7 @@ NOT_READY = "What may be heard of this recording is not ready yet; try again lat
 ELSEWHERE = "This recording is kept by another service; ask the artist for it."
 
 _AUDIO_TYPE = re.compile(r"audio/[a-z0-9][a-z0-9.+-]{0,63}")
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # anything else is not for browsers to be led to
 _UNKNOWN_TYPE = "application/octet-stream"
 
 
@@ -65,7 +66,7 @@ class Sources:
 
         An original that they may not keep is not what they are sent: its rendition is.
         """
-        listener = await self._supporters.of(viewer, [track.did])
+        listener = await self._supporters.among(viewer, [track])
         check_listening(track.access, listener)
         managed = await self._managed_of(track)
         if managed is not None and not may_download(track.access, listener):
@@ -84,7 +85,7 @@ class Sources:
 
     async def original(self, track: Card, viewer: Viewer | None) -> Source | Elsewhere:
         """What this viewer may keep. Raises the refusal, NotFound or PdsUnavailable."""
-        check_download(track.access, await self._supporters.of(viewer, [track.did]))
+        check_download(track.access, await self._supporters.among(viewer, [track]))
         return await self._original(track, await self._managed_of(track))
 
     async def _original(self, track: Card, managed: Managed | None) -> Source | Elsewhere:
@@ -95,7 +96,9 @@ class Sources:
         if told.cid is not None:
             file = await self._blobs.open(track.did, told.cid)
             return Source(told.cid, file.size, _media_type(told.mime), f'"{told.cid}"', file, self._store)
-        if told.url is None or managed_file(told.url, self._base_url) is not None:
+        if told.url is None or not _WEB_ADDRESS.match(told.url):
+            raise NotFound(NO_RECORDING)
+        if managed_file(told.url, self._base_url) is not None:
             raise NotFound(NO_RECORDING)
         if not may_download(track.access, None):
             raise NotFound(ELSEWHERE)

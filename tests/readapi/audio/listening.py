@@ -26,7 +26,11 @@ OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}
 class Listening:
     """The worker, and what it knows of people and recordings."""
 
-    def __init__(self, music: Music, state: State, supported: set[tuple[str, str]]) -> None:
+    def __init__(
+        self, music: Music, state: State, supported: set[tuple[Did, Did]], asked: list[tuple[Did, Did]]
+    ) -> None:
+        """`asked`: the artists and viewers that the verifier was asked about."""
+        self.asked = asked
         self.music = music
         self.state = state
         self.store = AudioStore.of(music.settings)
@@ -77,9 +81,11 @@ class Listening:
 async def listening(folder: Path, **fields: Any) -> AsyncIterator[Listening]:
     """A worker that serves for as long as the block runs."""
     supported: set[tuple[Did, Did]] = set()
+    asked_about: list[tuple[Did, Did]] = []
 
     async def verify(request: web.Request) -> web.Response:
         asked = Did(request.query["artist"]), Did(request.query["viewer"])
+        asked_about.append(asked)
         return web.json_response({"supports": asked in supported})
 
     async with AsyncExitStack() as stack:
@@ -94,4 +100,4 @@ async def listening(folder: Path, **fields: Any) -> AsyncIterator[Listening]:
         known = {"support_verifier": f"http://127.0.0.1:{port}/", "allow_loopback": True, **fields}
         music = await stack.enter_async_context(playing(folder, **known))
         state = await stack.enter_async_context(open_state(music.settings))
-        yield Listening(music, state, supported)
+        yield Listening(music, state, supported, asked_about)

@@ -161,6 +161,16 @@ async def test_what_is_not_what_its_cid_says_is_given_to_nobody(
     assert list((tmp_path / "blobs").iterdir()) == []
 
 
+@pytest.mark.parametrize("cid", ["../blobs/secret", "", "bafkreia/../../x"])
+async def test_what_is_no_cid_names_no_file(blobs: Blobs, tmp_path: Path, cid: str) -> None:
+    """Neither in the folder nor beside it."""
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "secret").write_bytes(CONTENT)
+
+    with pytest.raises(PdsUnavailable):
+        await blobs.open(BEN, Cid(cid))
+
+
 async def test_what_a_server_does_not_have_cannot_be_had(blobs: Blobs) -> None:
     """It is said of the server, not of us."""
     with pytest.raises(PdsUnavailable):

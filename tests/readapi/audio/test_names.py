@@ -16,6 +16,7 @@ from readapi.audio.names import attachment, file_name
         ('a"b', "c\r\nSet-Cookie: d", "mp3", "a b - c Set-Cookie d.mp3"),
         ("a\u202eb", "c", "m4a", "a b - c.m4a"),
         ("a" * 300, "b", "mp3", "a" * 120 + ".mp3"),
+        ("潮" * 300, "b", "mp3", "潮" * 66 + ".mp3"),
         ("a", "b", "../x;y", "a - b.xy"),
         ("a", "b", "", "a - b"),
     ],

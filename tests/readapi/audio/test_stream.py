@@ -26,7 +26,7 @@ async def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Listening]:
     """A worker with one recording that everybody may have."""
-    fields = {}
+    fields = {"web_url": "https://app.example"}
     if request.param == "s3":
         fields["audio_url"] = bucket_url(request.getfixturevalue("s3"), "streams")
     async with listening(tmp_path_factory.mktemp("stage"), **fields) as stage:
@@ -61,6 +61,7 @@ async def test_a_recording_is_sent_whole(stage: Listening) -> None:
     assert (headers["Content-Type"], headers["Accept-Ranges"]) == ("audio/flac", "bytes")
     assert headers["ETag"] == f'"{FILE}"'
     assert headers["Cache-Control"] == "public, max-age=60"
+    assert headers["Vary"] == "Authorization, Cookie, Origin"
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert "Content-Range" in headers["Access-Control-Expose-Headers"]
     assert headers["Cross-Origin-Resource-Policy"] == "cross-origin"
@@ -283,6 +284,28 @@ async def test_audio_of_another_service_is_asked_of_it(stage: Listening) -> None
 
     assert (led[0], led[1]["Location"]) == (302, where)
     assert (told[0], b"other.example" in told[2]) == (404, False)
+
+
+async def test_the_verifier_is_asked_only_where_it_matters(stage: Listening) -> None:
+    """What everybody may have does not wait for it."""
+    who = await stage.as_("ida")
+    gated = await stage.publish(CONTENT[:9000], "mara", 60, access=OPEN | {"downloads": "supporters"})
+
+    await fetch(stage, await stream(stage), **who)
+    before = len(stage.asked)
+    await fetch(stage, f"/tracks/{gated}/download", **who)
+
+    assert (before, len(stage.asked)) == (0, 1)
+
+
+async def test_nobody_is_led_to_what_is_no_web_address(stage: Listening) -> None:
+    """Whatever stands in a record."""
+    await stage.music.add(put("ben", "track", 59, at=2004, audioUrl="javascript:alert(1)", access=OPEN))
+    found = await stage.music.get(f"/tracks/by-uri?uri={uri('ben', 'track', 59)}")
+
+    status, headers, _ = await fetch(stage, f"/tracks/{found.json['id']}/stream")
+
+    assert (status, "Location" in headers) == (404, False)
 
 
 async def test_a_track_without_a_recording_says_so(stage: Listening) -> None:
