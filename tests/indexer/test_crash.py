@@ -6,7 +6,6 @@ import os
 import random
 import resource
 import subprocess
-import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -20,6 +19,7 @@ from indexer.counters import Counters
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
 from tests.indexer.changes import START, album, comment, contents, delete, like, put, settings, uri, write
+from tests.indexer.killing import killed
 
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
 SOURCE = "source"
@@ -88,15 +88,7 @@ def test_kills_at_any_instant_lose_nothing(tmp_path: Path) -> None:
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     cursors = []
     for number in range(KILLS):
-        at_work = children.Event()
-        child = children.Process(target=follow, args=(disturbed, 10**9, at_work))
-        child.start()
-        if number % 5:  # every fifth dies while it starts
-            assert at_work.wait(60)
-        time.sleep(dice.uniform(0, 0.3))
-        child.kill()
-        child.join()
-        child.close()
+        killed(children, follow, disturbed, dice, number)
         cursors.append(cursor_of(disturbed))
     last = cursors[-1] + 100
 

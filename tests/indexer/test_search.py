@@ -4,7 +4,6 @@ import itertools
 import multiprocessing
 import os
 import random
-import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -24,6 +23,7 @@ from schemas.ids import record_key
 from schemas.search_index import COUNT_SHIFT
 from schemas.stored import Stored
 from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
+from tests.indexer.killing import killed
 from tests.indexer.test_crash import SOURCE, event
 
 KILLS = int(os.environ.get("SEARCH_KILLS", "8"))
@@ -265,15 +265,7 @@ def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
     """Afterwards every track that the catalogue shows is found in that version, and no other."""
     dice = random.Random(int(os.environ.get("SEARCH_SEED", "7")))
     for number in range(KILLS):
-        at_work = children.Event()
-        child = children.Process(target=work, args=(tmp_path, 10**9, at_work))
-        child.start()
-        if number % 5:  # every fifth dies while it starts
-            assert at_work.wait(60)
-        time.sleep(dice.uniform(0, 0.3))
-        child.kill()
-        child.join()
-        child.close()
+        killed(children, work, tmp_path, dice, number)
 
     with Writer.open(settings(tmp_path)) as writer:
         reached = writer.cursor(SOURCE) or 0

@@ -1,6 +1,8 @@
 """A worker with recordings in its store, people who are signed in to it, and a verifier of supporters."""
 
+import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -71,6 +73,18 @@ class Listening:
         granted = await self.state.grants.add(grant(did(person)))
         account = Account(did(person), Handle(f"{person}.example"), granted)
         return {"Authorization": f"Bearer {await self.state.sessions.begin(account)}"}
+
+    async def left_open_by_leaving(self, path: str, times: int) -> int:
+        """How many files are open because people went away in the middle of an answer."""
+        host = self.music.address.removeprefix("http://")
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(times):
+            reader, writer = await asyncio.open_connection(*host.split(":"))
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            await reader.readexactly(1000)
+            writer.transport.abort()
+        await asyncio.sleep(0.5)
+        return len(os.listdir("/proc/self/fd")) - before
 
     def let_support(self, viewer: str, artist: str) -> None:
         """From now on the verifier says so."""

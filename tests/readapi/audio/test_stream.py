@@ -185,17 +185,7 @@ async def test_pipelined_requests_are_answered_in_order(stage: Listening) -> Non
 
 async def test_somebody_who_goes_away_is_forgotten(stage: Listening) -> None:
     """And what was open for them is closed."""
-    path, host = await stream(stage), stage.music.address.removeprefix("http://")
-    before = len(os.listdir("/proc/self/fd"))
-
-    for _ in range(20):
-        reader, writer = await asyncio.open_connection(*host.split(":"))
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-        await reader.readexactly(100)
-        writer.transport.abort()
-    await asyncio.sleep(0.3)
-
-    assert len(os.listdir("/proc/self/fd")) <= before + 2
+    assert await stage.left_open_by_leaving(await stream(stage), 20) <= 2
 
 
 async def test_what_may_be_heard_and_not_kept_is_a_rendition(stage: Listening) -> None:
