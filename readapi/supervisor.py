@@ -1,11 +1,9 @@
 """Keeps the service's processes alive: starts them, restarts what dies, stops them all."""
 
 import asyncio
-import os
 import random
 import signal
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,14 +72,3 @@ async def _run_once(program: Program, stop: asyncio.Event) -> int:
             child.kill()
     stopping.cancel()
     return await ended
-
-
-def follow_parent() -> None:
-    """End this process when its supervisor is gone: its standard input closes with it."""
-
-    def wait_for_the_end() -> None:
-        while os.read(0, 1):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait_for_the_end, daemon=True, name="lifeline").start()

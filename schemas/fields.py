@@ -19,12 +19,11 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
+from schemas.bounds import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
 from schemas.datetimes import parse_datetime
 from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
 
 T = TypeVar("T")
-MAX_IMAGE_BYTES = 10 << 20
-MAX_AUDIO_BYTES = 100 << 20
 _GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes

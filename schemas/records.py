@@ -8,6 +8,7 @@ import libipld
 from pydantic import Field, ValidationError
 
 from schemas.access import Downloads, Listening, Visibility
+from schemas.bounds import MAX_SECONDS
 from schemas.collections import Collections
 from schemas.fields import (
     AudioBlob,
@@ -30,7 +31,6 @@ MAX_REASON_LENGTH = 200
 MAX_TAGS = 10
 MAX_ITEMS = 500
 MAX_FEATURES = 10
-MAX_SECONDS = 7 * 24 * 3600  # of a recording
 
 TITLE = Text(min_bytes=1, max_bytes=2560, max_graphemes=256)
 Title = Annotated[str, TITLE]

@@ -18,7 +18,7 @@ from readapi.errors import PdsUnavailable
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
 from readapi.turns import Turns
-from schemas.fields import MAX_AUDIO_BYTES
+from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import Cid, Did, is_cid
 
 log = structlog.get_logger()

@@ -13,7 +13,7 @@ from av.container import InputContainer
 from av.stream import Disposition
 
 from readapi.audio.recording import MIME_TYPES, FileType, NotAudio, Probed
-from schemas.records import MAX_SECONDS
+from schemas.bounds import MAX_SECONDS
 
 MAX_COVER_BYTES = 20_000_000
 

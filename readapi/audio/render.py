@@ -22,7 +22,7 @@ from av.container import InputContainer, OutputContainer
 
 from readapi.audio import probe
 from readapi.audio.recording import NotAudio, Probed
-from readapi.supervisor import follow_parent
+from readapi.lifeline import follow_parent
 
 BIT_RATE = 160_000
 SAMPLE_RATE = 44_100

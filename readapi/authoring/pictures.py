@@ -2,7 +2,7 @@
 
 from readapi.errors import InvalidRequest, TooLarge
 from readapi.pds import Author, Pds, Value
-from schemas.fields import MAX_IMAGE_BYTES
+from schemas.bounds import MAX_IMAGE_BYTES
 
 _BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -5,7 +5,7 @@ import sys
 from typing import NoReturn
 
 from readapi import logs
-from readapi.supervisor import follow_parent
+from readapi.lifeline import follow_parent
 from schemas.settings import Settings, SettingsError
 
 FAILED = 1  # exit code when what was asked for could not be done this time

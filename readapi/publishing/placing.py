@@ -11,7 +11,7 @@ from readapi.publishing.originals import Originals, managed_of
 from readapi.state.managed import Managed
 from readapi.state.uploads import Audio
 from schemas.audio import address
-from schemas.fields import MAX_AUDIO_BYTES
+from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess, is_protected, needs_rendition
 

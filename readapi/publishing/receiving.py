@@ -36,7 +36,7 @@ from readapi.viewer import SignedIn
 from readapi.writing import Writing, new_rkey
 from schemas.api.publishing import NewTrack
 from schemas.api.shape import Received
-from schemas.fields import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
+from schemas.bounds import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
 from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess, is_protected
 from schemas.slugs import slug

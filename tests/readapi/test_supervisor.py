@@ -89,7 +89,7 @@ async def test_a_child_ends_when_its_supervisor_is_killed() -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
-        "import time; from readapi.supervisor import follow_parent; follow_parent(); time.sleep(60)",
+        "import time; from readapi.lifeline import follow_parent; follow_parent(); time.sleep(60)",
         stdin=lifeline,
     )
     os.close(lifeline)

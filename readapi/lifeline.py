@@ -1,0 +1,16 @@
+"""What ends a process with whoever started it, however that ended."""
+
+import os
+import signal
+import threading
+
+
+def follow_parent() -> None:
+    """End this process when its parent is gone: its standard input closes with it."""
+
+    def wait_for_the_end() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait_for_the_end, daemon=True, name="lifeline").start()
