@@ -248,7 +248,7 @@ async def test_the_last_account_that_is_removed_signs_out(visit: PlainBrowser) -
 
 
 async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit: PlainBrowser) -> None:
-    """What the server granted is what the settings show."""
+    """And given up when it is turned off. What the server granted is what the settings show."""
     await visit.signed_in()
     before = await visit.text("/settings")
     await visit.brought_back_to_settings("/settings/scrobbling/on")
@@ -257,6 +257,7 @@ async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit
     off = await visit.text("/settings")
 
     assert ["/settings/scrobbling/off" in page for page in (before, on, off)] == [False, True, False]
+    assert "not granted" not in off, "other permissions stay"
 
 
 async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) -> None:

@@ -88,8 +88,7 @@ async def test_a_token_is_created_used_and_revoked(visitor: Visitor) -> None:
 
 async def test_a_token_is_shown_once(visitor: Visitor) -> None:
     """Loading its page again says so; nothing of it is in the address."""
-    await visitor.sign_in()
-    token = await visitor.create_token("once")
+    token = await visitor.is_given_token("once")
 
     await visitor.page.until("location.search === ''")
     await visitor.page.call("Page.reload")
@@ -101,8 +100,7 @@ async def test_a_token_is_shown_once(visitor: Visitor) -> None:
 
 async def test_the_copy_button_copies(visitor: Visitor, chromium: Browser) -> None:
     """And says that it did, for those who do not see it."""
-    await visitor.sign_in()
-    token = await visitor.create_token("copied")
+    token = await visitor.is_given_token("copied")
     granted = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": visitor.site}
     context = (await visitor.page.call("Target.getTargetInfo"))["targetInfo"]["browserContextId"]
     await chromium.call("Browser.grantPermissions", browserContextId=context, **granted)
@@ -179,7 +177,7 @@ async def test_an_unknown_handle_is_told_beside_its_field(visitor: Visitor) -> N
 async def test_accounts_are_added_switched_and_removed(visitor: Visitor, net: Testnet) -> None:
     """One session, several accounts, one of them in use."""
     second = await net.pds[0].create_account(f"second-{next(NUMBERS)}.test")
-    await visitor.sign_in()
+    await visitor.is_signed_in()
     who = "document.querySelector('.who strong').textContent"
 
     await visitor.page.click("Add an account")
@@ -201,26 +199,6 @@ async def test_accounts_are_added_switched_and_removed(visitor: Visitor, net: Te
     assert second.handle not in await visitor.shows("accounts")
 
 
-async def test_scrobbling_is_asked_for_when_it_is_turned_on(visitor: Visitor) -> None:
-    """And given up when it is turned off; tokens and other permissions stay."""
-    await visitor.sign_in()
-    before = await visitor.shows("permissions")
-
-    await visitor.page.click("Turn on scrobbling")
-    await visitor.agree()
-    await visitor.page.arrive(f"{visitor.site}/settings")
-    on = await visitor.shows("permissions")
-    await visitor.page.click("Turn off scrobbling")
-    await visitor.agree()
-    await visitor.page.arrive(f"{visitor.site}/settings")
-    off = await visitor.shows("permissions")
-
-    assert "Turn on" in before
-    assert "Turn off" in on
-    assert "Turn on" in off
-    assert "not granted" not in off
-
-
 async def test_settings_of_nobody_are_the_sign_in_page(visitor: Visitor) -> None:
     visitor.page.loaded.clear()
     await visitor.page.call("Page.navigate", url=f"{visitor.site}/settings")
@@ -234,8 +212,7 @@ async def test_axe_finds_no_barrier_on_the_pages_of_signing_in(visitor: Visitor)
     """Names, roles, landmarks, and contrast in light and in dark; with everything opened that opens."""
     page = visitor.page
     found = await barriers(page)
-    await visitor.sign_in()
-    await visitor.create_token("accessible")
+    await visitor.is_given_token("accessible")
     found += await barriers(page)
     await visitor.goes("Back to settings", "/settings")
     await page.evaluate(OPEN_ALL)
@@ -251,8 +228,7 @@ async def test_no_page_is_wider_than_a_telephone(visitor: Visitor) -> None:
     await visitor.page.call("Emulation.setDeviceMetricsOverride", **narrow)
     wide = "document.documentElement.scrollWidth > 320"
     found = [await visitor.page.evaluate(wide)]
-    await visitor.sign_in()
-    await visitor.create_token("narrow")
+    await visitor.is_given_token("narrow")
     found.append(await visitor.page.evaluate(wide))
     await visitor.goes("Back to settings", "/settings")
     await visitor.page.evaluate(OPEN_ALL)
