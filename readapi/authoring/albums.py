@@ -56,6 +56,12 @@ async def cover(writing: Writing, pds: Pds, author: Author, album: Card, picture
     return uri, record.value
 
 
+async def move(writing: Writing, author: Author, album: Card, track: str, before: str) -> None:
+    """Put a track of an album right before another, both named by their at-uris. Raises Conflict."""
+    uri = lists.uri_of(album)
+    await writing.edit(author, uri.collection, uri.rkey, lambda found: records.moved(found, track, before))
+
+
 async def delete(writing: Writing, state: State, author: Author, album: Card) -> None:
     """Delete an album; its tracks stay."""
     uri = lists.uri_of(album)

@@ -57,5 +57,17 @@ def reordered(found: Value, uris: Iterable[str]) -> Value:
     return _edited({**found, "items": items})
 
 
+def moved(found: Value, uri: str, before: str) -> Value:
+    """With one item right before another. Raises Conflict when the two are not there."""
+    items = list(found["items"])
+    uris = [item["subject"]["uri"] for item in items]
+    if uri == before or uri not in uris or before not in uris:
+        raise Conflict("The list does not hold these tracks any more.")
+    item = items.pop(uris.index(uri))
+    uris.remove(uri)
+    items.insert(uris.index(before), item)
+    return _edited({**found, "items": items})
+
+
 def _edited(value: Value) -> Value:
     return {**value, "updatedAt": times.render(times.now())}

@@ -66,9 +66,7 @@ class Desk:
             await self._works(who),
         )
         chosen = await self._state.preferences.of(who.did)
-        view = portal_views.of_front(
-            await self._publisher(who), shelf, chosen.publishing_defaults, note, attempt
-        )
+        view = portal_views.of_front(await self._publisher(who), shelf, chosen, note, attempt)
         return self._page("portal.html", view, attempt)
 
     async def track(

@@ -22,6 +22,8 @@ Deed = Literal[
     "change-begun",
     "album-created",
     "album-saved",
+    "order-saved",
+    "rights-saved",
     "album-deleted",
 ]
 Page = Literal["settings", "portal"]  # of ours, for whoever is signed in
@@ -45,6 +47,8 @@ _GOOD: dict[str, str] = {
     "change-begun": "The change was begun; it holds once it is completed.",
     "album-created": "The album was created.",
     "album-saved": "The album was saved.",
+    "order-saved": "The order was saved.",
+    "rights-saved": "Your rights metadata was saved: it is attached where a template says so.",
     "album-deleted": "The album was deleted; its tracks are there still.",
 }
 _BAD: dict[str, str] = {

@@ -61,7 +61,10 @@ class AlbumTemplateForm(TemplateForm):
 
 
 class UploadForm(TemplateForm):
-    """A track to publish; its template counts only if it is to have one of its own."""
+    """A track to publish; its template counts only if it is to have one of its own.
+
+    `once` is another on each page, so that a form that is sent twice uploads once.
+    """
 
     large: ClassVar[frozenset[str]] = frozenset({"file"})
 
@@ -73,6 +76,7 @@ class UploadForm(TemplateForm):
     features: str = ""
     image: File | str = b""
     own_template: str | None = None
+    once: str = ""
 
     def wanted(self) -> NewTrack:
         """Raises InvalidRequest."""
@@ -85,11 +89,12 @@ class UploadForm(TemplateForm):
 
 
 class AudioForm(Form):
-    """Another recording."""
+    """Another recording. `once`: as in `UploadForm`."""
 
     large: ClassVar[frozenset[str]] = frozenset({"file"})
 
     file: LargeFile | None = None
+    once: str = ""
 
     def wanted(self) -> NewAudio:
         """Raises InvalidRequest."""
@@ -143,6 +148,13 @@ class CoverForm(Form):
     def wanted(self) -> Cover:
         """Raises InvalidRequest."""
         return fit(Cover, _chosen("image", self.image))
+
+
+class MoveForm(Form):
+    """Two tracks of an album: one that is to stand before the other."""
+
+    track: str
+    before: str
 
 
 def _separated(text: str) -> list[str]:

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from readapi.pages import choices
+from readapi.pages import choices, rights_form
 from readapi.pages.attempt import Attempt
 from readapi.pages.notes import Note
 from readapi.pages.permissions import Permissions
 from readapi.publishing.job_work import NO_RECALL
 from readapi.state.jobs import Job, Outcome
+from readapi.state.preferences import Preferences
 from readapi.state.revisions import Revision
 from readapi.state.sessions import Session
 from readapi.state.uploads import Upload
@@ -66,12 +67,10 @@ class Shelf:
     works: Sequence[Work]
 
 
-def of_front(
-    who: Publisher, shelf: Shelf, portal: Template | None, note: Note | None, attempt: Attempt
-) -> View:
+def of_front(who: Publisher, shelf: Shelf, chosen: Preferences, note: Note | None, attempt: Attempt) -> View:
     """For the Portal's first page."""
     profile = who.profile
-    template = portal or DEFAULT
+    template = chosen.publishing_defaults or DEFAULT
     return {
         "note": attempt.note or note,
         "attempt": attempt,
@@ -85,6 +84,7 @@ def of_front(
         "album_options": [(album.id, album.title) for album in shelf.albums],
         "works": shelf.works,
         "of_upload": _template(template, who.reasons, "upload", attempt),
+        "rights": rights_form.filled(chosen.rights),
         "of_portal": _template(template, who.reasons, "template", attempt),
     }
 

@@ -1,5 +1,6 @@
 """Templates → HTML. Everything printed into one is escaped, and rid of what HTML cannot carry."""
 
+import uuid
 from pathlib import Path
 
 import jinja2
@@ -30,7 +31,11 @@ class Renderer:
             auto_reload=False,
         )
         self._environment.globals.update(
-            site_name=SITE_NAME, invalid_handle=INVALID_HANDLE, addresses=addresses, assets=assets
+            site_name=SITE_NAME,
+            invalid_handle=INVALID_HANDLE,
+            addresses=addresses,
+            assets=assets,
+            new_name=lambda: uuid.uuid4().hex,
         )
         self._environment.tests["web_address"] = text.is_web_address
         self._environment.filters.update(

@@ -1,5 +1,6 @@
 """What somebody sends to be published, until it is acknowledged: checked, made safe, queued."""
 
+import hashlib
 import tempfile
 import uuid
 from pathlib import Path
@@ -63,8 +64,11 @@ class Receiving:
         self._index = index
         self._network = network
 
-    async def publish(self, who: SignedIn, sent: NewTrack) -> Upload:
-        """A new track of somebody with a profile."""
+    async def publish(self, who: SignedIn, sent: NewTrack, key: str = "") -> Upload:
+        """A new track of somebody with a profile. The same, sent again with its key, is the same upload."""
+        upload_id = _id(who, key, sent.model_dump_json(exclude={"file", "image"}), sent.file)
+        if (made := await self._state.uploads.find(upload_id)) is not None:
+            return made
         artist = await self._artist(who)
         probed = await _examined(sent.file.path)
         album = self._album(who, sent, probed)
@@ -77,16 +81,20 @@ class Receiving:
         record = with_template(said, policy.template, policy.origin, policy.rights)
         self._writing.check(track.collection, track.rkey, record)
         wanted = Wanted(_audio(sent.file, probed), record, album, image_type)
-        return await self._put(who, "publish", track, wanted, sent.file.path, picture)
+        return await self._put(upload_id, who, "publish", track, wanted, sent.file.path, picture)
 
-    async def replace(self, who: SignedIn, track: AtUri, sent: Received) -> Upload:
-        """Other audio for a track."""
+    async def replace(self, who: SignedIn, track: AtUri, sent: Received, key: str = "") -> Upload:
+        """Other audio for a track. `key`: as for `publish`."""
+        upload_id = _id(who, key, str(track), sent)
+        if (made := await self._state.uploads.find(upload_id)) is not None:
+            return made
         record = await self._pds.get(who, track.collection, track.rkey)
         if record is None:
             raise NotFound(GONE)
         probed = await _examined(sent.path)
         _check_length(sent, carried.access_of(record.value))
-        return await self._put(who, "replace", track, Wanted(_audio(sent, probed)), sent.path, None)
+        wanted = Wanted(_audio(sent, probed))
+        return await self._put(upload_id, who, "replace", track, wanted, sent.path, None)
 
     async def restore(self, who: SignedIn, revision: Revision) -> Upload:
         """An earlier version, unless somebody could have it now who could not when it was published."""
@@ -153,6 +161,7 @@ class Receiving:
 
     async def _put(
         self,
+        upload_id: str,
         who: SignedIn,
         kind: Kind,
         track: AtUri,
@@ -161,7 +170,6 @@ class Receiving:
         picture: bytes | None,
     ) -> Upload:
         """Files first: a row without them could not be worked at, and files without a row are swept away."""
-        upload_id = uuid.uuid4().hex
         if picture is not None:
             with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
                 path = Path(folder) / "image"
@@ -169,6 +177,13 @@ class Receiving:
                 await self._store.put(received_image(upload_id), path)
         await self._store.put(received_audio(upload_id), audio)
         return await self._state.uploads.put(upload_id, who.did, who.grant_id, kind, track, wanted)
+
+
+def _id(who: SignedIn, key: str, said: str, audio: Received) -> str:
+    """Of an upload: what is sent twice with one key gets the same, and everything else one of its own."""
+    if not key:
+        return uuid.uuid4().hex
+    return hashlib.sha256("\n".join((who.did, key, said, audio.sha256)).encode()).hexdigest()[:32]
 
 
 async def _examined(path: Path) -> Probed:

@@ -22,6 +22,7 @@ from readapi.pages import answer, attempt, notes
 from readapi.pages.desk import Desk
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal_forms import ProfileForm, TemplateForm, UploadForm
+from readapi.pages.rights_form import RightsForm
 from readapi.pds import REFUSALS
 from readapi.publishing.policies import Policies
 from readapi.publishing.receiving import Receiving
@@ -82,6 +83,23 @@ async def save_template(
     return answer.onward("/portal", "template-saved")
 
 
+@routes.deed("/portal/rights", raises=(InvalidRequest, Conflict))
+async def save_rights(
+    sent: RightsForm, who: InSession, accept: Accept, state: State, desk: Desk
+) -> Answer[str]:
+    """Save the rights metadata that your templates attach, or none."""
+    chosen = await state.preferences.of(who.did)
+    template = chosen.publishing_defaults
+    try:
+        rights = sent.wanted()
+        if rights is None and template is not None and template.attach_rights:
+            raise Conflict("Your Portal template attaches your rights metadata; change the template first.")
+    except ApiError as error:
+        return await desk.front(who, attempt.refused("rights", sent.values(), error, accept))
+    await state.preferences.put(who.did, dataclasses.replace(chosen, rights=rights))
+    return answer.onward("/portal", "rights-saved")
+
+
 @routes.deed(
     "/portal/uploads",
     requires=("track", "blobs"),
@@ -92,7 +110,7 @@ async def upload_track(
 ) -> Answer[str]:
     """Publish a track; its template counts only if it is to have one of its own."""
     try:
-        upload = await receiving.publish(who, sent.wanted())
+        upload = await receiving.publish(who, sent.wanted(), sent.once)
     except ApiError as error:
         tried = attempt.refused("upload", sent.values(), error, accept, at="file")
         return await desk.front(who, tried)

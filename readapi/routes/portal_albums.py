@@ -15,7 +15,7 @@ from readapi.errors import (
 from readapi.pages import answer, attempt, notes
 from readapi.pages.desk import Desk
 from readapi.pages.page_routes import PageRoutes
-from readapi.pages.portal_forms import AlbumForm, AlbumTemplateForm, CoverForm
+from readapi.pages.portal_forms import AlbumForm, AlbumTemplateForm, CoverForm, MoveForm
 from readapi.pds import REFUSALS, Pds
 from readapi.publishing.queueing import Queueing
 from readapi.queries import lists
@@ -102,6 +102,25 @@ async def save_cover(
         tried = attempt.refused("cover", sent.values(), error, accept, at="image")
         return await desk.album(who, album_id, tried)
     return answer.onward(f"/portal/albums/{album_id}", "album-saved")
+
+
+@routes.deed("/portal/albums/{album_id}/order", requires=("list",), raises=CHANGES)
+async def move_track(
+    album_id: ListName,
+    sent: MoveForm,
+    who: InSession,
+    accept: Accept,
+    index: Index,
+    writing: Writing,
+    desk: Desk,
+) -> Answer[str]:
+    """Put a track of your album right before another."""
+    album = lists.own(index, "album", album_id, who.did)
+    try:
+        await albums.move(writing, who, album, sent.track, sent.before)
+    except ApiError as error:
+        return await desk.album(who, album_id, attempt.refused("order", {}, error, accept))
+    return answer.onward(f"/portal/albums/{album_id}#tracks", "order-saved")
 
 
 @routes.deed(

@@ -125,7 +125,7 @@ async def replace_recording(
     """Put another recording in place of your track's, which keeps its address, likes and comments."""
     uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
     try:
-        upload = await receiving.replace(who, uri, sent.wanted().file)
+        upload = await receiving.replace(who, uri, sent.wanted().file, sent.once)
     except ApiError as error:
         tried = attempt.refused("audio", sent.values(), error, accept, at="file")
         return await desk.track(who, track_id, tried)

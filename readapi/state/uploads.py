@@ -92,7 +92,7 @@ class Uploads:
     async def put(
         self, upload_id: str, did: Did, grant_id: GrantId, kind: Kind, track: AtUri, wanted: Wanted
     ) -> Upload:
-        """Acknowledge one: from here on it is not lost."""
+        """Acknowledge one: from here on it is not lost. Under an id that is taken there is one already."""
         first: tuple[Status, str, int, str] = ("pending", "received", 0, RECEIVED)
         whose = (upload_id, did, grant_id, kind, track, wanted)
         upload = Upload(*whose, *first, None, 1, self._database.now())
@@ -104,14 +104,20 @@ class Uploads:
             "wanted": _WANTED.dump_json(wanted).decode(),
         }
         async with self._database.writing() as connection:
-            await connection.execute(uploads.insert().values(row))
-        return upload
+            added = self._database.insert(uploads).values(row).on_conflict_do_nothing()
+            is_new = (await connection.execute(added)).rowcount == 1
+        return upload if is_new else await self._found(upload_id)
 
     async def find(self, upload_id: str) -> Upload | None:
         """One upload, whosever it is."""
         async with self._database.reading() as connection:
             row = (await connection.execute(select(uploads).where(uploads.c.id == upload_id))).one_or_none()
         return None if row is None else _read(row)
+
+    async def _found(self, upload_id: str) -> Upload:
+        found = await self.find(upload_id)
+        assert found is not None
+        return found
 
     async def newest(self, did: Did, most: int) -> list[Upload]:
         """An account's last uploads, newest first."""

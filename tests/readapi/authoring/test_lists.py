@@ -65,3 +65,33 @@ def test_a_description_is_kept_changed_or_cleared() -> None:
 
     assert (kept["name"], kept["description"], changed["description"]) == ("Two", "old", "new")
     assert "description" not in cleared
+
+
+@pytest.mark.parametrize(
+    ("uri", "before", "order"),
+    [("at://b", "at://a", "bac"), ("at://c", "at://a", "cab"), ("at://a", "at://c", "bac")],
+)
+def test_an_item_is_put_right_before_another(uri: str, before: str, order: str) -> None:
+    """With what it carries; the others keep their order."""
+    after = lists.moved(holding(item("a", note=1), item("b"), item("c")), uri, before)
+
+    assert after["items"] == [item("a", note=1) if name == "a" else item(name) for name in order]
+    assert after["mood"] == "blue"
+
+
+def test_of_equal_items_the_first_is_moved() -> None:
+    before = holding(item("a"), item("b", note=1), item("b", note=2))
+
+    assert lists.moved(before, "at://b", "at://a")["items"] == [
+        item("b", note=1),
+        item("a"),
+        item("b", note=2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("uri", "before"), [("at://a", "at://a"), ("at://x", "at://a"), ("at://a", "at://x")]
+)
+def test_what_is_not_there_is_put_nowhere(uri: str, before: str) -> None:
+    with pytest.raises(Conflict):
+        lists.moved(holding(item("a"), item("b")), uri, before)

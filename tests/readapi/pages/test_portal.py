@@ -1,5 +1,6 @@
 """Artists at the Portal, in a real browser and without scripts, in front of a whole server and a real PDS."""
 
+import asyncio
 import itertools
 import os
 import re
@@ -27,6 +28,7 @@ OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = t
 METER = "document.querySelector('.meter [role=status]').textContent"
 OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}
 SIGNED_IN = OPEN | {"listening": "signed_in"}
+MOVE = r'name="track" value="([^"]+)">\s*<input type="hidden" name="before" value="([^"]+)"'
 PLAYING = (
     "document.querySelector('[data-player]').dataset.state === 'playing'"
     " && document.querySelector('audio').currentTime > 0.1"
@@ -109,7 +111,7 @@ async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Vis
     page, wide = artist.page, "document.documentElement.scrollWidth > 320"
     narrow = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False}
     await page.call("Emulation.setDeviceMetricsOverride", **narrow)
-    await artist.sign_in("/portal")
+    await artist.is_signed_in("/portal")
     found, too_wide = await barriers(page), [await page.evaluate(wide)]
 
     await artist.goes("Save the profile", "/portal")
@@ -129,7 +131,7 @@ async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Vis
 
 async def test_the_portals_developer_section_is_in_the_settings(artist: Visitor) -> None:
     """Its address leads there, as whoever is signed in."""
-    await artist.sign_in("/portal")
+    await artist.is_signed_in("/portal")
 
     await artist.page.call("Page.navigate", url=f"{artist.site}/portal#developer")
 
@@ -164,7 +166,7 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     assert "Plainer Song" not in await plain.text("/portal?x#tracks")
 
 
-async def test_an_albums_template_changes_its_tracks(plain: PlainBrowser) -> None:
+async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None:
     """Tracks with a template of their own keep it, and new tracks on the album get the album's."""
     album = (await plain.sent("/portal/albums", title="Shelf")).partition("?")[0]
     album_id = album.rpartition("/")[2]
@@ -176,6 +178,13 @@ async def test_an_albums_template_changes_its_tracks(plain: PlainBrowser) -> Non
     for upload in uploads:
         assert await plain.shows(upload, "Look after the track")
 
+    before = await plain.text(album)
+    moves = re.findall(MOVE, before)
+    moved = await plain.sent(f"{album}/order", track=moves[0][0], before=moves[0][1])
+    titles = [re.findall(r"<bdi>(Kept|Followed)</bdi>", page) for page in (before, await plain.text(album))]
+    async with plain.post(f"{album}/order", track=moves[0][0], before="at://gone") as answer:
+        stale = await answer.text()
+
     job = await plain.sent(f"{album}/publishing", **SIGNED_IN)
     assert await plain.shows(job, "changed")
     told = await plain.text(job)
@@ -184,10 +193,49 @@ async def test_an_albums_template_changes_its_tracks(plain: PlainBrowser) -> Non
     reset = await plain.sent(f"{album}/publishing/reset")
     assert await plain.shows(reset, "changed")
 
-    assert re.findall(r'class="side">([^<]+)<', told) == ["keeps its own", "changed"]
+    assert (len(moves), len(set(moves)), moved) == (2, 1, f"{album}?note=order-saved#tracks")
+    assert titles[1] == titles[0][::-1]
+    assert (answer.status, "does not hold these tracks any more" in stale) == (409, True)
+    outcomes = {"Kept": "keeps its own", "Followed": "changed"}
+    assert re.findall(r'class="side">([^<]+)<', told) == [outcomes[title] for title in titles[1]]
     assert "1 of 1 tracks" in told
     assert re.search(r'id="publishing-listening-signed_in"[^>]* checked', of_album)
     assert "new tracks on it get your Portal template" in await plain.text(album)
+
+
+async def test_a_form_that_is_sent_twice_uploads_once(plain: PlainBrowser) -> None:
+    """As two clicks do; one that was changed in between uploads again."""
+    [once] = re.findall(r'name="once" value="(\w+)"', await plain.text("/portal"))
+    form = {"file": tone(1, 550), "title": "Twice", "once": once}
+
+    twice = await asyncio.gather(*(plain.sent("/portal/uploads", **form) for _ in range(2)))
+    changed = await plain.sent("/portal/uploads", **form | {"title": "Changed"})
+    [other] = re.findall(r'name="once" value="(\w+)"', await plain.text("/portal"))
+    again = await plain.sent("/portal/uploads", **form | {"once": other})
+
+    assert twice[0] == twice[1]
+    assert len({twice[0], changed, again}) == 3
+
+
+async def test_rights_metadata_is_saved_and_told(plain: PlainBrowser) -> None:
+    """It cannot be dropped while the Portal template attaches it."""
+    form = {"isrc": "USRC17607839", "owner": "Plain Records", "parties": "Ada; 50; 33.3; Composer"}
+    saved = await plain.led("/portal/rights", **form)
+    kept = await plain.text(saved)
+    await plain.led("/portal/template", **OPEN, attach_rights="on")
+    async with plain.post("/portal/rights", isrc="") as answer:
+        in_use = await answer.text()
+    await plain.led("/portal/template", **OPEN)
+    async with plain.post("/portal/rights", **form | {"parties": "Ada; half"}) as wrong:
+        refused = await wrong.text()
+    await plain.led("/portal/rights", isrc="")
+
+    assert saved == "/portal?note=rights-saved"
+    assert 'value="USRC17607839"' in kept
+    assert "Ada; 50; 33.3; Composer</textarea>" in kept
+    assert (answer.status, "Your Portal template attaches" in in_use) == (409, True)
+    assert (wrong.status, 'id="rights-parties-error">each line is' in refused) == (422, True)
+    assert "USRC17607839" not in await plain.text("/portal")
 
 
 async def test_a_portal_template_is_kept(plain: PlainBrowser) -> None:

@@ -29,11 +29,13 @@ from readapi.signing_in import TokenMade
 from readapi.state.accounts import LinkedAccount
 from readapi.state.developer_tokens import DeveloperToken
 from readapi.state.jobs import Asked, Job, JobTrack
+from readapi.state.preferences import Preferences
 from readapi.state.sessions import Session
 from readapi.state.uploads import Audio, Upload, Wanted
 from schemas.collections import Collections
 from schemas.ids import AtUri, Did
 from schemas.publishing import DEFAULT
+from schemas.rights import Owner, Party, Rights
 from tests.readapi.pages.examples import (
     ADDRESSES,
     AUDIO,
@@ -124,6 +126,14 @@ def job(text: str) -> Job:
     return Job("1", asked, "failed", text, LATER, LATER, (JobTrack(TRACK, 7, "failed", "conflict", text),))
 
 
+def rights(text: str) -> Rights:
+    """All that they can say, and more."""
+    told = {"name": text, "did": text, "ipi": text, "role": text, "society": text}
+    party = Party.model_construct(mechanical_share=1, performance_share=2, **told)
+    owner = Owner.model_construct(name=text, did=text)
+    return Rights.model_construct(isrc=text, iswc=text, master_owner=owner, parties=(party,))
+
+
 def portal(text: str) -> dict[str, dict[str, Any]]:
     """What the pages of the Portal are rendered from."""
     session = Session(b"", text, text, "grant", frozenset(), LATER, None)  # type: ignore[arg-type]
@@ -135,7 +145,7 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
     shelf = Shelf([shown], "/portal?cursor=x", [belongs], works)
     forms = {form: attempt.Attempt(form, {"title": text}, {"title": text}) for form in ("upload", "details")}
     return {
-        "portal.html": of_front(who, shelf, None, None, forms["upload"]),
+        "portal.html": of_front(who, shelf, Preferences(rights=rights(text)), None, forms["upload"]),
         "portal_track.html": of_track(who, shown, [belongs], [], None, forms["details"]),
         "portal_album.html": of_album(who, belongs, [shown], None, None, None, forms["details"]),
         "portal_upload.html": of_upload(upload(text), None, None),
