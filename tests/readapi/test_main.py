@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,9 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from indexer.events import Frame
 from indexer.sources.recorded import Recorder
+from readapi.__main__ import app
 from tests.documents import least
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
@@ -46,16 +49,16 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
     return clean | plc | {"FMSVC_DATA_DIR": str(folder), "FMSVC_RELAY": NOBODY} | settings
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def directory() -> AsyncIterator[ForgedNetwork]:
     async with ForgedNetwork() as network:
         yield network
 
 
-@pytest.fixture
-def recording(tmp_path: Path, directory: ForgedNetwork) -> Path:
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory, directory: ForgedNetwork) -> Path:
     """Twenty tracks of one account, which the directory knows."""
-    path = tmp_path / "frames"
+    path = tmp_path_factory.mktemp("recording") / "frames"
     repo = ForgedRepo()
     directory.add(repo)
     with Recorder(path, "wss://relay.example") as recorder:
@@ -65,18 +68,34 @@ def recording(tmp_path: Path, directory: ForgedNetwork) -> Path:
     return path
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def replayed(
+    tmp_path_factory: pytest.TempPathFactory, recording: Path, directory: ForgedNetwork
+) -> Path:
+    """The folder of an index that the recording was applied to."""
+    folder = tmp_path_factory.mktemp("replayed") / "data"
+    first = await replay(folder, recording, directory)
+    assert first.returncode == 0, first.stderr
+    assert "replaying: 20 frames" in first.stderr
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, replayed: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(replayed, tmp_path / "data"))
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_recording_is_replayed_checked_and_rebuilt(
-    tmp_path: Path, recording: Path, directory: ForgedNetwork
+    folder: Path, recording: Path, directory: ForgedNetwork
 ) -> None:
     """Replaying twice is replaying once; the rebuilt index holds what the first one did."""
-    folder = tmp_path / "data"
-
-    replayed = [await replay(folder, recording, directory) for _ in range(2)]
+    again = await replay(folder, recording, directory)
     checked = run(folder, "check")
     rebuilt = run(folder, "rebuild")
 
-    assert [one.returncode for one in replayed] == [0, 0], replayed[0].stderr
-    assert "replaying: 20 frames" in replayed[0].stderr
+    assert again.returncode == 0, again.stderr
     assert checked.returncode == 0, checked.stdout
     assert "tracks: 20 rows" in checked.stdout
     assert "No problem found." in checked.stdout
@@ -84,12 +103,9 @@ async def test_a_recording_is_replayed_checked_and_rebuilt(
     assert run(folder, "check").returncode == 0
 
 
-async def test_an_audit_finds_and_mends_what_was_lost(
-    tmp_path: Path, recording: Path, directory: ForgedNetwork
-) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_audit_finds_and_mends_what_was_lost(folder: Path, directory: ForgedNetwork) -> None:
     """Without an indexer running: the repo has gone on since the recording."""
-    folder = tmp_path / "data"
-    await replay(folder, recording, directory)
     [repo] = directory.repos.values()
     repo.create("fm.svc.track", least("track"))
     repo.commit_frame(21)
@@ -144,10 +160,8 @@ def test_verify_prints_each_check(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-async def test_damage_is_told(tmp_path: Path, recording: Path, directory: ForgedNetwork) -> None:
+def test_damage_is_told(folder: Path) -> None:
     """Exit code 3, a sentence that says what to do, and no traceback."""
-    folder = tmp_path / "data"
-    await replay(folder, recording, directory)
     with (folder / "catalog.duckdb").open("r+b") as file:
         file.write(b"\0" * 8192)
 
@@ -158,14 +172,9 @@ async def test_damage_is_told(tmp_path: Path, recording: Path, directory: Forged
     assert "Traceback" not in checked.stderr
 
 
-async def test_a_missing_search_index_is_told(
-    tmp_path: Path, recording: Path, directory: ForgedNetwork
-) -> None:
+def test_a_missing_search_index_is_told(folder: Path) -> None:
     """It is not silently begun anew: the catalogue no longer lists what it lacks."""
-    folder = tmp_path / "data"
-    await replay(folder, recording, directory)
-    for file in sorted((folder / "search").rglob("*"), reverse=True):
-        file.unlink() if file.is_file() else file.rmdir()
+    shutil.rmtree(folder / "search")
 
     checked = run(folder, "check")
 
@@ -174,15 +183,19 @@ async def test_a_missing_search_index_is_told(
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "other"])
-def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_no_recording_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2 and one sentence."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "other").write_bytes(b"something else")
+    monkeypatch.setattr(os, "environ", environment(tmp_path / "data"))
 
-    refused = run(tmp_path / "data", "replay", str(tmp_path / name))
+    with pytest.raises(SystemExit) as ended:
+        app(["replay", str(tmp_path / name)])
 
-    assert refused.returncode == 2
-    assert "Traceback" not in refused.stderr
+    assert ended.value.code == 2
+    assert "\nfmsvc-server: " in "\n" + capsys.readouterr().err
 
 
 def test_serve_without_a_relay_serves_and_stops_in_time(tmp_path: Path) -> None:
