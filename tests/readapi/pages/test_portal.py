@@ -181,6 +181,7 @@ async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None
     before = await plain.text(album)
     moves = re.findall(MOVE, before)
     moved = await plain.sent(f"{album}/order", track=moves[0][0], before=moves[0][1])
+    assert await plain.shows(album, f'name="before" value="{moves[0][0]}"')
     titles = [re.findall(r"<bdi>(Kept|Followed)</bdi>", page) for page in (before, await plain.text(album))]
     async with plain.post(f"{album}/order", track=moves[0][0], before="at://gone") as answer:
         stale = await answer.text()
