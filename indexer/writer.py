@@ -11,25 +11,16 @@ from typing import Final, Self
 
 import duckdb
 
-from indexer import projections
-from indexer.accounts import Accounts
-from indexer.batch import Batch, DeadLetter, IdentityFact, Listing, Picture, RecordChange, Written, newest
+from indexer.batch import Batch, IdentityFact, Listing, Picture, Written
 from indexer.catalogue import Catalogue, StoreError, sentences
-from indexer.counters import Counters, Moves
-from indexer.cursors import Cursors
-from indexer.dead_letters import DeadLetters
-from indexer.marks import Marks, Stored
-from indexer.mends import UNKNOWN, Mends
-from indexer.outbox import Stale
-from indexer.pictures import Pictures
+from indexer.holdings import Holdings
+from indexer.marks import Stored
 from indexer.projections.projection import utc
-from indexer.rows import Applied, Hashing, RecordTable
-from indexer.waiting import Waiting
-from schemas.ids import Did, Nsid, tid_time
+from indexer.rows import Hashing
+from schemas.ids import Did
 from schemas.settings import Settings
 
 CHECKPOINT_BYTES: Final = 64 << 20  # of log, after which it goes into the file whatever the snapshots do
-CLASH: Final = "The key derived from the at-uri is another record's: "
 
 
 class Writer:
@@ -40,18 +31,7 @@ class Writer:
         self.copying = threading.Lock()  # held while the file is copied: no checkpoint may change it then
         self._catalogue = catalogue
         self._readers: list[duckdb.DuckDBPyConnection] = []
-        self._accounts = Accounts(catalogue)
-        self._counters = Counters(catalogue)
-        self._pictures = Pictures(catalogue)
-        self._dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
-        self._cursors = Cursors(catalogue)
-        self._marks = Marks(catalogue)
-        self._waiting = Waiting(catalogue)
-        self._mends = Mends(catalogue, self._waiting, settings.collections)
-        self._tables = {
-            collection: RecordTable(catalogue, projection, settings.collections, hashing)
-            for collection, projection in projections.of(settings.collections).items()
-        }
+        self._holdings = Holdings(catalogue, settings, hashing)
         self._op = self._meta("outbox_op")
         self._pruned = self._meta("outbox_pruned")
         self.changes = 0  # transactions so far that changed what a snapshot is for
@@ -76,17 +56,17 @@ class Writer:
     @property
     def tracked(self) -> set[Did]:
         """Accounts that ever wrote a record of ours. The same set for the life of the writer."""
-        return self._accounts.known
+        return self._holdings.accounts.known
 
     @property
     def hidden(self) -> set[Did]:
         """Accounts whose status hides them, at this moment."""
-        return set(self._accounts.hidden)
+        return set(self._holdings.accounts.hidden)
 
     @property
     def away(self) -> frozenset[Did]:
         """Accounts that the relay says are not active, at this moment."""
-        return self._accounts.away
+        return self._holdings.accounts.away
 
     @property
     def op(self) -> int:
@@ -96,7 +76,7 @@ class Writer:
     @property
     def dead_letters(self) -> int:
         """How many dead letters are kept."""
-        return self._dead_letters.count
+        return self._holdings.dead_letters.count
 
     @property
     def descriptor(self) -> int:
@@ -111,19 +91,19 @@ class Writer:
 
     def followed_until(self) -> datetime | None:
         """The time of the newest event that is committed, whatever the source."""
-        return self._cursors.newest()
+        return self._holdings.cursors.newest()
 
     def cursor(self, source: str) -> int | None:
         """The source's low-water mark: everything up to it is stored."""
-        return self._cursors.of(source)
+        return self._holdings.cursors.of(source)
 
     def repos(self) -> list[Stored]:
         """Every account's repo, as far as it is known."""
-        return self._marks.all()
+        return self._holdings.marks.all()
 
     def listings(self) -> list[Listing]:
         """How far discovery has come."""
-        return self._cursors.listings()
+        return self._holdings.cursors.listings()
 
     def unresolved(self) -> list[Did]:
         """Accounts whose identity wants resolving."""
@@ -140,12 +120,14 @@ class Writer:
 
     def unmeasured(self) -> list[Picture]:
         """Pictures of which the size is not known."""
-        return self._pictures.unmeasured()
+        return self._holdings.pictures.unmeasured()
 
     def write(self, batch: Batch) -> Written:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
-            written = self._store(batch, datetime.now(UTC))
+            written = self._holdings.store(batch, datetime.now(UTC), self._op)
+            if written.op > self._op:
+                self._set_meta("outbox_op", written.op)
         self.changes += written.op > self._op or written.rows > 0 or bool(written.mended)
         self._op = written.op
         self._checkpoint_when_long()
@@ -182,87 +164,6 @@ class Writer:
                 reader.close()
             self._catalogue.close()
 
-    def _store(self, batch: Batch, now: datetime) -> Written:
-        stale, moves = Stale(self._catalogue), Moves()
-        crowded_out = self._waiting.add(batch.waiting)
-        self._marks.store(batch.repos)
-        unresolved = self._accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
-        applied = self._take(batch.changes, now, stale, moves)
-        mended = self._mends.apply(batch.mends)
-        self._marks.store(mended.marks)
-        applied += self._take(mended.changes, now, stale, moves)
-        letters = [*batch.dead_letters, *mended.letters, *_clashes(applied)]
-        returned = self._flip(batch, stale, moves)
-        renamed, moved = self._accounts.learn(batch.identities, now)
-        stale.renamed(renamed)
-        doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
-        self._marks.doubt(doubtful.keys() | batch.again)
-        unresolved += self._accounts.doubt(batch.stale)
-        stale.measured(self._pictures.store(batch.images))
-        self._counters.plays(batch.plays, moves)
-        stale.played(moves.plays.keys())
-        stale.counted(self._counters.apply(moves))
-        self._dead_letters.remove(batch.settled)
-        outbox = stale.rows(self._op + 1)
-        self._catalogue.insert("outbox", outbox)
-        if outbox:
-            self._set_meta("outbox_op", outbox[-1]["op"])
-        self._cursors.move(batch.cursors)
-        self._cursors.keep(batch.listings)
-        rows = [row for table in applied for row in table.after.values()]
-        return Written(
-            rows=len(rows),
-            skipped=len(batch.changes) - len(rows),
-            invalid=sum(row["state"] == "invalid" for row in rows),
-            dead_letters=self._dead_letters.add(letters),
-            op=self._op + len(outbox),
-            unresolved=tuple(dict.fromkeys(unresolved)),
-            unmeasured=tuple(self._pictures.unmeasured_in(rows)),
-            mended=mended.marks,
-            doubtful=tuple(doubtful),
-        )
-
-    def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
-        """Apply changes, with what follows from them."""
-        applied = self._apply([one for one in newest(changes) if self._accounts.survives(one)], now)
-        for table in applied:
-            self._count(table, moves)
-            stale.changed(table)
-        return applied
-
-    def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
-        by_collection: dict[Nsid, list[RecordChange]] = {}
-        for change in changes:
-            by_collection.setdefault(change.collection, []).append(change)
-        return [self._tables[collection].apply(group, now) for collection, group in by_collection.items()]
-
-    def _count(self, applied: Applied, moves: Moves) -> None:
-        match applied.projection.name:
-            case "like":
-                self._counters.likes(applied, self._accounts.hidden, moves)
-            case "comment":
-                self._counters.comments(applied, self._accounts.hidden, moves)
-
-    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> list[Did]:
-        """Let the accounts' events hide, show and remove, and their servers' words hide and show.
-
-        Returns those that came back, to be shown or to be asked for, and were not fetched just now.
-        """
-        fetched = {mend.did for mend in batch.mends if mend.fetched}
-        refusals = dict.fromkeys(fetched) | batch.refusals
-        shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self._accounts.hidden
-        away = self._accounts.away
-        flipped, removals = self._accounts.obey(batch.accounts, refusals)
-        affected = flipped | removals.keys()
-        stale.shown_or_hidden(affected)
-        self._counters.contributions(affected & shown_before, -1, moves)
-        self._counters.removed(self._accounts.remove(removals))
-        self._waiting.take(removals)
-        self._marks.store(dict.fromkeys(removals, UNKNOWN))
-        self._counters.contributions(affected - self._accounts.hidden, 1, moves)
-        returned = (flipped - self._accounts.hidden) | (away - self._accounts.away)
-        return sorted(returned - fetched)
-
     def _meta(self, name: str) -> int:
         return int(self._catalogue.rows("select value from meta where name = ?", (name,))[0][0])
 
@@ -276,20 +177,18 @@ class Writer:
             try:
                 yield
                 self._catalogue.con.execute("commit")
-                self._counters.settle(committed=True)
+                self._holdings.settle(committed=True)
             except BaseException:
                 self._undo()
                 raise
 
     def _undo(self) -> None:
         """Roll back, and make memory agree with the file again."""
-        self._counters.settle(committed=False)
+        self._holdings.settle(committed=False)
         with suppress(duckdb.TransactionException):  # a commit that failed has rolled back by itself
             self._catalogue.con.execute("rollback")
         try:
-            self._accounts.load()
-            self._dead_letters.load()
-            self._waiting.load()
+            self._holdings.load()
         except duckdb.Error as error:
             raise StoreError(
                 f"{self.path} had to be given up after an error on the disk ({str(error)[:200]}); "
@@ -303,18 +202,3 @@ class Writer:
                 self.checkpoint()
             finally:
                 self.copying.release()
-
-
-def _clashes(applied: list[Applied]) -> list[DeadLetter]:
-    return [
-        DeadLetter(
-            received_at=tid_time(change.rev),
-            source="writer",
-            seq=None,
-            did=change.did,
-            reason=f"{CLASH}{change.uri}",
-            raw=change.block or b"",
-        )
-        for table in applied
-        for change in table.clashes
-    ]

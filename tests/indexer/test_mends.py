@@ -257,7 +257,7 @@ def test_a_hosts_word_does_not_outlast_the_repo_itself(writer: Writer, repo: For
 
 def test_a_repo_whose_commits_are_crowded_out_is_fetched(writer: Writer, repo: ForgedRepo) -> None:
     """And it is the largest that has to go, whoever came first."""
-    writer._waiting._limit_bytes = 20_000
+    writer._holdings.waiting._limit_bytes = 20_000
     did = Did(repo.did)
     writer.write(Batch(waiting=waiting(*commits(repo, "a")), repos={did: RepoMark("pending")}))
     flood = ForgedRepo(seed="flood")

@@ -1,0 +1,146 @@
+"""Everything that the catalogue holds, and what a batch does to it. Its transaction is the writer's."""
+
+from datetime import datetime
+from typing import Final
+
+from indexer import projections
+from indexer.accounts import Accounts
+from indexer.batch import Batch, DeadLetter, RecordChange, Written, newest
+from indexer.catalogue import Catalogue
+from indexer.counters import Counters, Moves
+from indexer.cursors import Cursors
+from indexer.dead_letters import DeadLetters
+from indexer.marks import Marks
+from indexer.mends import UNKNOWN, Mends
+from indexer.outbox import Stale
+from indexer.pictures import Pictures
+from indexer.rows import Applied, Hashing, RecordTable
+from indexer.waiting import Waiting
+from schemas.ids import Did, Nsid, tid_time
+from schemas.settings import Settings
+
+CLASH: Final = "The key derived from the at-uri is another record's: "
+
+
+class Holdings:
+    """The tables, with what is known of them in memory: `settle` after each transaction."""
+
+    def __init__(self, catalogue: Catalogue, settings: Settings, hashing: Hashing) -> None:
+        self.accounts = Accounts(catalogue)
+        self.pictures = Pictures(catalogue)
+        self.dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
+        self.cursors = Cursors(catalogue)
+        self.marks = Marks(catalogue)
+        self.waiting = Waiting(catalogue)
+        self._catalogue = catalogue
+        self._counters = Counters(catalogue)
+        self._mends = Mends(catalogue, self.waiting, settings.collections)
+        self._tables = {
+            collection: RecordTable(catalogue, projection, settings.collections, hashing)
+            for collection, projection in projections.of(settings.collections).items()
+        }
+
+    def settle(self, committed: bool) -> None:
+        """Let memory follow the transaction, or forget it."""
+        self._counters.settle(committed)
+
+    def load(self) -> None:
+        """Read memory from the tables again, after a transaction that did not happen."""
+        self.accounts.load()
+        self.dead_letters.load()
+        self.waiting.load()
+
+    def store(self, batch: Batch, now: datetime, op: int) -> Written:
+        """Take a batch in, all of it. `op`: the last entry of the outbox so far."""
+        stale, moves = Stale(self._catalogue), Moves()
+        crowded_out = self.waiting.add(batch.waiting)
+        self.marks.store(batch.repos)
+        unresolved = self.accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
+        applied = self._take(batch.changes, now, stale, moves)
+        mended = self._mends.apply(batch.mends)
+        self.marks.store(mended.marks)
+        applied += self._take(mended.changes, now, stale, moves)
+        letters = [*batch.dead_letters, *mended.letters, *_clashes(applied)]
+        returned = self._flip(batch, stale, moves)
+        renamed, moved = self.accounts.learn(batch.identities, now)
+        stale.renamed(renamed)
+        doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
+        self.marks.doubt(doubtful.keys() | batch.again)
+        unresolved += self.accounts.doubt(batch.stale)
+        stale.measured(self.pictures.store(batch.images))
+        self._counters.plays(batch.plays, moves)
+        stale.played(moves.plays.keys())
+        stale.counted(self._counters.apply(moves))
+        self.dead_letters.remove(batch.settled)
+        outbox = stale.rows(op + 1)
+        self._catalogue.insert("outbox", outbox)
+        self.cursors.move(batch.cursors)
+        self.cursors.keep(batch.listings)
+        rows = [row for table in applied for row in table.after.values()]
+        return Written(
+            rows=len(rows),
+            skipped=len(batch.changes) - len(rows),
+            invalid=sum(row["state"] == "invalid" for row in rows),
+            dead_letters=self.dead_letters.add(letters),
+            op=op + len(outbox),
+            unresolved=tuple(dict.fromkeys(unresolved)),
+            unmeasured=tuple(self.pictures.unmeasured_in(rows)),
+            mended=mended.marks,
+            doubtful=tuple(doubtful),
+        )
+
+    def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
+        """Apply changes, with what follows from them."""
+        applied = self._apply([one for one in newest(changes) if self.accounts.survives(one)], now)
+        for table in applied:
+            self._count(table, moves)
+            stale.changed(table)
+        return applied
+
+    def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
+        by_collection: dict[Nsid, list[RecordChange]] = {}
+        for change in changes:
+            by_collection.setdefault(change.collection, []).append(change)
+        return [self._tables[collection].apply(group, now) for collection, group in by_collection.items()]
+
+    def _count(self, applied: Applied, moves: Moves) -> None:
+        match applied.projection.name:
+            case "like":
+                self._counters.likes(applied, self.accounts.hidden, moves)
+            case "comment":
+                self._counters.comments(applied, self.accounts.hidden, moves)
+
+    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> list[Did]:
+        """Let the accounts' events hide, show and remove, and their servers' words hide and show.
+
+        Returns those that came back, to be shown or to be asked for, and were not fetched just now.
+        """
+        fetched = {mend.did for mend in batch.mends if mend.fetched}
+        refusals = dict.fromkeys(fetched) | batch.refusals
+        shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self.accounts.hidden
+        away = self.accounts.away
+        flipped, removals = self.accounts.obey(batch.accounts, refusals)
+        affected = flipped | removals.keys()
+        stale.shown_or_hidden(affected)
+        self._counters.contributions(affected & shown_before, -1, moves)
+        self._counters.removed(self.accounts.remove(removals))
+        self.waiting.take(removals)
+        self.marks.store(dict.fromkeys(removals, UNKNOWN))
+        self._counters.contributions(affected - self.accounts.hidden, 1, moves)
+        returned = (flipped - self.accounts.hidden) | (away - self.accounts.away)
+        return sorted(returned - fetched)
+
+
+def _clashes(applied: list[Applied]) -> list[DeadLetter]:
+    return [
+        DeadLetter(
+            received_at=tid_time(change.rev),
+            source="writer",
+            seq=None,
+            did=change.did,
+            reason=f"{CLASH}{change.uri}",
+            raw=change.block or b"",
+        )
+        for table in applied
+        for change in table.clashes
+    ]
