@@ -16,7 +16,7 @@ LIKES = """
         select pair, list(rowid) as places, any_value(subject_key) as subject_key,
                min(least(created_at, indexed_at)) as since
         from likes
-        where pair in ({keys}) and state = 'live'
+        where rowid in (select rowid from likes where pair in ({keys})) and state = 'live'
         group by pair
     ),
     placed as (
