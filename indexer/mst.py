@@ -105,8 +105,10 @@ def opened(block: bytes, place: Place | None) -> tuple[Node, Place]:
         raise MstError("a node of the tree is empty")
     if keys and not (place.low < keys[0] and keys[-1] < place.high):
         raise MstError("the keys of the tree are out of order")
-    if any(layer_of(key) != place.layer for key in keys):
-        raise MstError("a key stands in the wrong layer of the tree")
+    layer = place.layer
+    for key in keys:
+        if layer_of(key) != layer:
+            raise MstError("a key stands in the wrong layer of the tree")
     if place.layer == 0 and any(node.subtrees):
         raise MstError("the tree goes deeper than its lowest layer")
     return node, place

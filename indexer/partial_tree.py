@@ -4,7 +4,7 @@ It is kept flat: every key that is shown, in order, and between two neighbours a
 shown. Undoing changes that row; then the tree is built anew from it, which only one tree can come out of.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
@@ -85,22 +85,29 @@ class PartialTree:
             self._gaps.append(Hidden(cid, TOP if place is None else place.layer))
             return
         node, place = mst.opened(block, place)
+        wanted = self._wanted_in(node, place)
         for at, subtree in enumerate(node.subtrees):
             if subtree is None:
                 self._gaps.append(None)
-            elif self._is_wanted(inner := mst.below(node, place, at)):
-                self._open(subtree, inner)
+            elif at in wanted:
+                self._open(subtree, mst.below(node, place, at))
             else:
-                self._gaps.append(Hidden(subtree, inner.layer))
+                self._gaps.append(Hidden(subtree, place.layer - 1))
             if at < len(node.keys):
                 self._keys.append(node.keys[at])
                 self._values.append(node.values[at])
                 self._layers.append(place.layer)
 
-    def _is_wanted(self, place: Place) -> bool:
-        """Does a wanted key belong there, or stand at the border? Without it, both sides would be one."""
-        at = bisect_left(self._wanted, place.low)
-        return at < len(self._wanted) and self._wanted[at] <= place.high
+    def _wanted_in(self, node: Node, place: Place) -> set[int]:
+        """The subtrees where a wanted key belongs, or at whose border it stands: without it, two are one."""
+        found = set[int]()
+        first, end = bisect_left(self._wanted, place.low), bisect_right(self._wanted, place.high)
+        for key in self._wanted[first:end]:
+            at = bisect_left(node.keys, key)
+            found.add(at)
+            if at < len(node.keys) and node.keys[at] == key:
+                found.add(at + 1)
+        return found
 
     def _must_show(self, gap: int) -> None:
         if hidden := self._gaps[gap]:
