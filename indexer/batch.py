@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from indexer.events import Account, Action
 from indexer.keys import Key
@@ -147,8 +147,7 @@ class DeadLetter:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):  # made for every message of the network
     """Everything up to `seq` of a source's sequence space is finished."""
 
     seq: int

@@ -122,9 +122,7 @@ def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.Doc
 
 def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
     given = {
-        name: value
-        for name, value in fields.items()
-        if value not in ("", b"", []) and name not in stored.NAMES
+        name: value for name, value in fields.items() if (value or value == 0) and name not in stored.NAMES
     }
     given[search_index.STORED] = stored.pack(fields)
     return tantivy.Document.from_dict(given, schema)

@@ -38,6 +38,8 @@ from schemas.ids import Did, Nsid
 
 GAPS = ("OutdatedCursor", "FutureCursor")  # what a source says when events are lost, or numbered anew
 
+_UNNUMBERED = (Info, StreamError)
+
 log = structlog.get_logger()
 
 
@@ -141,7 +143,7 @@ class Pipeline:
 
     def _move(self, event: Event, source: str) -> None:
         """All events up to this one are in this batch or an earlier one: the cursor goes with them."""
-        if isinstance(event, Info | StreamError) or event.seq is None:
+        if isinstance(event, _UNNUMBERED) or event.seq is None:
             return
         event_time = None if isinstance(event, Malformed) else event.time
         self._intake.batch.cursors[source] = Mark(event.seq, event_time)

@@ -110,7 +110,7 @@ def access(did: Did, policy: bytes) -> Access:
 def pack(fields: Mapping[str, Any]) -> bytes:
     """The bytes for a document's fields."""
     texts = (fields["doc"].encode(), fields.get("did", "").encode())
-    parts = [*texts, *(fields.get(name, b"") for name in NAMES)]
+    parts = [*texts, *[fields.get(name, b"") for name in NAMES]]
     ends = list(accumulate(map(len, parts[:-1])))
     content = b"".join(parts)
     digest = hashlib.blake2b(repr(ends).encode() + content, digest_size=8).digest()
