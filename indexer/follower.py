@@ -8,14 +8,15 @@ from collections.abc import Awaitable, Callable
 from indexer.search import STEP_ENTRIES
 
 LAST_ENTRIES = 500  # of the outbox, which a stop still takes the time for
+PAUSE = 2  # times as long as the step before it
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
 
 
 class Follower:
     """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way.
 
-    A step costs a price for itself, however little it does. So after each comes a pause as long as it took,
-    in which more comes together, unless somebody waits or there is enough for a whole step.
+    A step costs a price for itself, however little it does. So after each comes a pause twice as long as it
+    took, in which more comes together, unless somebody waits or there is enough for a whole step.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Follower:
                 return
             if watermark < self._op:
                 self._wake.set()
-            await self._rest(seconds)
+            await self._rest(PAUSE * seconds)
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -119,7 +119,7 @@ class Settings(BaseModel):
     )
 
     # the indexer
-    batch_rows: int = Field(2000, ge=1, le=50_000, description="Rows after which a batch is committed.")
+    batch_rows: int = Field(5000, ge=1, le=50_000, description="Rows after which a batch is committed.")
     batch_seconds: float = Field(
         0.25, gt=0, le=60, description="Least time between two batches that are not full."
     )
