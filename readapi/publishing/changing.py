@@ -102,7 +102,11 @@ class Changing:
 
 
 def with_template(value: Value, template: Template, origin: PolicyOrigin, rights: Rights | None) -> Value:
-    """The record with a template's snapshot; rights that it has already come before those given here."""
+    """The record with a template's snapshot.
+
+    Templates are whole, so that one without `attach_rights` takes rights off. With it, those of the record
+    stay, unknown members included; where there are none, those given here are put.
+    """
     told = {**value, "access": template.access.model_dump(), "policyOrigin": origin}
     if not template.attach_rights:
         told.pop("rights", None)
