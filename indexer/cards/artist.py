@@ -75,7 +75,7 @@ def documents(person: Person, popular: int | None) -> Documents:
         "bio": person.bio,
         "avatar_url": person.avatar_url,
         "support_url": person.support_url,
-        "show_liked_on_profile": False,
+        "show_liked_on_profile": True,
         "created_at": person.created_at,
         "updated_at": person.updated_at,
     }

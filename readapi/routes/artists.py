@@ -9,7 +9,7 @@ from readapi.answers import Answer
 from readapi.authoring import profiles
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.errors import Conflict
+from readapi.errors import Conflict, NotFound
 from readapi.pds import REFUSALS
 from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, people, social
@@ -56,12 +56,20 @@ async def liked_tracks(
     handle: ArtistName,
     index: Index,
     supporters: Supporters,
+    state: State,
+    settings: Settings,
     viewer: Viewer | None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Answer[LikedTrackPage]:
-    """List the tracks that somebody likes, newest like first; of others' only the public ones."""
+    """List the tracks that somebody likes, newest like first; of others' only the public ones.
+
+    Who chose not to show what they like (`show_liked_on_profile`) is the only one to see it here.
+    """
     user = artists.find(index, handle)
+    is_own = viewer is not None and viewer.did == user.did
+    if not is_own and not await _shows_likes(user.did, state, settings):
+        raise NotFound("They do not show what they like.")
     page = index.liked_page(user.did, cursors.read(cursor, "liked"), limit)
     viewer = await supporters.among(viewer, page.items)
     return present.answer(
@@ -80,15 +88,19 @@ async def _own(index: Index, who: SignedIn, state: State, settings: Settings) ->
     if card is not None:
         return await _shown(orjson.loads(card.card), state, settings)
     nothing: dict[str, Any] = dict.fromkeys(Artist.model_fields)
-    named = {"did": who.did, "handle": who.handle, "show_liked_on_profile": False}
+    named = {"did": who.did, "handle": who.handle}
     return await _shown(nothing | named, state, settings)
 
 
 async def _shown(artist: dict[str, Any], state: State, settings: Settings) -> Answer[Artist]:
-    subject = _profile(settings, artist["did"])
-    chosen = await state.showing.among([subject])
-    shown = chosen.get(subject, artist["show_liked_on_profile"])
+    shown = await _shows_likes(artist["did"], state, settings)
     return Answer(orjson.dumps({**artist, "show_liked_on_profile": shown}))
+
+
+async def _shows_likes(did: Did, state: State, settings: Settings) -> bool:
+    """Likes are public records, so they are shown until somebody chooses otherwise."""
+    subject = _profile(settings, did)
+    return (await state.showing.among([subject])).get(subject, True)
 
 
 def _profile(settings: Settings, did: Did) -> str:

@@ -4,9 +4,13 @@ import itertools
 
 import pytest
 
+from readapi.state.accounts import Account
+from readapi.state.state import open_state
 from schemas.api.artists import Artist
 from schemas.api.tracks import LikedTrackPage
-from tests.indexer.changes import did
+from schemas.ids import Handle
+from tests.indexer.changes import did, uri
+from tests.readapi.state.people import grant
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -45,3 +49,22 @@ async def test_likes_are_listed_newest_first(music):
     assert page.user.handle == "ida.example"
     pages = await music.pages("/users/ida.example/likes?limit=1", "tracks")
     assert list(itertools.chain(*pages)) == reply.json["tracks"]
+
+
+async def test_likes_are_shown_unless_somebody_chose_otherwise(music):
+    """Then they see them alone, and the profile says so; caches forget within a minute."""
+    name, likes = did("lost"), f"/users/{did('lost')}/likes"
+    before = [(await music.get(path)).status for path in (likes, f"/artists/{name}")]
+    async with open_state(music.settings) as state:
+        await state.showing.choose(str(uri("lost", "profile")), False)
+        granted = await state.grants.add(grant(name))
+        session = await state.sessions.begin(Account(name, Handle("lost.example"), granted))
+
+    own = await music.get(likes, Authorization=f"Bearer {session}")
+    others = await music.get(f"{likes}?limit=49")
+    profile = await music.get(f"/artists/{name}?again")
+
+    assert before == [200, 200]
+    assert (own.status, [track["title"] for track in own.json["tracks"]]) == (200, ["Song 2"])
+    assert (others.status, others.json["detail"]) == (404, "not_found")
+    assert profile.json["show_liked_on_profile"] is False
