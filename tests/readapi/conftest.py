@@ -1,6 +1,6 @@
-"""What the API's tests share: a worker over a little music, the whole service, and an empty state."""
+"""What the API's tests share: a worker over a little music, the whole service, S3, an empty state."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
@@ -8,6 +8,7 @@ import pytest_asyncio
 from readapi.state.state import State, open_state
 from schemas.settings import Settings
 from tests.network.testnet import Network, Testnet
+from tests.readapi.audio.bucket import running_s3
 from tests.readapi.music import Music, playing
 from tests.readapi.state.people import HandClock
 from tests.readapi.studio import Studio, open_studio
@@ -33,6 +34,13 @@ async def studio(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
         open_studio(net, tmp_path_factory.mktemp("studio"), **limits) as opened,
     ):
         yield opened
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The session's S3 server."""
+    with running_s3() as address:
+        yield address
 
 
 @pytest.fixture

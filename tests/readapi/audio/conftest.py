@@ -1,23 +1,15 @@
-"""What the tests of audio share: an S3 server, and a store of each kind."""
+"""What the tests of audio share: a store of each kind."""
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from readapi.audio.store import AudioStore
 from schemas.settings import Settings
-from tests.readapi.audio.bucket import bucket_url, running_s3
+from tests.readapi.audio.bucket import bucket_url
 
 BUCKETS = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def s3() -> Iterator[str]:
-    """The session's S3 server."""
-    with running_s3() as address:
-        yield address
 
 
 @pytest.fixture(params=["folder", "s3"])

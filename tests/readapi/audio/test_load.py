@@ -20,7 +20,7 @@ from tests.readapi.audio.listening import Listening, listening
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LENGTH = int(os.environ.get("FMSVC_TEST_DOWNLOAD_BYTES", 256 << 20))  # 1 GiB in CI
+LENGTH = int(os.environ.get("FMSVC_TEST_DOWNLOAD_BYTES", 64 << 20))  # 1 GiB in CI
 MOST_MEMORY = 300 << 20
 READERS = 100
 SLOW = 50

@@ -1,6 +1,6 @@
 """The longest files pass through in pieces: the memory of no process grows with them.
 
-FMSVC_TEST_UPLOAD_BYTES sets how long the file is (64 MiB).
+FMSVC_TEST_UPLOAD_BYTES sets how long the file is (64 MiB; 1 GiB in CI).
 """
 
 import hashlib
