@@ -87,7 +87,7 @@ class Tracklists:
     def album(self, key: int) -> list[Item]:
         """The items in list order, then the tracks that belong by name; each once."""
         both = (*self.items.get(key, ()), *self.named.get(key, ()))
-        return list({item.key: item for item in reversed(both)}.values())[::-1]
+        return list({item.key: item for item in both}.values())
 
     def playlist(self, key: int) -> list[Item]:
         """The items in list order; a track may stand there twice."""

@@ -180,12 +180,12 @@ def test_albums_of_one_name_have_addresses_of_their_own(known):
 
 
 def test_an_album_holds_its_items_and_then_what_names_it(known):
-    """Each once, in order; private tracks stand there for their owner but do not count."""
+    """Each once, where the list has it; private tracks stand there for their owner but do not count."""
     write(
         known,
         put("ana", "track", 1, at=60, album="Wasser", createdAt="2026-02-02T00:00:00Z"),
         put("ana", "track", 2, at=60, album="wasser", createdAt="2026-02-01T00:00:00Z"),
-        put("ana", "track", 3, at=60),
+        put("ana", "track", 3, at=60, album="Wasser", createdAt="2026-01-31T00:00:00Z"),
         put("ana", "track", 4, at=60, access=access(visibility="private", listening="space")),
         put("ana", "track", 5, at=60, access=access(visibility="unlisted")),
         album("ana", [uri("ana", "track", n) for n in (5, 3, 8, 3, 4)], at=61, name="Wasser"),
