@@ -12,10 +12,10 @@ from readapi.oauth.metadata import ClientMetadata
 from readapi.oauth.network import Network
 from readapi.pds import Pds
 from readapi.renewal import Renewal
+from readapi.repeating import repeat
 from readapi.revoking import Revoking
 from readapi.signing_in import SigningIn
 from readapi.state.state import State, open_state
-from readapi.stores import repeat
 from schemas.settings import Settings
 
 SWEEP_SECONDS = 600.0

@@ -2,21 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-
-import structlog
 
 from readapi.catalog import Catalog
 from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
-from readapi.search import Index
+from readapi.repeating import Step, once, repeat
+from readapi.search import FOLLOW_SECONDS, Index
 from schemas.settings import Settings
 
-log = structlog.get_logger()
-
-Step = Callable[[], Awaitable[object] | None]
-
-INDEX_SECONDS = 0.075
 SNAPSHOT_SECONDS = 0.25
 STATUS_SECONDS = 1.0
 
@@ -37,12 +30,12 @@ class Stores:
     async def open(self) -> None:
         """Look once, then again and again until `close`."""
         steps: tuple[tuple[float, Step], ...] = (
-            (INDEX_SECONDS, self.index.follow),
+            (FOLLOW_SECONDS, self.index.follow),
             (SNAPSHOT_SECONDS, self.catalog.refresh),
             (STATUS_SECONDS, self.indexer.refresh),
         )
         for seconds, step in steps:
-            await _once(step)
+            await once(step)
             self._followers.append(asyncio.create_task(repeat(seconds, step)))
 
     async def close(self) -> None:
@@ -62,19 +55,3 @@ class Stores:
         metrics.watch(
             "fmsvc_index_lag_seconds", "How far answers are behind.", lambda: self.indexer.lag_seconds or 0.0
         )
-
-
-async def repeat(seconds: float, step: Step) -> None:
-    """Do a step again and again, whatever becomes of the last one."""
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await _once(step)
-        except Exception:
-            log.exception("step failed", step=step.__qualname__)
-
-
-async def _once(step: Step) -> None:
-    under_way = step()
-    if under_way is not None:
-        await under_way

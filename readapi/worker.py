@@ -42,10 +42,11 @@ from readapi.publishing import parts
 from readapi.publishing.capabilities import Capabilities
 from readapi.publishing.parts import Given
 from readapi.publishing.supporters import Supporters
+from readapi.repeating import repeat
 from readapi.search import Index
 from readapi.server import Runner
 from readapi.state.state import State, open_state
-from readapi.stores import Stores, repeat
+from readapi.stores import Stores
 from readapi.viewer import Viewers
 from readapi.writing import Writing
 from schemas.settings import Settings

@@ -16,9 +16,9 @@ from readapi.oauth.network import Network
 from readapi.people import People
 from readapi.publishing import parts
 from readapi.publishing.parts import Given
-from readapi.search import Index
+from readapi.repeating import repeat
+from readapi.search import FOLLOW_SECONDS, Index
 from readapi.state.state import open_state
-from readapi.stores import INDEX_SECONDS, repeat
 from readapi.writing import Writing
 from schemas.settings import Settings
 
@@ -47,7 +47,7 @@ async def working(settings: Settings, network: Network, keeper: Keeper | None = 
         given = Given(settings, state, AudioStore.of(settings), people.pds, writing)
         await index.follow()
         tasks = [
-            asyncio.create_task(repeat(INDEX_SECONDS, index.follow)),
+            asyncio.create_task(repeat(FOLLOW_SECONDS, index.follow)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.sweeping(given).sweep)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.reconciling(given, blobs, index).reconcile)),
             asyncio.create_task(parts.worker(given, blobs).run()),
