@@ -21,6 +21,8 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.readapi.threaded import threaded
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "4"))
 
 

@@ -24,6 +24,8 @@ from tests.documents import least
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 
+pytestmark = pytest.mark.slow
+
 NOBODY = "ws://127.0.0.1:9"  # the discard port: nothing listens there
 
 

@@ -19,7 +19,7 @@ MOST_BYTES = 300 << 20  # of one process, whatever it holds
 MOST_GROWTH = max(24 << 20, SIZE // 8)
 CHUNK_BYTES = 1 << 20
 
-pytestmark = [pytest.mark.network, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def wave(path: Path) -> Path:
