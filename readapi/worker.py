@@ -136,13 +136,7 @@ async def _serving(
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
     offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
-    writing = Writing(people.pds, Nudges(settings.data_dir, stores.index), settings.collections)
-    given = Given(settings, people.state, AudioStore.of(settings), people.pds, writing)
-    offered |= {
-        Writing: writing,
-        **parts.services(given, listening[Supporters], listening[Sources], stores.index, network),
-    }
-    offered[Desk] = Desk(renderer, stores.index, people.state, offered[Capabilities], settings)
+    offered |= _authoring(settings, people, stores.index, offered, network)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(
         settings,
@@ -171,6 +165,17 @@ async def _serving(
         await stores.close()
         flushing.cancel()
         access_log.flush()
+
+
+def _authoring(
+    settings: Settings, people: People, index: Index, offered: dict[type, Any], network: Network
+) -> dict[type, Any]:
+    """What handlers need to write and publish for people, and for the Portal."""
+    writing = Writing(people.pds, Nudges(settings.data_dir, index), settings.collections)
+    given = Given(settings, people.state, AudioStore.of(settings), people.pds, writing)
+    made = parts.services(given, offered[Supporters], offered[Sources], index, network)
+    desk = Desk(offered[Renderer], index, people.state, made[Capabilities], settings)
+    return {Writing: writing, Desk: desk, **made}
 
 
 def services(
