@@ -53,6 +53,13 @@ class Place(NamedTuple):
     high: bytes
 
 
+class Absent(NamedTuple):
+    """A node that is not there, and where it stands; the root has no place."""
+
+    cid: bytes
+    place: Place | None
+
+
 def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
     """The CID of the record at `collection/rkey`; None is proof that there is none.
 
@@ -74,18 +81,20 @@ def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
 
 
 def walk(
-    root: bytes,
+    root: bytes | Absent,
     fetch_block: FetchBlock,
     start: bytes = FIRST,
     end: bytes = LAST,
-    missing: list[bytes] | None = None,
+    missing: list[Absent] | None = None,
 ) -> Iterator[tuple[bytes, bytes]]:
     """Keys from `start` up to but without `end`, in order, each with the CID of its record.
 
-    Nodes that are not there are put into `missing`, and what is below them is left out; without such a list
-    they raise MissingNode. Raises MstError for a tree that is not well-formed there.
+    Nodes that are not there are put into `missing`, and what is below them is left out: once they are there,
+    the walk goes on from each. Without such a list they raise MissingNode. Raises MstError for a tree that is
+    not well-formed there.
     """
-    return _walk(root, None, fetch_block, (start, end), _give_up if missing is None else missing.append)
+    beginning = root if isinstance(root, Absent) else Absent(root, None)
+    return _walk(beginning, fetch_block, (start, end), _give_up if missing is None else missing.append)
 
 
 def layer_of(key: bytes) -> int:
@@ -190,27 +199,25 @@ def _subtree(link: object) -> bytes | None:
 
 
 def _walk(
-    cid: bytes,
-    place: Place | None,
+    beginning: Absent,
     fetch_block: FetchBlock,
     wanted: tuple[bytes, bytes],
-    absent: Callable[[bytes], None],
+    absent: Callable[[Absent], None],
 ) -> Iterator[tuple[bytes, bytes]]:
-    block = fetch_block(cid)
+    block = fetch_block(beginning.cid)
     if block is None:
-        absent(cid)
+        absent(beginning)
         return
     start, end = wanted
-    node, place = opened(block, place)
-    for at, subtree in enumerate(node.subtrees):
-        inner = below(node, place, at)
-        if inner.low >= end:
-            return
-        if subtree is not None and inner.high > start:
-            yield from _walk(subtree, inner, fetch_block, wanted, absent)
-        if at < len(node.keys) and start <= inner.high < end:
+    node, place = opened(block, beginning.place)
+    first, last = bisect_left(node.keys, start), bisect_left(node.keys, end)
+    for at in range(first, last + 1):
+        subtree = node.subtrees[at]
+        if subtree is not None and (inner := below(node, place, at)).high > start:
+            yield from _walk(Absent(subtree, inner), fetch_block, wanted, absent)
+        if at < last:
             yield node.keys[at], node.values[at]
 
 
-def _give_up(cid: bytes) -> None:
-    raise MissingNode(cid)
+def _give_up(absent: Absent) -> None:
+    raise MissingNode(absent.cid)

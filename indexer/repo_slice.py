@@ -4,7 +4,7 @@ Whatever way the blocks come, nothing is taken over before the signature holds a
 record of these collections is left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,7 +17,7 @@ from indexer.commits import MAX_RECORD_BYTES
 from indexer.dag_cbor import CborError
 from indexer.envelope import MAX_AHEAD
 from indexer.keys import Key
-from indexer.mst import FetchBlock, MstError
+from indexer.mst import Absent, FetchBlock, MstError
 from indexer.verify import Head, Refused
 from schemas.ids import Cid, Did, Nsid, Rkey, is_rkey, tid_time
 
@@ -56,20 +56,11 @@ class RepoSlice:
         keys = mst.read(root).keys
         return all(key.partition(b"/")[0].decode() in self.collections for key in keys)
 
-    def paths(self, head: Head, fetch_block: FetchBlock, missing: list[bytes] | None = None) -> Paths:
-        """Every record's CID. Raises MstError or TooMuch.
-
-        Nodes that are not there are put into `missing`; without such a list they raise MissingNode.
-        """
+    def paths(self, head: Head, fetch_block: FetchBlock) -> Paths:
+        """Every record's CID. Raises MstError, also when a node is not there, or TooMuch."""
         found: dict[tuple[Nsid, Rkey], bytes] = {}
-        for start, end in self._ranges():
-            for path, cid in mst.walk(head.data, fetch_block, start, end, missing):
-                collection, _, rkey = path.decode().partition("/")
-                if not is_rkey(rkey):
-                    raise MstError("a record key of the tree is malformed")
-                found[Nsid(collection), Rkey(rkey)] = cid
-                if len(found) > MAX_RECORDS:
-                    raise TooMuch(f"the repo has more than {MAX_RECORDS} records of ours")
+        for start, end in self.ranges():
+            _collect(mst.walk(head.data, fetch_block, start, end), found)
         return found
 
     def fetched(self, head: Head, paths: Paths, fetch_block: FetchBlock) -> Fetched:
@@ -84,9 +75,36 @@ class RepoSlice:
                 raise TooMuch(f"the repo has more than {MAX_BYTES} bytes of ours")
         return Fetched(self.did, head.rev, head.data, records)
 
-    def _ranges(self) -> list[tuple[bytes, bytes]]:
+    def ranges(self) -> list[tuple[bytes, bytes]]:
         """From before to after each collection's paths: other environments share the prefix of the names."""
         return [(f"{name}/".encode(), f"{name}0".encode()) for name in sorted(self.collections)]
+
+
+class Trail:
+    """The same paths, while the nodes that lead to them are brought: each is read once, when it is there."""
+
+    def __init__(self, wanted: RepoSlice, head: Head) -> None:
+        self.paths: dict[tuple[Nsid, Rkey], bytes] = {}
+        self._ahead = {span: [Absent(head.data, None)] for span in wanted.ranges()}
+
+    def follow(self, fetch_block: FetchBlock) -> list[bytes]:
+        """Go on to where nodes are not there; none: to the end. Returns them. Raises MstError or TooMuch."""
+        for (start, end), ahead in self._ahead.items():
+            missing: list[Absent] = []
+            for beginning in ahead:
+                _collect(mst.walk(beginning, fetch_block, start, end, missing), self.paths)
+            self._ahead[start, end] = missing
+        return [absent.cid for ahead in self._ahead.values() for absent in ahead]
+
+
+def _collect(walked: Iterable[tuple[bytes, bytes]], found: dict[tuple[Nsid, Rkey], bytes]) -> None:
+    for path, cid in walked:
+        collection, _, rkey = path.decode().partition("/")
+        if not is_rkey(rkey):
+            raise MstError("a record key of the tree is malformed")
+        found[Nsid(collection), Rkey(rkey)] = cid
+        if len(found) > MAX_RECORDS:
+            raise TooMuch(f"the repo has more than {MAX_RECORDS} records of ours")
 
 
 def _record(block: bytes | None) -> bytes:

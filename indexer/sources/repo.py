@@ -17,7 +17,7 @@ from indexer.batch import Fetched
 from indexer.car import Car, CarError
 from indexer.keys import Key
 from indexer.outbound import Answered, Outbound, TooLarge, Unreachable
-from indexer.repo_slice import MAX_BYTES, RepoSlice, TooMuch
+from indexer.repo_slice import MAX_BYTES, RepoSlice, TooMuch, Trail
 from indexer.spool import Spool, Spools
 from schemas.ids import Did, Nsid
 
@@ -87,13 +87,11 @@ async def _attempt(server: "_Server", wanted: RepoSlice) -> Fetched:
     head = wanted.head(proof.roots, blocks.get)
     if head.data in blocks and wanted.is_most(blocks[head.data]):
         raise _NotSparse
-    while True:
-        missing: list[bytes] = []
-        paths = await asyncio.to_thread(wanted.paths, head, blocks.get, missing)
-        await server.add(blocks, missing or paths.values())
-        if not missing:
-            break
-    return await asyncio.to_thread(wanted.fetched, head, paths, blocks.get)
+    trail = Trail(wanted, head)
+    while missing := await asyncio.to_thread(trail.follow, blocks.get):
+        await server.add(blocks, missing)
+    await server.add(blocks, trail.paths.values())
+    return await asyncio.to_thread(wanted.fetched, head, trail.paths, blocks.get)
 
 
 async def _wholly(server: "_Server", wanted: RepoSlice, spools: Spools) -> Fetched:

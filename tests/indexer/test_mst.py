@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import car, mst
-from indexer.mst import MissingNode, MstError, Node
+from indexer.mst import Absent, MissingNode, MstError, Node
 from indexer.partial_tree import PartialTree
 from tests import interop
 from tests.indexer.trees import PATHS, RandomTree, record_cid
@@ -105,16 +105,19 @@ def test_random_trees_are_read_as_they_were_written(part: int) -> None:
 
 
 def test_a_range_is_collected_node_by_node() -> None:
-    """Asked for what is missing, again and again, a walk in the end has its range and not much more."""
+    """Going on from what was missing, again and again, a walk in the end has its range and not much more."""
     grown = RandomTree(4)
     for _ in range(40):
         grown.step()
     held: dict[bytes, bytes] = {}
-    missing = [grown.root]
-    while missing:
-        held |= {cid: grown.blocks[cid] for cid in missing}
-        missing = []
-        found = dict(mst.walk(grown.root, held.get, b"fm.svc.like/", b"fm.svc.like0", missing))
+    found: dict[bytes, bytes] = {}
+    ahead = [Absent(grown.root, None)]
+    while ahead:
+        held |= {absent.cid: grown.blocks[absent.cid] for absent in ahead}
+        missing: list[Absent] = []
+        for absent in ahead:
+            found |= mst.walk(absent, held.get, b"fm.svc.like/", b"fm.svc.like0", missing)
+        ahead = missing
 
     assert found == {
         path.encode(): cid for path, cid in grown.records.items() if path.startswith("fm.svc.like/")

@@ -6,7 +6,7 @@ import pytest
 
 from indexer import car, keys
 from indexer.mst import MissingNode, MstError
-from indexer.repo_slice import RepoSlice
+from indexer.repo_slice import RepoSlice, Trail
 from indexer.verify import Head, Refused
 from schemas.ids import Did, Nsid, Rkey
 from tests.network.forge import START, ForgedRepo
@@ -65,13 +65,12 @@ def test_nodes_of_others_are_not_missed(forged: ForgedRepo) -> None:
 
     with pytest.raises(MissingNode):
         wanted.paths(head, held.get)
-    missing = [head.data]
-    while missing:
+    trail = Trail(wanted, head)
+    while missing := trail.follow(held.get):
         held |= {node: blocks[node] for node in missing}
-        missing = []
-        wanted.paths(head, held.get, missing)
 
-    assert wanted.paths(head, held.get).keys() == {(TRACK, Rkey("a"))}
+    assert trail.paths == wanted.paths(head, held.get)
+    assert trail.paths.keys() == {(TRACK, Rkey("a"))}
     assert len(held) < 15
 
 
