@@ -1,17 +1,19 @@
-"""A person's own server: records read and written in their name, files sent there. XRPC errors stop here."""
+"""A person's own server: records read and written in their name, files sent there.
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+What it answers is held to what was asked: its addresses, its hashes, and that lists end.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-from urllib.parse import urlencode
 
-import orjson
-from pydantic import BaseModel, ValidationError
+import libipld
 
-from readapi.answers import JSON
 from readapi.errors import (
-    ApiError,
     InvalidRequest,
     PdsRefused,
     PdsUnavailable,
@@ -19,24 +21,23 @@ from readapi.errors import (
     SessionExpired,
     TooLarge,
 )
-from readapi.grants import Ended, Grants
-from readapi.oauth.client import ANSWER_SECONDS, OAuthClient
-from readapi.oauth.errors import Unavailable, told
-from readapi.oauth.grant import Grant
-from readapi.oauth.network import Body, Response
+from readapi.oauth.client import ANSWER_SECONDS
 from readapi.state.grants import GrantId
-from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid
+from readapi.xrpc import NO_SENSE, TOO_LARGE, Xrpc
+from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid, is_cid, is_tid
 
 Value = dict[str, Any]  # a record as atproto's JSON writes it
 
 REFUSALS = (InvalidRequest, PdsUnavailable, PdsRefused, ScopeUpgradeRequired, SessionExpired)  # of a write
-MOST_WRITES = 200  # in one commit: the reference server takes no more
 PAGE = 100
+MOST_PAGES = 100
+LISTING_SECONDS = 120.0  # for all pages together
 SLOWEST_BYTES_PER_SECOND = 128 << 10  # of an upload
+ENDLESS = "Your server lists more records than can be looked through."
 _REPO = "com.atproto.repo"
-_SPENT_TOKEN = "invalid_token"  # noqa: S105  # a code of RFC 6750
-_NO_SCOPE = ("ScopeMissingError", "insufficient_scope")
-_TOO_LARGE = ("BlobTooLarge", "PayloadTooLarge")
+_MOST_CURSOR_LETTERS = 1000
+_MIME_TYPE = re.compile(r"[a-z]{1,20}/[a-zA-Z0-9][a-zA-Z0-9.+_-]{0,99}")
+_BLOB_CID = b"\x01\x55\x12\x20"  # version 1, raw bytes, SHA-256 of 32 bytes
 
 
 class Author(Protocol):
@@ -97,56 +98,71 @@ class Head(NamedTuple):
     rev: Tid
 
 
-class Swapped(Exception):
-    """Somebody else wrote in between; nothing was changed."""
-
-
 class Pds:
     """Speaks to people's servers. All methods raise PdsUnavailable, PdsRefused and SessionExpired.
 
     Those that write raise ScopeUpgradeRequired as well.
     """
 
-    def __init__(self, grants: Grants, oauth: OAuthClient) -> None:
-        self._grants = grants
-        self._oauth = oauth
+    def __init__(self, xrpc: Xrpc) -> None:
+        self._xrpc = xrpc
 
     async def get(self, author: Author, collection: Nsid, rkey: Rkey) -> Record | None:
         """The record as it is there now."""
         asked = {"repo": author.did, "collection": collection, "rkey": rkey}
         try:
-            return _record(await self._ask(author, f"{_REPO}.getRecord", asked))
+            found = await self._xrpc.ask(author.grant_id, f"{_REPO}.getRecord", asked)
         except PdsRefused as refusal:
             if refusal.upstream is not None and refusal.upstream.error == "RecordNotFound":
                 return None
             raise
+        record = _record(found, author, collection)
+        if record.uri.rkey != rkey:
+            raise PdsUnavailable(NO_SENSE)
+        return record
 
     async def records(self, author: Author, collection: Nsid) -> AsyncIterator[Record]:
-        """All records of a collection, the newest first."""
+        """All records of a collection, the newest first. Raises PdsRefused when there is no end to them."""
         asked = {"repo": author.did, "collection": collection, "limit": str(PAGE)}
-        while True:
-            page = await self._ask(author, f"{_REPO}.listRecords", asked)
-            found = page.get("records")
-            for record in found if isinstance(found, list) else ():
-                yield _record(record)
-            if not found or not isinstance(page.get("cursor"), str):
+        until = asyncio.get_running_loop().time() + LISTING_SECONDS
+        for _ in range(MOST_PAGES):
+            page = await self._xrpc.ask(author.grant_id, f"{_REPO}.listRecords", asked)
+            found, cursor = page.get("records"), page.get("cursor")
+            if not isinstance(found, list) or len(found) > PAGE:
+                raise PdsUnavailable(NO_SENSE)
+            for record in found:
+                yield _record(record, author, collection)
+            if not found or cursor is None:
                 return
-            asked["cursor"] = page["cursor"]
+            if not isinstance(cursor, str) or len(cursor) > _MOST_CURSOR_LETTERS:
+                raise PdsUnavailable(NO_SENSE)
+            if asyncio.get_running_loop().time() > until:
+                raise PdsUnavailable("Your server takes too long to list your records; try again later.")
+            asked["cursor"] = cursor
+        raise PdsRefused(ENDLESS)
 
     async def head(self, author: Author) -> Head:
         """The newest commit, for writes that are to follow it at once."""
-        found = await self._ask(author, "com.atproto.sync.getLatestCommit", {"did": author.did})
-        return Head(Cid(str(found.get("cid"))), Tid(str(found.get("rev"))))
+        asked = {"did": author.did}
+        found = await self._xrpc.ask(author.grant_id, "com.atproto.sync.getLatestCommit", asked)
+        rev = found.get("rev")
+        if not isinstance(rev, str) or not is_tid(rev):
+            raise PdsUnavailable(NO_SENSE)
+        return Head(_cid(found), Tid(rev))
 
     async def blob_limit(self, author: Author) -> int | None:
         """The most bytes that a file may have there, if the server says so."""
-        limit = (await self._ask(author, "com.atproto.server.describeServer", {})).get("blobUploadLimit")
-        return limit if isinstance(limit, int) else None
+        try:
+            said = await self._xrpc.ask(author.grant_id, "com.atproto.server.describeServer", {})
+        except PdsRefused:
+            return None
+        limit = said.get("blobUploadLimit")
+        return limit if type(limit) is int else None
 
     async def offers_spaces(self, author: Author) -> bool:
         """Does the server keep private Spaces, and let us see them? Others do not know the method."""
         try:
-            await self._ask(author, "com.atproto.space.listSpaces", {"did": author.did})
+            await self._xrpc.ask(author.grant_id, "com.atproto.space.listSpaces", {"did": author.did})
         except (PdsRefused, ScopeUpgradeRequired):
             return False
         return True
@@ -158,12 +174,15 @@ class Pds:
         body: Value = {"repo": author.did, "writes": [_operation(write) for write in writes]}
         if swap_commit is not None:
             body["swapCommit"] = swap_commit
-        answer = await self._tell(author, f"{_REPO}.applyWrites", body)
+        answer = await self._xrpc.tell(author.grant_id, f"{_REPO}.applyWrites", body)
         results = answer.get("results")
         if not isinstance(results, list) or len(results) != len(writes):
-            raise PdsUnavailable(_NO_SENSE)
+            raise PdsUnavailable(NO_SENSE)
         return [
-            Written(AtUri(author.did, write.collection, write.rkey), _cid(result))
+            Written(
+                AtUri(author.did, write.collection, write.rkey),
+                None if isinstance(write, Delete) else _cid(result),
+            )
             for write, result in zip(writes, results, strict=True)
         ]
 
@@ -172,82 +191,30 @@ class Pds:
     ) -> Record:
         """Write a record whole, if it is still the version `swap`; None: if there is none. Raises Swapped."""
         where = {"repo": author.did, "collection": collection, "rkey": rkey}
-        answer = await self._tell(
-            author, f"{_REPO}.putRecord", {**where, "record": value, "swapRecord": swap}
-        )
-        cid = _cid(answer)
-        if cid is None:
-            raise PdsUnavailable(_NO_SENSE)
-        return Record(AtUri(author.did, collection, rkey), cid, value)
+        body = {**where, "record": value, "swapRecord": swap}
+        answer = await self._xrpc.tell(author.grant_id, f"{_REPO}.putRecord", body)
+        return Record(AtUri(author.did, collection, rkey), _cid(answer), value)
 
     async def delete(self, author: Author, collection: Nsid, rkey: Rkey) -> None:
         """Take a record away, if it is there."""
-        await self._tell(
-            author, f"{_REPO}.deleteRecord", {"repo": author.did, "collection": collection, "rkey": rkey}
-        )
+        where = {"repo": author.did, "collection": collection, "rkey": rkey}
+        await self._xrpc.tell(author.grant_id, f"{_REPO}.deleteRecord", where)
 
     async def upload(self, author: Author, source: bytes | Path, mime_type: str) -> Value:
         """Send a file; returns the blob as records hold it. A Path is never whole in memory.
 
-        Raises TooLarge. What no record holds the server throws away by itself.
+        Raises TooLarge, before anything is sent where the server tells its limit. What no record holds the
+        server throws away by itself.
         """
         size = len(source) if isinstance(source, bytes) else source.stat().st_size
         if isinstance(source, Path):
+            limit = await self.blob_limit(author)
+            if limit is not None and size > limit:
+                raise TooLarge(TOO_LARGE)
             await self.head(author)  # tells the nonce that the server wants, or the file would be sent twice
-        answer = await self._call(
-            author,
-            "POST",
-            f"{_REPO}.uploadBlob",
-            body=source,
-            mime_type=mime_type,
-            timeout_seconds=ANSWER_SECONDS + size / SLOWEST_BYTES_PER_SECOND,
-        )
-        blob = answer.get("blob")
-        if not isinstance(blob, dict):
-            raise PdsUnavailable(_NO_SENSE)
-        return blob
-
-    async def _ask(self, author: Author, method: str, params: Mapping[str, str]) -> Value:
-        return await self._call(author, "GET", f"{method}?{urlencode(params)}")
-
-    async def _tell(self, author: Author, method: str, body: Value) -> Value:
-        return await self._call(author, "POST", method, body=orjson.dumps(body), mime_type=JSON)
-
-    async def _call(
-        self,
-        author: Author,
-        verb: str,
-        method: str,
-        *,
-        body: Body = None,
-        mime_type: str | None = None,
-        timeout_seconds: float = ANSWER_SECONDS,
-    ) -> Value:
-        """One call; one more with a fresh token when the server does not take this one any longer."""
-        headers = {} if mime_type is None else {"Content-Type": mime_type}
-
-        async def send(grant: Grant) -> Response:
-            url = f"{grant.pds}/xrpc/{method}"
-            return await self._oauth.request(
-                grant, verb, url, headers=headers, body=body, timeout_seconds=timeout_seconds
-            )
-
-        try:
-            grant = await self._grants.fresh(author.grant_id)
-            response = await send(grant)
-            if response.status == 401 and _said(response).error == _SPENT_TOKEN:
-                grant = await self._grants.fresh(author.grant_id, refused=grant.tokens.access_token)
-                response = await send(grant)
-        except Ended as error:
-            raise SessionExpired(str(error)) from error
-        except Unavailable as error:
-            raise PdsUnavailable(error.sentence) from error
-        if response.status != 200:
-            raise _refusal(response)
-        return _members(response)
-
-
-_NO_SENSE = "Your server gave an answer that makes no sense; try again later."
+        seconds = ANSWER_SECONDS + size / SLOWEST_BYTES_PER_SECOND
+        answer = await self._xrpc.send(author.grant_id, f"{_REPO}.uploadBlob", source, mime_type, seconds)
+        return _blob(answer, await asyncio.to_thread(_digest, source), size, mime_type)
 
 
 def _operation(write: Write) -> Value:
@@ -255,58 +222,40 @@ def _operation(write: Write) -> Value:
     return {"$type": f"{_REPO}.applyWrites#{kind}", **write._asdict()}
 
 
-def _record(found: object) -> Record:
+def _record(found: object, author: Author, collection: Nsid) -> Record:
+    """One of the author's records in the collection."""
     try:
-        uri, cid, value = found["uri"], found["cid"], found["value"]  # type: ignore[index]  # or TypeError
-        if isinstance(value, dict):
-            return Record(AtUri.parse(uri), Cid(cid), value)
+        uri, value = AtUri.parse(found["uri"]), found["value"]  # type: ignore[index]  # or TypeError
     except (LookupError, TypeError, ValueError, AttributeError):
-        pass
-    raise PdsUnavailable(_NO_SENSE)
+        raise PdsUnavailable(NO_SENSE) from None
+    if (uri.did, uri.collection) != (author.did, collection) or not isinstance(value, dict):
+        raise PdsUnavailable(NO_SENSE)
+    return Record(uri, _cid(found), value)
 
 
-def _cid(result: object) -> Cid | None:
-    cid = result.get("cid") if isinstance(result, dict) else None
-    return Cid(cid) if isinstance(cid, str) else None
+def _cid(found: object) -> Cid:
+    cid = found.get("cid") if isinstance(found, dict) else None
+    if not isinstance(cid, str) or not is_cid(cid):
+        raise PdsUnavailable(NO_SENSE)
+    return Cid(cid)
 
 
-def _members(response: Response) -> Value:
-    try:
-        answer = orjson.loads(response.body)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise PdsUnavailable(_NO_SENSE)
-    return answer
+def _blob(answer: Value, digest: bytes, size: int, mime_type: str) -> Value:
+    """The blob of these bytes. What its records must call it the server decides, by the content."""
+    blob, ref = answer.get("blob"), {"$link": libipld.encode_cid(_BLOB_CID + digest)}
+    if not isinstance(blob, dict) or (blob.get("ref"), blob.get("size")) != (ref, size):
+        raise PdsUnavailable(NO_SENSE)
+    told = blob.get("mimeType")
+    if not isinstance(told, str) or not _MIME_TYPE.fullmatch(told):
+        raise PdsUnavailable(NO_SENSE)
+    kind = mime_type.partition("/")[0]
+    if told.partition("/")[0] != kind:
+        raise PdsRefused(f"Your own server takes the file for {told}, which is no {kind}.")
+    return {"$type": "blob", "ref": ref, "mimeType": told, "size": size}
 
 
-class _Problem(BaseModel):
-    error: str = ""
-    message: str = ""
-
-
-def _said(response: Response) -> _Problem:
-    try:
-        return _Problem.model_validate_json(response.body)
-    except ValidationError:
-        return _Problem()
-
-
-def _refusal(response: Response) -> ApiError | Swapped:
-    """What an answer without success means."""
-    problem = _said(response)
-    upstream = told(problem.error, problem.message)
-    if problem.error == "InvalidSwap":
-        return Swapped(upstream.message)
-    if problem.error == _SPENT_TOKEN:
-        return SessionExpired("Your server does not take what you granted any longer; sign in again.")
-    if response.status == 403 and (
-        problem.error in _NO_SCOPE or problem.message.startswith("Missing required scope")
-    ):
-        return ScopeUpgradeRequired()
-    if response.status == 413 or problem.error in _TOO_LARGE:
-        return TooLarge("The file is larger than your own server takes.")
-    if response.status >= 500 and response.status != 501:
-        return PdsUnavailable("Your own server cannot do this just now; try again later.", upstream=upstream)
-    said = upstream.message or upstream.error or f"status {response.status}"
-    return PdsRefused(f"Your own server refused: {said.rstrip('.')}.", upstream=upstream)
+def _digest(source: bytes | Path) -> bytes:
+    if isinstance(source, bytes):
+        return hashlib.sha256(source).digest()
+    with source.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -16,6 +16,7 @@ from readapi.repeating import repeat
 from readapi.revoking import Revoking
 from readapi.signing_in import SigningIn
 from readapi.state.state import State, open_state
+from readapi.xrpc import Xrpc
 from schemas.settings import Settings
 
 SWEEP_SECONDS = 600.0
@@ -32,7 +33,7 @@ class People:
         oauth = _speaking(self._client, settings, network)
         renewal = Renewal(state.grants, state.locks, oauth)
         self._grants = Grants(state.grants, keeper or renewal)
-        self.pds = Pds(self._grants, oauth)
+        self.pds = Pds(Xrpc(self._grants, oauth))
         self._revoking = Revoking(state, renewal)
         self._signing_in = SigningIn(oauth, state, self._revoking, settings.collections)
 

@@ -9,7 +9,8 @@ import libipld
 from readapi import times
 from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.nudges import Nudges
-from readapi.pds import Author, Delete, Pds, Record, Swapped, Value, Write, Written
+from readapi.pds import Author, Delete, Pds, Record, Value, Write, Written
+from readapi.xrpc import Swapped
 from schemas import data_model, records
 from schemas.collections import Collections
 from schemas.data_model import DataModelError

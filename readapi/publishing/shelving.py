@@ -6,9 +6,10 @@ import libipld
 
 from readapi.authoring import lists
 from readapi.errors import Conflict
-from readapi.pds import Author, Create, Pds, Record, Swapped, Update, Value, Write
+from readapi.pds import Author, Create, Pds, Record, Update, Value, Write
 from readapi.state.uploads import OnAlbum
 from readapi.writing import Writing
+from readapi.xrpc import Swapped
 from schemas import data_model
 from schemas.ids import AtUri, Cid
 from schemas.records import MAX_ITEMS

@@ -8,10 +8,12 @@ import pytest
 import pytest_asyncio
 
 from readapi.errors import PdsRefused, PdsUnavailable, ScopeUpgradeRequired, SessionExpired, TooLarge
-from readapi.pds import Create, Delete, Swapped, Update
+from readapi.pds import Create, Delete, Update
 from readapi.renewal import lock_of
+from readapi.xrpc import Swapped
 from schemas.collections import Collections
 from schemas.ids import Cid, Rkey, derived_tid
+from tests.network.testnet import running_network
 from tests.readapi.desk import desk
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="module")]
@@ -106,18 +108,23 @@ async def test_a_file_is_sent_piece_by_piece(room, tmp_path: Path):
     assert small["size"] == 5
 
 
-async def test_a_file_over_the_servers_limit_is_refused(room, tmp_path: Path):
-    """The limit is told beforehand, too."""
-    author, _ = await room.author()
-    limit = await room.pds.blob_limit(author)
-    large = tmp_path / "too-large.wav"
-    with large.open("wb") as file:
-        file.truncate(limit + 1)
+async def test_a_file_over_the_servers_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Before it is sent; what is not asked about beforehand the server itself refuses."""
+    monkeypatch.setenv("PDS_BLOB_UPLOAD_LIMIT", "1000")
+    fits, large = tmp_path / "fits.wav", tmp_path / "large.wav"
+    fits.write_bytes(bytes(1000))
+    large.write_bytes(bytes(1001))
 
-    with pytest.raises(TooLarge):
-        await room.pds.upload(author, large, "audio/wav")
+    with running_network() as network:
+        async with desk(network, tmp_path) as small:
+            author, _ = await small.author()
+            limit = await small.pds.blob_limit(author)
+            sent = await small.pds.upload(author, fits, "audio/wav")
+            for content in (large, large.read_bytes()):
+                with pytest.raises(TooLarge, match="larger than your own server takes"):
+                    await small.pds.upload(author, content, "audio/wav")
 
-    assert limit == 100 << 20
+    assert (limit, sent["size"]) == (1000, 1000)
 
 
 async def test_a_token_that_is_not_taken_any_more_is_replaced_once(room):

@@ -17,7 +17,7 @@ from readapi.audio.keys import original_key, received_audio
 from readapi.audio.store import AudioStore
 from readapi.errors import PdsUnavailable
 from readapi.nudges import Nudges
-from readapi.pds import Author, Pds, Record, Swapped, Value
+from readapi.pds import Author, Pds, Record, Value
 from readapi.publishing.changing import Changing
 from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.placing import Placing
@@ -27,6 +27,7 @@ from readapi.publishing.versions import Versions
 from readapi.state.state import State
 from readapi.state.uploads import Audio, Kind, Upload, Wanted
 from readapi.writing import Writing
+from readapi.xrpc import Swapped
 from schemas.collections import Collections
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey
 from schemas.publishing import TemplateAccess
