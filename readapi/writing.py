@@ -1,5 +1,6 @@
 """THE ORDER of writing for somebody: hold to the lexicon, their server, nudge, wait until it is shown."""
 
+import asyncio
 import copy
 import secrets
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from schemas.errors import FieldError
 from schemas.ids import AtUri, Cid, Nsid, Rkey, tid_at
 
 ATTEMPTS = 5  # at an edit that others write into
+SHOWN_SECONDS, AGAIN_SECONDS = 10.0, 0.5
 
 Change = Callable[[Value], Value]  # a record that may be changed in place, and the one to write
 
@@ -25,9 +27,16 @@ Change = Callable[[Value], Value]  # a record that may be changed in place, and 
 class Writing:
     """Writes records of ours. Nothing is kept here: if a server refuses, nothing has changed."""
 
-    def __init__(self, pds: Pds, nudges: Nudges, collections: Collections) -> None:
+    def __init__(
+        self,
+        pds: Pds,
+        nudges: Nudges,
+        collections: Collections,
+        shown_seconds: float = SHOWN_SECONDS,
+    ) -> None:
         self._pds = pds
         self._nudges = nudges
+        self._shown_seconds = shown_seconds
         self.collections = collections
 
     async def commit(self, author: Author, *writes: Write, swap_commit: Cid | None = None) -> list[Written]:
@@ -84,6 +93,16 @@ class Writing:
     async def seen(self, *uris: AtUri) -> bool:
         """Let the index take in what these records are now; False: it does not show them within 2 s."""
         return await self._nudges.shown(uris)
+
+    async def shown(self, uri: AtUri) -> bool:
+        """The same with more patience, also with an index that is not there just now: SHOWN_SECONDS."""
+        try:
+            async with asyncio.timeout(self._shown_seconds):
+                while not await self.seen(uri):  # noqa: ASYNC110  # another process sets no event of ours
+                    await asyncio.sleep(AGAIN_SECONDS)
+        except TimeoutError:
+            return False
+        return True
 
     def check(self, collection: Nsid, rkey: Rkey, value: Value) -> None:
         """Hold a record to its lexicon. Collections that are not ours are for their owners to judge."""

@@ -83,7 +83,24 @@ class Settings(BaseModel):
         description="Address that tells who supports whom: GET ?artist=DID&viewer=DID answers "
         '{"supports": true or false}. Default: none, and audiences of supporters are not available.',
     )
-    job_workers: int = Field(1, ge=1, le=16, description="Uploads and publishing jobs worked at together.")
+    uploads_waiting: int = Field(
+        100, ge=1, description="Uploads of one account that may be unfinished at a time."
+    )
+    uploads_waiting_bytes: int = Field(
+        10 << 30, ge=1, description="Bytes that they may have together; a single one may always come."
+    )
+    jobs_waiting: int = Field(
+        20, ge=1, description="Publishing jobs of one account that may be unfinished at a time."
+    )
+    job_workers: int = Field(
+        4, ge=1, le=16, description="Accounts whose uploads and publishing jobs are worked at together."
+    )
+    job_seconds: float = Field(
+        1800.0, gt=0, description="Longest try at one upload, or at one track of a publishing job."
+    )
+    job_tries: int = Field(
+        3, ge=1, le=100, description="Tries at work that fails on our side, or ends the job worker."
+    )
     claim_seconds: float = Field(
         30.0, ge=0.5, description="How long a job worker may be silent before another takes over."
     )

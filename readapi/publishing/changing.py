@@ -69,6 +69,10 @@ class Changing:
         if placed is not None:
             await self._placing.settle(track, placed.managed)
 
+    async def give_up(self, author: Author, track: AtUri) -> None:
+        """Let go of what tries that ended in the middle have left, if the author's server can be asked."""
+        await self._placing.reconcile(author, track)
+
     async def _placed(self, author: Author, track: AtUri, value: Value, template: Template) -> Placed | None:
         """Where the audio goes; None: it stays where it is."""
         now = carried.read(value, self._base_url, await self._originals.find(track))

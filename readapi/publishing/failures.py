@@ -6,22 +6,37 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.audio.recording import Interrupted, NotAudio
 from readapi.errors import ApiError, Internal, PdsUnavailable
+from readapi.state.claims import Attempt
 from schemas.errors import Code
 
 PATIENCE = timedelta(hours=1)  # with a server that cannot be reached
 COMPARING = timedelta(days=1)  # until it can be asked whether what failed was done after all
-TRIES = 3  # at what fails on our side
+SOON, LATEST = timedelta(seconds=5), timedelta(minutes=5)
 
 
 class Overridden(Exception):
     """A track has settings of its own by now, which were to be preserved."""
 
 
-def may_pass(error: Exception, tries: int, waited: timedelta) -> bool:
-    """Is it worth another try? `tries`: this one included."""
+class GivenUp(Exception):
+    """Too many tries ended without an answer, with the process that was at it."""
+
+
+def may_pass(error: Exception, attempt: Attempt, waited: timedelta, most_tries: int) -> bool:
+    """Is it worth another try? `waited`: since the first."""
     if isinstance(error, PdsUnavailable):
         return waited < PATIENCE
-    return isinstance(error, OSError | SQLAlchemyError | Interrupted) and tries < TRIES
+    return isinstance(error, OSError | SQLAlchemyError | Interrupted) and attempt.number < most_tries
+
+
+def is_ours(error: BaseException) -> bool:
+    """Does it count as a try? Servers that cannot be reached are given time instead."""
+    return not isinstance(error, PdsUnavailable)
+
+
+def later(waited: timedelta) -> timedelta:
+    """After which pause to try again: ever longer ones."""
+    return min(max(SOON, waited / 2), LATEST)
 
 
 def told(error: Exception) -> tuple[Code, str]:
@@ -31,6 +46,10 @@ def told(error: Exception) -> tuple[Code, str]:
             return error.code, _sentence(error)
         case NotAudio():
             return Code.UNSUPPORTED_MEDIA_TYPE, str(error)
+        case TimeoutError():
+            return Internal.code, "It took longer than it may, again and again."
+        case GivenUp():
+            return Internal.code, "Every try broke off in the middle, so it was given up."
         case _:
             return Internal.code, "Something went wrong on our side."
 

@@ -1,67 +1,100 @@
 """One publishing job, track by track: each is told of once, and none takes another back."""
 
-from collections.abc import Callable
+import asyncio
 
 import structlog
 
 from readapi.publishing import failures
 from readapi.publishing.changing import Changing
-from readapi.publishing.failures import Overridden
-from readapi.state.claims import Claimant, TakenOver
+from readapi.publishing.failures import GivenUp, Overridden
+from readapi.state.claims import Attempt, Claimant, TakenOver
 from readapi.state.jobs import Asked, Job, JobTrack
 from readapi.state.state import State
 from readapi.state.uploads import Status
+from readapi.stores import INDEX_SECONDS
+from readapi.writing import Writing
+from schemas.settings import Settings
 
 log = structlog.get_logger()
 
+TURN_SECONDS = 60.0  # after which others come first
 NO_RECALL = "Copies that others made while they could cannot be recalled."
-
-MayPass = Callable[[Exception], bool]
+NOT_SHOWN = "The index does not show it yet."
 
 
 class JobWork:
     """Goes on where it was left: a track that has an outcome keeps it."""
 
-    def __init__(self, state: State, changing: Changing) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        changing: Changing,
+        writing: Writing,
+        turn_seconds: float = TURN_SECONDS,
+    ) -> None:
+        self._longest_seconds = settings.job_seconds
+        self._most_tries = settings.job_tries
+        self._turn_seconds = turn_seconds
+        self._now = state.database.now
         self._jobs = state.jobs
         self._preferences = state.preferences
         self._changing = changing
+        self._writing = writing
 
-    async def run(self, job: Job, claimant: Claimant, may_pass: MayPass) -> None:
-        """Do what is left of it. Raises TakenOver, and whatever may pass, for another try."""
-        for track in job.tracks:
-            if track.outcome == "pending":
-                if not await self._jobs.claims.renew(job.id, claimant):
-                    raise TakenOver
-                outcome = await self._outcome(job.asked, track, may_pass)
-                if not await self._jobs.settle_track(job.id, claimant, outcome):
-                    raise TakenOver
-        done = await self._jobs.find(job.id)
+    async def run(self, job_id: str, claimant: Claimant, attempt: Attempt) -> None:
+        """Do what is left of it, or as much as there is time for. `attempt`: at its next track.
+
+        Raises TakenOver, and whatever may pass, for another try.
+        """
+        job = await self._jobs.find(job_id)
+        assert job is not None
+        until = asyncio.get_running_loop().time() + self._turn_seconds
+        pending = [track for track in job.tracks if track.outcome == "pending"]
+        for number, track in enumerate(pending):
+            if number and asyncio.get_running_loop().time() > until:
+                return
+            outcome = await self._outcome(job.asked, track, attempt)
+            if not await self._jobs.settle_track(job_id, claimant, outcome):
+                raise TakenOver
+            attempt = Attempt(1, self._now())
+        done = await self._jobs.find(job_id)
         assert done is not None
-        await self._jobs.complete(job.id, claimant, *summary(done))
+        await self._jobs.complete(job_id, claimant, *summary(done))
 
-    async def _outcome(self, asked: Asked, track: JobTrack, may_pass: MayPass) -> JobTrack:
+    async def _outcome(self, asked: Asked, track: JobTrack, attempt: Attempt) -> JobTrack:
         """The track, and what became of it."""
         try:
-            rights = (await self._preferences.of(asked.did)).rights
-            await self._changing.change(asked, track.uri, asked, rights)
+            await self._change(asked, track, attempt)
         except Overridden:
             return JobTrack(track.uri, track.id, "preserved")
         except Exception as error:
-            if may_pass(error):
+            if failures.may_pass(error, attempt, self._now() - attempt.since, self._most_tries):
                 raise
             log.info("track not changed", track=str(track.uri), exc_info=True)
             return JobTrack(track.uri, track.id, "failed", *failures.told(error))
-        return JobTrack(track.uri, track.id, "updated")
+        is_shown = await self._writing.shown(track.uri)
+        await asyncio.sleep(2 * INDEX_SECONDS)  # the API's workers look as often
+        return JobTrack(track.uri, track.id, "updated", message=None if is_shown else NOT_SHOWN)
+
+    async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt) -> None:
+        if attempt.number > self._most_tries:
+            await self._changing.give_up(asked, track.uri)
+            raise GivenUp
+        rights = (await self._preferences.of(asked.did)).rights
+        async with asyncio.timeout(self._longest_seconds):
+            await self._changing.change(asked, track.uri, asked, rights)
 
 
 def summary(job: Job) -> tuple[Status, str]:
     """How a job ended, when all its tracks have outcomes."""
     failed = sum(track.outcome == "failed" for track in job.tracks)
-    updated = sum(track.outcome == "updated" for track in job.tracks)
+    updated = [track for track in job.tracks if track.outcome == "updated"]
+    late = sum(track.message is not None for track in updated)
+    not_shown = f" The index does not show {late} of them yet." if late else ""
     if failed:
-        return "failed", f"{_tracks(failed)} could not be changed; {_tracks(updated)} could."
-    return "completed", with_warning(f"{_tracks(updated)} changed.", job.asked)
+        return "failed", f"{_tracks(failed)} could not be changed; {_tracks(len(updated))} could.{not_shown}"
+    return "completed", with_warning(f"{_tracks(len(updated))} changed.{not_shown}", job.asked)
 
 
 def with_warning(message: str, asked: Asked) -> str:

@@ -18,6 +18,7 @@ from readapi.publishing.originals import Originals
 from readapi.publishing.placing import Placing
 from readapi.publishing.policies import Policies
 from readapi.publishing.queueing import Queueing
+from readapi.publishing.quota import Quota
 from readapi.publishing.receiving import Receiving
 from readapi.publishing.reconciling import Reconciling
 from readapi.publishing.shelving import Shelving
@@ -46,16 +47,16 @@ def services(
     given: Given, supporters: Supporters, sources: Sources, index: Index, network: Network
 ) -> dict[type, Any]:
     """What handlers ask for, by type."""
-    _, state, store, pds, writing = given
-    originals = Originals(state, store)
+    settings, state, store, pds, writing = given
+    quota, originals = Quota(settings, state), Originals(state, store)
     capabilities = Capabilities(pds, supporters)
     policies = Policies(state, capabilities)
     return {
         Deleting: Deleting(writing, originals, sources),
         Capabilities: capabilities,
         Policies: policies,
-        Receiving: Receiving(state, store, pds, writing, policies, index, network),
-        Queueing: Queueing(state, policies, index),
+        Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
+        Queueing: Queueing(state, policies, quota, index),
     }
 
 
@@ -68,7 +69,7 @@ def worker(given: Given, blobs: Blobs) -> Worker:
     shelving = Shelving(pds, writing)
     uploading = Uploading(store, originals, placing, versions, shelving, pds, writing)
     changing = Changing(pds, writing, originals, placing, blobs, settings.base_url)
-    return Worker(settings, state, uploading, JobWork(state, changing))
+    return Worker(settings, state, uploading, JobWork(settings, state, changing, writing))
 
 
 def sweeping(given: Given, grace: timedelta = GRACE) -> Sweeping:

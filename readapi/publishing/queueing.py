@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from readapi.errors import Conflict, InvalidRequest
 from readapi.pds import Author
 from readapi.publishing.policies import Policies
+from readapi.publishing.quota import Quota
 from readapi.queries import lists, tracks
 from readapi.resuming import IdempotencyKey
 from readapi.search import Index
@@ -25,9 +26,10 @@ MOST_KEY_LETTERS = 255
 class Queueing:
     """What is decided when somebody asks stays decided, whatever is saved until the job's turn comes."""
 
-    def __init__(self, state: State, policies: Policies, index: Index) -> None:
+    def __init__(self, state: State, policies: Policies, quota: Quota, index: Index) -> None:
         self._state = state
         self._policies = policies
+        self._quota = quota
         self._index = index
 
     async def track(self, who: SignedIn, card: Card, sent: WantedSettings, key: IdempotencyKey) -> Job:
@@ -77,7 +79,8 @@ class Queueing:
 
     async def _queued(self, asked: Asked, steps: Sequence[JobTrack], key: str, said: str) -> Job:
         try:
-            job_id = await self._state.jobs.queue(asked, steps, key or None, _hash(said))
+            async with self._quota.job(asked.did):
+                job_id = await self._state.jobs.queue(asked, steps, key or None, _hash(said))
         except KeyTaken:
             raise Conflict(KEY_TAKEN) from None
         job = await self._state.jobs.find(job_id)

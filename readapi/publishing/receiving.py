@@ -27,6 +27,7 @@ from readapi.publishing import carried
 from readapi.publishing.changing import GONE, with_template
 from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD
 from readapi.publishing.policies import Policies
+from readapi.publishing.quota import Quota
 from readapi.publishing.versions import check_access
 from readapi.queries import lists
 from readapi.search import Index
@@ -53,6 +54,7 @@ class Receiving:
         pds: Pds,
         writing: Writing,
         policies: Policies,
+        quota: Quota,
         index: Index,
         network: Network,
     ) -> None:
@@ -61,6 +63,7 @@ class Receiving:
         self._pds = pds
         self._writing = writing
         self._policies = policies
+        self._quota = quota
         self._index = index
         self._network = network
 
@@ -104,9 +107,10 @@ class Receiving:
             raise NotFound(GONE)
         check_access(revision.access, carried.access_of(record.value))
         wanted, upload_id = Wanted(revision.audio, access=revision.access), uuid.uuid4().hex
-        return await self._state.uploads.put(
-            upload_id, who.did, who.grant_id, "restore", revision.track, wanted
-        )
+        async with self._quota.upload(who.did, 0):
+            return await self._state.uploads.put(
+                upload_id, who.did, who.grant_id, "restore", revision.track, wanted
+            )
 
     async def _artist(self, who: SignedIn) -> str:
         """The name that they publish under. Raises ArtistProfileRequired."""
@@ -170,13 +174,16 @@ class Receiving:
         picture: bytes | None,
     ) -> Upload:
         """Files first: a row without them could not be worked at, and files without a row are swept away."""
-        if picture is not None:
-            with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
-                path = Path(folder) / "image"
-                path.write_bytes(picture)
-                await self._store.put(received_image(upload_id), path)
-        await self._store.put(received_audio(upload_id), audio)
-        return await self._state.uploads.put(upload_id, who.did, who.grant_id, kind, track, wanted)
+        async with self._quota.upload(who.did, wanted.audio.bytes):
+            if (made := await self._state.uploads.find(upload_id)) is not None:  # sent twice at once
+                return made
+            if picture is not None:
+                with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
+                    path = Path(folder) / "image"
+                    path.write_bytes(picture)
+                    await self._store.put(received_image(upload_id), path)
+            await self._store.put(received_audio(upload_id), audio)
+            return await self._state.uploads.put(upload_id, who.did, who.grant_id, kind, track, wanted)
 
 
 def _id(who: SignedIn, key: str, said: str, audio: Received) -> str:

@@ -46,9 +46,11 @@ class Uploading:
 
     async def run(self, upload: Upload, say: Say) -> str:
         """Do it, or what is left of it; returns the sentence to end with. Raises ApiError and NotAudio."""
-        done = await (self._publish(upload, say) if upload.kind == "publish" else self._replace(upload, say))
-        await self._writing.seen(upload.track)
-        return done
+        return await (self._publish(upload, say) if upload.kind == "publish" else self._replace(upload, say))
+
+    async def is_shown(self, upload: Upload) -> bool:
+        """Does the index show what was done? Asked for a while."""
+        return await self._writing.shown(upload.track)
 
     async def let_go(self, upload: Upload) -> None:
         """Drop what was received: it is where the record says."""

@@ -4,90 +4,112 @@ import asyncio
 import os
 import socket
 import uuid
-from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
-from datetime import datetime, timedelta
-from functools import partial
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any
 
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.publishing import failures
+from readapi.publishing.failures import GivenUp
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.uploading import Uploading
-from readapi.state.claims import Claimant, Claims, TakenOver
+from readapi.state.claims import Attempt, Claimant, Claims, TakenOver
 from readapi.state.state import State
+from readapi.state.uploads import Upload
 from schemas.settings import Settings
 
 log = structlog.get_logger()
 
 LOOK_SECONDS = 0.25
-AT_ONCE, LATER, LATEST = timedelta(0), timedelta(seconds=5), timedelta(minutes=5)
+AT_ONCE = timedelta(0)
 DONE_AFTER_ALL = "The track is as it was asked for."
+NOT_SHOWN = "The index does not show it yet."
 RENEWALS = 3  # within the time that a claim lasts
 
-Work = Callable[[str, Claimant], Coroutine[Any, Any, None]]
+Work = Callable[[str, Claimant, Attempt], Coroutine[Any, Any, None]]
 
 
 class Worker:
-    """Works at several rows at once, each claimed and renewed; gives them back when it is told to stop."""
+    """Works for several accounts at once, each row claimed and renewed; gives them back when told to stop."""
 
     def __init__(self, settings: Settings, state: State, uploading: Uploading, job_work: JobWork) -> None:
         name = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex[:8]}"
         self._claimant = Claimant(name, timedelta(seconds=settings.claim_seconds))
-        self._at_once = settings.job_workers
+        self._free = asyncio.Semaphore(settings.job_workers)
+        self._longest_seconds = settings.job_seconds
+        self._most_tries = settings.job_tries
         self._state = state
         self._uploading = uploading
         self._job_work = job_work
-        self._tries: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Work until cancelled."""
-        kinds = [(self._state.uploads.claims, self._upload), (self._state.jobs.claims, self._job)]
+        uploads, jobs = self._state.uploads.claims, self._state.jobs.claims
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._at_once):
-                group.create_task(self._work(kinds))
+            while True:
+                found = [
+                    await self._begin(group, uploads, self._upload),
+                    await self._begin(group, jobs, self._job_work.run),
+                ]
+                if not any(found):
+                    await asyncio.sleep(LOOK_SECONDS)
 
-    async def _work(self, kinds: Sequence[tuple[Claims, Work]]) -> None:
-        while True:
-            try:
-                found = [await self._next(claims, work) for claims, work in kinds]
-            except Exception:
-                log.exception("job worker failed")
-                found = []
-            if not any(found):
-                await asyncio.sleep(LOOK_SECONDS)
-
-    async def _next(self, claims: Claims, work: Work) -> bool:
-        """Work at the row that has waited longest; False when none waits."""
+    async def _begin(self, group: asyncio.TaskGroup, claims: Claims, work: Work) -> bool:
+        """Have somebody who is free begin with the row whose turn it is; False when none waits."""
+        await self._free.acquire()
         claimant = self._claimant.anew()
-        row_id = await claims.claim(claimant)
+        try:
+            row_id = await claims.claim(claimant)
+        except (SQLAlchemyError, OSError):
+            log.exception("nothing can be claimed")
+            row_id = None
         if row_id is None:
+            self._free.release()
             return False
-        self._tries[row_id] += 1
-        working = asyncio.create_task(work(row_id, claimant))
+        working = group.create_task(self._work(claims, work, row_id, claimant))
+        working.add_done_callback(lambda _: self._free.release())
+        return True
+
+    async def _work(self, claims: Claims, work: Work, row_id: str, claimant: Claimant) -> None:
+        try:
+            await self._try(claims, work, row_id, claimant)
+        except Exception:
+            log.exception("job worker failed", row=row_id)
+
+    async def _try(self, claims: Claims, work: Work, row_id: str, claimant: Claimant) -> None:
+        """Work at it for as long as it is ours, then let it go."""
+        again, is_counted = AT_ONCE, False
+        try:
+            attempt = await claims.attempt(row_id)
+            error = await self._while_ours(claims, row_id, claimant, work(row_id, claimant, attempt))
+            if error is not None:
+                log.warning("job is tried again", row=row_id, error=str(error)[:200])
+                again, is_counted = failures.later(self._waited(attempt)), failures.is_ours(error)
+        finally:
+            await claims.give_back(row_id, claimant, again, is_counted=is_counted)
+
+    async def _while_ours(
+        self, claims: Claims, row_id: str, claimant: Claimant, work: Coroutine[Any, Any, None]
+    ) -> BaseException | None:
+        """Work until it is done or somebody else has the row; returns what it ended with."""
+        working = asyncio.create_task(work)
         renewing = asyncio.create_task(self._renew(claims, row_id, claimant))
-        again = AT_ONCE
         try:
             await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
-            if working.done() and (error := working.exception()) is not None:
-                log.warning("job is tried again", row=row_id, error=str(error)[:200])
-                again = min(self._tries[row_id] * LATER, LATEST)
-            else:
-                del self._tries[row_id]
+            return working.exception() if working.done() else None
         finally:
             working.cancel()
             renewing.cancel()
             await asyncio.gather(working, renewing, return_exceptions=True)
-            await claims.give_back(row_id, claimant, again)
-        return True
 
     async def _renew(self, claims: Claims, row_id: str, claimant: Claimant) -> None:
         """Returns when somebody else has taken the row over."""
         while await claims.renew(row_id, claimant):  # noqa: ASYNC110  # time passes, nothing happens
             await asyncio.sleep(self._claimant.patience.total_seconds() / RENEWALS)
 
-    async def _upload(self, row_id: str, claimant: Claimant) -> None:
+    async def _upload(self, row_id: str, claimant: Claimant, attempt: Attempt) -> None:
         uploads, upload = self._state.uploads, await self._state.uploads.find(row_id)
         assert upload is not None
 
@@ -95,28 +117,33 @@ class Worker:
             await uploads.advance(row_id, claimant, phase, progress_pct, message)
 
         try:
-            message = await self._uploading.run(upload, say)
+            if attempt.number > self._most_tries:
+                raise GivenUp
+            async with asyncio.timeout(self._longest_seconds):
+                message = await self._uploading.run(upload, say)
         except TakenOver:
             raise
         except Exception as error:
-            if self._may_pass(row_id, upload.created_at, error):
+            if failures.may_pass(error, attempt, self._waited(attempt), self._most_tries):
                 raise
             log.info("upload failed", upload=row_id, exc_info=True)
             await say(upload.phase, upload.progress_pct, "What was begun is being compared with your server.")
-            is_last = self._state.database.now() - upload.created_at > failures.COMPARING
-            if not await self._uploading.compare(upload, is_last=is_last):
+            if not await self._was_done(upload, attempt):
                 await uploads.fail(row_id, claimant, *failures.told(error))
                 await self._uploading.undo(upload)
                 return
             message = DONE_AFTER_ALL
+        is_shown = await self._uploading.is_shown(upload)
         await self._uploading.let_go(upload)
-        await uploads.complete(row_id, claimant, message)
+        await uploads.complete(row_id, claimant, message if is_shown else f"{message} {NOT_SHOWN}")
 
-    async def _job(self, row_id: str, claimant: Claimant) -> None:
-        job = await self._state.jobs.find(row_id)
-        assert job is not None
-        may_pass = partial(self._may_pass, row_id, job.created_at)
-        await self._job_work.run(job, claimant, may_pass)
+    async def _was_done(self, upload: Upload, attempt: Attempt) -> bool:
+        """Was it done, though a try failed? Not asked any more when asking ends the worker as well."""
+        if attempt.number > 2 * self._most_tries:
+            return False
+        is_last = self._waited(attempt) > failures.COMPARING
+        async with asyncio.timeout(self._longest_seconds):
+            return await self._uploading.compare(upload, is_last=is_last)
 
-    def _may_pass(self, row_id: str, since: datetime, error: Exception) -> bool:
-        return failures.may_pass(error, self._tries[row_id], self._state.database.now() - since)
+    def _waited(self, attempt: Attempt) -> timedelta:
+        return self._state.database.now() - attempt.since

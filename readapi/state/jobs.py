@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.state.album_templates import AlbumTemplates
-from readapi.state.claims import Claimant, Claims
+from readapi.state.claims import UNFINISHED, Claimant, Claims
 from readapi.state.database import Database
 from readapi.state.grants import GrantId
 from readapi.state.publishing_tables import job_tracks, jobs
@@ -121,13 +121,22 @@ class Jobs:
             rows = (await connection.execute(in_order)).all()
             return [_read(row, await _tracks(connection, row.id)) for row in rows]
 
+    async def unfinished(self, did: Did) -> int:
+        """How many jobs of an account are not settled."""
+        found = select(func.count()).where(jobs.c.did == did, jobs.c.status.in_(UNFINISHED))
+        async with self._database.reading() as connection:
+            return int((await connection.execute(found)).scalar_one())
+
     async def settle_track(self, job_id: str, claimant: Claimant, track: JobTrack) -> bool:
-        """Tell what became of one track, once; False when the job is somebody else's by now."""
+        """Tell what became of one track, once; False when the job is somebody else's by now.
+
+        What was tried is done with: at the next track this claim is the first try.
+        """
         waits = (job_tracks.c.job_id == job_id) & (job_tracks.c.track_uri == str(track.uri))
         told = {"outcome": track.outcome, "reason": track.reason, "message": track.message}
         async with self._database.writing() as connection:
-            held = select(jobs.c.id).where(self.claims.held(job_id, claimant)).with_for_update()
-            if (await connection.execute(held)).one_or_none() is None:
+            afresh = update(jobs).where(self.claims.held(job_id, claimant)).values(tries=1, tried_since=None)
+            if (await connection.execute(afresh)).rowcount != 1:
                 return False
             change = update(job_tracks).where(waits, job_tracks.c.outcome == "pending")
             return (await connection.execute(change.values(told))).rowcount == 1

@@ -1,5 +1,7 @@
 """The state database's tables of what artists publish: uploads, jobs, templates, earlier versions."""
 
+from typing import Any
+
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text
 
 from readapi.state.tables import Instant, metadata
@@ -7,9 +9,11 @@ from readapi.state.tables import Instant, metadata
 __all__ = ["metadata"]  # with these tables in it
 
 
-def _claim() -> list[Column[object]]:
-    """Which process works on a row, and until when it may be silent."""
-    return [Column("claimed_by", Text), Column("claimed_until", Instant)]
+def _claim() -> list[Column[Any]]:
+    """Which process works on a row, and until when it may be silent; how often and since when it is tried."""
+    claimed: list[Column[Any]] = [Column("claimed_by", Text), Column("claimed_until", Instant)]
+    tries = Column("tries", Integer, nullable=False, server_default="0")
+    return [*claimed, tries, Column("tried_since", Instant)]
 
 
 preferences = Table(
@@ -49,6 +53,7 @@ uploads = Table(
     Column("completed_at", Instant),
     *_claim(),
     Index("ix_uploads_status", "status", "created_at"),
+    Index("ix_uploads_did", "did", "claimed_until"),
 )
 
 jobs = Table(
@@ -70,6 +75,7 @@ jobs = Table(
     Column("completed_at", Instant),
     *_claim(),
     Index("ix_publishing_jobs_status", "status", "created_at"),
+    Index("ix_publishing_jobs_did", "did", "claimed_until"),
     Index("ix_publishing_jobs_idempotency_key", "did", "idempotency_key", unique=True),
 )
 

@@ -149,6 +149,16 @@ class Uploads:
         async with self._database.reading() as connection:
             return set((await connection.execute(found)).scalars())
 
+    async def waiting(self, did: Did) -> tuple[int, int]:
+        """How many uploads of an account are not settled, and the bytes that were received with them."""
+        found = select(uploads.c.kind, uploads.c.wanted).where(
+            uploads.c.did == did, uploads.c.status.in_(UNFINISHED)
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(found)).all()
+        received = [_WANTED.validate_json(row.wanted).audio.bytes for row in rows if row.kind != "restore"]
+        return len(rows), sum(received)
+
     async def want(self, file_id: str) -> bool:
         """Does any that is not settled need this file?"""
         needing = exists().where(uploads.c.file_id == file_id, uploads.c.status.in_(UNFINISHED))

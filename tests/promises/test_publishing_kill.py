@@ -77,6 +77,7 @@ class Programs:
             "FMSVC_LOG_LEVEL": "error",
             "FMSVC_CLAIM_SECONDS": "1",
             "FMSVC_JOB_WORKERS": "2",
+            "FMSVC_JOB_TRIES": "100",  # so many of our kills may hit the same file
         }
         self.address = f"http://127.0.0.1:{port}"
         self.index, self.api, self.work = (Part(self.variables, name) for name in ("index", "api", "work"))

@@ -28,6 +28,8 @@ async def studio(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
         "FMSVC_UPLOAD_BYTES": "8000000",
         "FMSVC_IMAGE_BYTES": "100000",
         "FMSVC_COMMENTS_PER_TRACK": "3",
+        "FMSVC_UPLOADS_WAITING": "3",
+        "FMSVC_JOBS_WAITING": "3",
     }
     async with (
         Testnet.connect(network) as net,

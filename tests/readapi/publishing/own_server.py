@@ -3,10 +3,12 @@
 And publishing in front of it, on a real state database and a real store.
 """
 
+import asyncio
 import base64
 import hashlib
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -19,11 +21,14 @@ from readapi.errors import PdsUnavailable
 from readapi.nudges import Nudges
 from readapi.pds import Author, Pds, Record, Value
 from readapi.publishing.changing import Changing
+from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.placing import Placing
 from readapi.publishing.shelving import Shelving
 from readapi.publishing.uploading import Uploading
 from readapi.publishing.versions import Versions
+from readapi.publishing.worker import Worker
+from readapi.state.jobs import Job
 from readapi.state.state import State
 from readapi.state.uploads import Audio, Kind, Upload, Wanted
 from readapi.writing import Writing
@@ -36,6 +41,7 @@ from tests.readapi.audio.sounds import sound
 from tests.readapi.state.people import MARA
 from tests.readapi.state.publishing import GRANT
 
+SETTINGS = Settings()
 HOME = "https://music.example"
 MADE = {"title": "Song", "artist": "Mara", "fileType": "wav", "createdAt": "2026-01-02T03:04:05.000Z"}
 
@@ -68,13 +74,19 @@ def blob(file_id: str, size: int) -> Value:
 
 @dataclass
 class OwnServer:
-    """Records and blobs. `before_put` is called once, before the next write; what it raises is the answer."""
+    """Records and blobs. `before_put` is called once, before the next write; what it raises is the answer.
+
+    `stalled`: who gets no answer until it `goes_on`.
+    """
 
     folder: Path
     records: dict[tuple[str, str, str], Record] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
     before_put: Callable[[], None] = lambda: None
     is_silent: bool = False
+    stalled: set[Did] = field(default_factory=set)
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+    is_shown: bool = True
     versions: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def write(self, uri: AtUri, value: Value) -> Record:
@@ -89,6 +101,8 @@ class OwnServer:
     async def get(self, author: Author, collection: Nsid, rkey: Rkey) -> Record | None:
         if self.is_silent:
             raise PdsUnavailable
+        if author.did in self.stalled:
+            await self.goes_on.wait()
         return self.records.get((author.did, collection, rkey))
 
     async def put(
@@ -114,15 +128,21 @@ class OwnServer:
         path.write_bytes(self.blobs[cid])
         return OpenFile(path)
 
-    async def shown(self, uris: object) -> None:
-        """Nobody shows anything here."""
+    async def shown(self, uris: object) -> bool:
+        """Does the index show what was written?"""
+        return self.is_shown
 
 
 class Publishing:
     """What works at jobs and uploads, in front of that server."""
 
     def __init__(
-        self, state: State, folder: Path, base_url: str = HOME, server: OwnServer | None = None
+        self,
+        state: State,
+        folder: Path,
+        base_url: str = HOME,
+        server: OwnServer | None = None,
+        settings: Settings = SETTINGS,
     ) -> None:
         self.state = state
         self.folder = folder
@@ -130,7 +150,9 @@ class Publishing:
         self.store = AudioStore.of(Settings(data_dir=folder))
         self.originals = Originals(state, self.store)
         pds, blobs = cast(Pds, self.server), cast(Blobs, self.server)
-        writing = Writing(pds, cast(Nudges, self.server), Collections())
+        writing = Writing(pds, cast(Nudges, self.server), Collections(), shown_seconds=0.1)
+        self.writing = writing
+        self.writing = writing
         self.placing = Placing(pds, self.originals, base_url)
         self.versions = Versions(state.revisions, self.originals, blobs, base_url)
         shelving = Shelving(pds, writing)
@@ -138,6 +160,36 @@ class Publishing:
         self.uploading = Uploading(
             self.store, self.originals, self.placing, self.versions, shelving, pds, writing
         )
+
+        self.settings = settings
+        self.job_work = JobWork(settings, state, self.changing, writing)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """A job worker, for as long as the block runs."""
+        worker = Worker(self.settings, self.state, self.uploading, self.job_work)
+        running = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    async def settled(self, upload: Upload) -> Upload:
+        """What became of it, once what came with it is dropped."""
+        async with asyncio.timeout(20):
+            while not (found := await self.state.uploads.find(upload.id) or upload).is_settled:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            while await self.store.size(received_audio(upload.id)) is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        return found
+
+    async def job_done(self, job_id: str) -> Job:
+        """What became of it."""
+        async with asyncio.timeout(20):
+            while (found := await self.state.jobs.find(job_id)) is None or found.completed_at is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        return found
 
     def sound(self, seconds: float) -> tuple[Audio, bytes]:
         """A file, and what it holds."""

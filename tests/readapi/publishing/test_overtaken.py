@@ -10,7 +10,6 @@ from readapi.audio.keys import original_key
 from readapi.audio.recording import RENDITION_TYPE
 from readapi.errors import ApiError, Conflict, PdsRefused, PdsUnavailable, SessionExpired
 from readapi.pds import Value
-from readapi.publishing.job_work import JobWork
 from readapi.state.jobs import Asked, JobTrack
 from readapi.state.state import State
 from schemas.publishing import OPEN, Template, TemplateAccess
@@ -257,8 +256,7 @@ async def test_a_track_that_was_given_settings_of_its_own_meanwhile_is_preserved
     job_id = await jobs.queue(asked, [JobTrack(TRACK, 1)], None, "request")
     await jobs.claims.claim(FIRST)
 
-    work = JobWork(publishing.state, publishing.changing)
-    await work.run(await jobs.find(job_id), FIRST, lambda error: False)
+    await publishing.job_work.run(job_id, FIRST, await jobs.claims.attempt(job_id))
 
     done = await jobs.find(job_id)
     assert (done.status, done.tracks[0].outcome) == ("completed", "preserved")

@@ -25,15 +25,18 @@ def track(number: int, did: Did = MARA) -> AtUri:
     return AtUri.parse(f"at://{did}/fm.svc.track/3ktrack{number}")
 
 
-async def upload(state: State, number: int = 1) -> Upload:
+async def upload(state: State, number: int = 1, did: Did = MARA) -> Upload:
     """An acknowledged upload."""
     wanted = Wanted(AUDIO, {"title": "Song"}, OnAlbum("First Light", ALBUM, Rkey("3knew")), "image/png")
-    return await state.uploads.put(f"upload-{number}", MARA, GRANT, "publish", track(number), wanted)
+    of_track = track(number, did)
+    return await state.uploads.put(f"upload-{number}", did, GRANT, "publish", of_track, wanted)
 
 
-async def job(state: State, *, key: str | None = None, request: str = "request", tracks: int = 3) -> str:
+async def job(
+    state: State, *, key: str | None = None, request: str = "request", tracks: int = 3, did: Did = MARA
+) -> str:
     """A job for an album of tracks, the last of them preserved."""
-    asked = Asked(MARA, GRANT, OWNER_ONLY, "album", ALBUM)
-    steps = [JobTrack(track(number), number) for number in range(tracks - 1)]
-    steps.append(JobTrack(track(tracks - 1), tracks - 1, "preserved"))
+    asked = Asked(did, GRANT, OWNER_ONLY, "album", ALBUM)
+    steps = [JobTrack(track(number, did), number) for number in range(tracks - 1)]
+    steps.append(JobTrack(track(tracks - 1, did), tracks - 1, "preserved"))
     return await state.jobs.queue(asked, steps, key, request)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from readapi.state.claims import Attempt
 from readapi.state.jobs import Asked, JobTrack, KeyTaken
 from readapi.state.state import State
 from schemas.publishing import DEFAULT
@@ -84,6 +85,30 @@ async def test_each_track_is_settled_once_and_by_the_claimant(state: State, cloc
     assert await state.jobs.settle_track(job_id, SECOND, failed)
 
     assert (await state.jobs.find(job_id)).tracks == (done, failed, JobTrack(track(2), 2, "preserved"))
+
+
+async def test_each_track_has_its_own_tries(state: State, clock: HandClock) -> None:
+    """What was tried at one is not held against the next, nor against those after a pause."""
+    job_id = await job(state)
+    for _ in range(3):
+        await state.jobs.claims.claim(FIRST)
+        clock.forward(seconds=31)
+    await state.jobs.claims.claim(FIRST)
+
+    assert await state.jobs.settle_track(job_id, FIRST, JobTrack(track(0), 0, "updated"))
+    await state.jobs.claims.give_back(job_id, FIRST)
+
+    await state.jobs.claims.claim(SECOND)
+    assert await state.jobs.claims.attempt(job_id) == Attempt(1, clock())
+
+
+async def test_unfinished_jobs_of_an_account_are_counted(state: State) -> None:
+    """Nobody else's, and none that is settled."""
+    first, _, _ = [await job(state) for _ in range(3)]
+    assert await state.jobs.claims.claim(FIRST) == first
+    await state.jobs.complete(first, FIRST, "completed", "3 tracks changed.")
+
+    assert [await state.jobs.unfinished(did) for did in (MARA, BEN)] == [2, 0]
 
 
 async def test_a_settled_job_is_told_of_for_a_month(state: State, clock: HandClock) -> None:

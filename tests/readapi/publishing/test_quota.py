@@ -1,0 +1,100 @@
+"""Nobody fills the store or the queue alone: what an account may have waiting has a limit."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Table, delete, select
+
+from readapi.errors import RateLimited
+from readapi.publishing.quota import Quota
+from readapi.state.publishing_tables import jobs, uploads
+from readapi.state.state import State, open_state
+from schemas.ids import Did
+from schemas.settings import Settings
+from tests.readapi.state.people import BEN, MARA
+from tests.readapi.state.publishing import job, upload
+from tests.readapi.studio import Studio, template
+
+
+async def test_requests_that_race_do_not_get_past_a_limit(state: State) -> None:
+    """Two of eight are taken, and somebody else's besides."""
+    quota = Quota(Settings(uploads_waiting=2, jobs_waiting=2), state)
+
+    async def send(number: int, did: Did = MARA) -> None:
+        async with quota.upload(did, 10):
+            await upload(state, number, did)
+
+    async def ask() -> None:
+        async with quota.job(MARA):
+            await job(state)
+
+    sent = await asyncio.gather(*(send(number) for number in range(8)), return_exceptions=True)
+    asked = await asyncio.gather(*(ask() for _ in range(8)), return_exceptions=True)
+    await send(9, BEN)
+
+    for answers in (sent, asked):
+        assert sum(answer is None for answer in answers) == 2
+        assert sum(isinstance(answer, RateLimited) for answer in answers) == 6
+
+
+async def test_bytes_that_wait_have_a_limit(state: State) -> None:
+    """A single upload may always come, and a version that is restored brings nothing."""
+    waiting = (await upload(state)).wanted.audio.bytes
+    quota = Quota(Settings(uploads_waiting_bytes=waiting + 10), state)
+
+    for did, size in ((MARA, 10), (MARA, 0), (BEN, 1 << 40)):
+        async with quota.upload(did, size):
+            pass
+    with pytest.raises(RateLimited, match="1,234 bytes are not finished"):
+        async with quota.upload(MARA, 11):
+            pass
+
+
+async def waiting_rows(did: Did, folder: Path) -> dict[Table, list[dict[str, Any]]]:
+    """Three uploads and three jobs that nobody may work at for an hour."""
+    async with open_state(Settings(data_dir=folder)) as scratch:
+        for number in range(3):
+            await upload(scratch, number, did)
+            await job(scratch, did=did)
+        later = {"claimed_until": scratch.database.now() + timedelta(hours=1)}
+        async with scratch.database.reading() as connection:
+            return {
+                table: [dict(row) | later for row in (await connection.execute(select(table))).mappings()]
+                for table in (uploads, jobs)
+            }
+
+
+@pytest.mark.network
+@pytest.mark.asyncio(loop_scope="session")
+async def test_too_many_uploads_and_jobs_are_refused_before_anything_is_stored(
+    studio: Studio, song: Path, tmp_path: Path
+) -> None:
+    """With 429, a sentence, and when to try again."""
+    mara = await studio.artist()
+    did, made = Did(mara.account.did), await mara.publish(song)
+    path, narrower = f"/tracks/{made['id']}/publishing", {"settings": template("owner", "off")}
+    rows = await waiting_rows(did, tmp_path)
+    async with open_state(Settings(data_dir=studio.data_dir)) as state:
+        async with state.database.writing() as connection:
+            for table, waiting in rows.items():
+                await connection.execute(table.insert(), waiting)
+
+        replies = [
+            await mara.send("POST", "/tracks/", song, title="Song"),
+            await mara.send("PUT", f"/tracks/{made['id']}/audio", song),
+            await mara.ask("POST", path, narrower),
+        ]
+        async with state.database.writing() as connection:
+            for table in rows:
+                await connection.execute(delete(table).where(table.c.did == did))
+
+    for reply in replies:
+        assert (reply.status, reply.json["detail"]) == (429, "rate_limited"), reply.json
+        assert reply.json["message"].endswith("of yours are not finished yet; try again when some are.")
+        assert reply.headers["Retry-After"] == "60"
+    assert studio.stored("incoming") == []
+    assert list((studio.data_dir / "receiving").iterdir()) == []
+    assert (await mara.track(made["id"]))["publishing"] == template()

@@ -1,0 +1,170 @@
+"""The job worker serves everybody in turn, gives up what cannot be done, and says of it what is true."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from readapi.errors import PdsUnavailable
+from readapi.publishing import failures
+from readapi.publishing.job_work import JobWork
+from readapi.publishing.originals import managed_of
+from readapi.state.claims import Attempt
+from readapi.state.jobs import Asked, JobTrack
+from readapi.state.state import State, open_state
+from schemas.ids import Did
+from schemas.publishing import OPEN, Template
+from schemas.settings import Settings
+from tests.readapi.publishing.own_server import SETTINGS, Publishing, access, track
+from tests.readapi.state.people import BEN, MARA, START, HandClock
+from tests.readapi.state.publishing import FIRST, GRANT, SECOND
+
+OWNER = Template(access=access("owner", "off"), attach_rights=False)
+
+
+@pytest.fixture
+async def publishing(state: State, tmp_path: Path) -> Publishing:
+    return Publishing(state, tmp_path)
+
+
+async def job(publishing: Publishing, *numbers: int, did: Did = MARA) -> str:
+    """To hide tracks whose audio is at their artist's server."""
+    steps = []
+    for number in numbers:
+        publishing.show(track(number, did), *publishing.sound(1 + number / 10))
+        steps.append(JobTrack(track(number, did), number))
+    return await publishing.state.jobs.queue(Asked(did, GRANT, OWNER, "track"), steps, None, "request")
+
+
+async def test_a_slow_server_holds_up_its_own_alone(tmp_path: Path) -> None:
+    """Others are served meanwhile, and what waits for it is not taken for lost: it ends at its first try."""
+    settings = Settings(data_dir=tmp_path, claim_seconds=0.5, job_workers=2)
+    async with open_state(settings) as state:
+        publishing = Publishing(state, tmp_path, settings=settings)
+        uploads = []
+        for did in (MARA, BEN):
+            publishing.show(track(2, did), *publishing.sound(1.0))
+            uploads.append(await publishing.received(track(2, did), *publishing.sound(1.1)))
+        publishing.server.stalled.add(MARA)
+
+        async with publishing.working():
+            of_ben = await publishing.settled(uploads[1])
+            await asyncio.sleep(2 * settings.claim_seconds)
+            of_mara = await state.uploads.find(uploads[0].id)
+            tries = (await state.uploads.claims.attempt(uploads[0].id)).number
+            publishing.server.goes_on.set()
+            done = await publishing.settled(uploads[0])
+
+        assert (of_ben.status, of_mara.status, done.status) == ("completed", "processing", "completed")
+        assert tries == 1
+
+
+async def test_a_try_has_an_end(state: State, clock: HandClock, tmp_path: Path) -> None:
+    """A server that never answers is not waited for, nor asked for ever."""
+    settings = Settings(data_dir=tmp_path, job_seconds=0.1, job_tries=1, claim_seconds=1e6)
+    publishing = Publishing(state, tmp_path, settings=settings)
+    publishing.show(track(2), *publishing.sound(1.0))
+    upload = await publishing.received(track(2), *publishing.sound(1.1))
+    publishing.server.stalled.add(MARA)
+
+    async with publishing.working(), asyncio.timeout(20):
+        while not (failed := await state.uploads.find(upload.id)).is_settled:
+            clock.forward(minutes=5)
+            await asyncio.sleep(0.1)
+
+    assert (failed.status, failed.error) == ("failed", "internal")
+    assert not await publishing.has(upload.wanted.audio)
+
+
+async def test_a_file_that_ends_the_worker_is_given_up(
+    publishing: Publishing, state: State, clock: HandClock
+) -> None:
+    """After three tries of which nobody says how they ended; nothing is left of it."""
+    await publishing.keep(track(2), *publishing.sound(1.0), access("owner", "off"))
+    before = publishing.server.value()
+    upload = await publishing.received(track(2), *publishing.sound(1.1))
+    for _ in range(SETTINGS.job_tries):
+        assert await state.uploads.claims.claim(FIRST) == upload.id
+        clock.forward(seconds=31)
+
+    async with publishing.working():
+        failed = await publishing.settled(upload)
+
+    assert (failed.status, failed.error) == ("failed", "internal")
+    assert failed.message == "Every try broke off in the middle, so it was given up."
+    assert publishing.server.value() == before
+    assert [file.key async for file in publishing.store.keys("incoming")] == []
+    assert not await publishing.has(upload.wanted.audio)
+
+
+async def test_a_track_that_ends_the_worker_fails_alone(
+    publishing: Publishing, state: State, clock: HandClock
+) -> None:
+    """The others of its job are changed; what the tries left of it is let go."""
+    job_id = await job(publishing, 2, 3)
+    audio, content = publishing.sound(1.2)
+    await publishing.keep(track(4), audio, content, OPEN)
+    await publishing.originals.own(managed_of(track(2), audio))
+    await publishing.originals.forget(track(4))
+    for who in (FIRST, SECOND, FIRST):
+        assert await state.jobs.claims.claim(who) == job_id
+        clock.forward(seconds=31)
+
+    async with publishing.working():
+        done = await publishing.job_done(job_id)
+
+    assert [one.outcome for one in done.tracks] == ["failed", "updated"]
+    assert done.tracks[0].reason == "internal"
+    assert done.message == "1 track could not be changed; 1 track could."
+    assert await state.managed_audio.find(str(track(2))) is None
+    assert not await publishing.has(audio)
+    assert publishing.server.value(track(3))["access"]["listening"] == "owner"
+
+
+async def test_what_is_not_shown_yet_is_told_as_such(publishing: Publishing) -> None:
+    """Of tracks and of uploads: whoever made a record say less must know."""
+    publishing.server.is_shown = False
+    job_id = await job(publishing, 2, 3)
+    publishing.show(track(5), *publishing.sound(1.0))
+    upload = await publishing.received(track(5), *publishing.sound(1.1))
+
+    async with publishing.working():
+        done, replaced = await publishing.job_done(job_id), await publishing.settled(upload)
+
+    assert (done.status, [one.outcome for one in done.tracks]) == ("completed", ["updated"] * 2)
+    assert done.message == "2 tracks changed. The index does not show 2 of them yet."
+    assert replaced.message == "The track has its new audio. The index does not show it yet."
+
+
+async def test_a_long_job_gives_way(publishing: Publishing, state: State) -> None:
+    """After its turn it waits like any other, with what it has done; that is no try."""
+    job_id = await job(publishing, 2, 3)
+    await state.jobs.claims.claim(FIRST)
+    work = JobWork(SETTINGS, state, publishing.changing, publishing.writing, turn_seconds=0.0)
+
+    await work.run(job_id, FIRST, await state.jobs.claims.attempt(job_id))
+    await state.jobs.claims.give_back(job_id, FIRST)
+
+    left = await state.jobs.find(job_id)
+    assert (left.status, [one.outcome for one in left.tracks]) == ("processing", ["updated", "pending"])
+    assert await state.jobs.claims.claim(SECOND) == job_id
+    assert (await state.jobs.claims.attempt(job_id)).number == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "number", "waited", "passes"),
+    [
+        (PdsUnavailable(), 50, timedelta(minutes=59), True),
+        (PdsUnavailable(), 1, timedelta(minutes=60), False),
+        (TimeoutError(), 2, timedelta(hours=9), True),
+        (TimeoutError(), 3, timedelta(0), False),
+        (ValueError(), 1, timedelta(0), False),
+    ],
+)
+def test_servers_are_given_time_and_we_are_given_tries(
+    error: Exception, number: int, waited: timedelta, passes: bool
+) -> None:
+    """Pauses between them grow."""
+    assert failures.may_pass(error, Attempt(number, START), waited, 3) is passes
+    assert timedelta(seconds=5) <= failures.later(waited) <= timedelta(minutes=5)
