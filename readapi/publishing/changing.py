@@ -1,5 +1,6 @@
 """One track's access, changed: the audio moves to where the new access wants it, then the record says so."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from readapi.audio.blobs import Blobs
@@ -22,6 +23,9 @@ GONE = "Your server has no such track any more."
 ELSEWHERE = "The audio lies with another service, which alone can restrict who has it."
 
 
+Fence = Callable[[], Awaitable[None]]
+
+
 class Changing:
     """Harmless to repeat: what is done already is found done."""
 
@@ -41,10 +45,13 @@ class Changing:
         self._blobs = blobs
         self._base_url = base_url
 
-    async def change(self, author: Author, track: AtUri, asked: Asked, rights: Rights | None) -> None:
+    async def change(
+        self, author: Author, track: AtUri, asked: Asked, rights: Rights | None, fence: Fence
+    ) -> None:
         """Give a track the settings that were asked for; `rights`: to attach where it has none.
 
-        Raises Overridden, ApiError and NotAudio; then nothing has changed.
+        Raises Overridden, ApiError and NotAudio; then nothing has changed. `fence` raises when somebody else
+        has taken the work over: what comes after it cannot be taken back.
         """
         record = await self._pds.get(author, track.collection, track.rkey)
         if record is None:
@@ -67,6 +74,7 @@ class Changing:
             await self._placing.reconcile(author, track)
             raise
         if placed is not None:
+            await fence()
             await self._placing.settle(track, placed.managed)
 
     async def give_up(self, author: Author, track: AtUri) -> None:

@@ -1,11 +1,12 @@
 """One publishing job, track by track: each is told of once, and none takes another back."""
 
 import asyncio
+from functools import partial
 
 import structlog
 
 from readapi.publishing import failures
-from readapi.publishing.changing import Changing
+from readapi.publishing.changing import Changing, Fence
 from readapi.publishing.failures import GivenUp, Overridden
 from readapi.state.claims import Attempt, Claimant, TakenOver
 from readapi.state.jobs import Asked, Job, JobTrack
@@ -54,7 +55,8 @@ class JobWork:
         for number, track in enumerate(pending):
             if number and asyncio.get_running_loop().time() > until:
                 return
-            outcome = await self._outcome(job.asked, track, attempt)
+            fence = partial(self._jobs.claims.check, job_id, claimant)
+            outcome = await self._outcome(job.asked, track, attempt, fence)
             if not await self._jobs.settle_track(job_id, claimant, outcome):
                 raise TakenOver
             attempt = Attempt(1, self._now())
@@ -62,10 +64,12 @@ class JobWork:
         assert done is not None
         await self._jobs.complete(job_id, claimant, *summary(done))
 
-    async def _outcome(self, asked: Asked, track: JobTrack, attempt: Attempt) -> JobTrack:
+    async def _outcome(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> JobTrack:
         """The track, and what became of it."""
         try:
-            await self._change(asked, track, attempt)
+            await self._change(asked, track, attempt, fence)
+        except TakenOver:
+            raise
         except Overridden:
             return JobTrack(track.uri, track.id, "preserved")
         except Exception as error:
@@ -77,13 +81,13 @@ class JobWork:
         await asyncio.sleep(2 * INDEX_SECONDS)  # the API's workers look as often
         return JobTrack(track.uri, track.id, "updated", message=None if is_shown else NOT_SHOWN)
 
-    async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt) -> None:
+    async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> None:
         if attempt.number > self._most_tries:
             await self._changing.give_up(asked, track.uri)
             raise GivenUp
         rights = (await self._preferences.of(asked.did)).rights
         async with asyncio.timeout(self._longest_seconds):
-            await self._changing.change(asked, track.uri, asked, rights)
+            await self._changing.change(asked, track.uri, asked, rights, fence)
 
 
 def summary(job: Job) -> tuple[Status, str]:

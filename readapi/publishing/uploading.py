@@ -133,6 +133,8 @@ class Uploading:
             return placed.in_record({**silent, **said})
 
         await self._writing.edit(upload, track.collection, track.rkey, with_audio)
+        # Whoever was silent for long may be overtaken by now, and what comes next cannot be taken back.
+        await say("settling", 95, "What was there before is being let go.")
         await self._settle(track, placed.managed)
         return REPLACED
 

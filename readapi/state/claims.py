@@ -81,6 +81,11 @@ class Claims:
         async with self._database.writing() as connection:
             return (await connection.execute(change)).rowcount == 1
 
+    async def check(self, row_id: str, claimant: Claimant) -> None:
+        """Raises TakenOver when somebody else has it."""
+        if not await self.renew(row_id, claimant):
+            raise TakenOver
+
     async def give_back(
         self, row_id: str, claimant: Claimant, after: timedelta = timedelta(0), *, is_counted: bool = False
     ) -> None:

@@ -31,7 +31,7 @@ async def test_a_forged_blob_does_not_give_away_a_protected_original(publishing:
     asked = Asked(EVE, GRANT, OWNER, "track")
 
     with pytest.raises(PdsUnavailable):
-        await publishing.changing.change(asked, FORGED, asked, None)
+        await publishing.changing.change(asked, FORGED, asked, None, silence)
 
     assert await publishing.state.managed_audio.find(str(FORGED)) is None
     assert await publishing.has(secret)
@@ -59,6 +59,6 @@ async def test_who_has_the_same_file_keeps_it_too(publishing: Publishing) -> Non
     publishing.show(FORGED, secret, content)
     asked = Asked(EVE, GRANT, OWNER, "track")
 
-    await publishing.changing.change(asked, FORGED, asked, None)
+    await publishing.changing.change(asked, FORGED, asked, None, silence)
 
     assert len(await publishing.state.managed_audio.of_file(secret.file_id)) == 2

@@ -82,7 +82,7 @@ HEARD = Template(access=access("public", "off"), attach_rights=False)
 
 async def change(publishing: Publishing, settings: Template) -> None:
     asked = Asked(MARA, GRANT, settings, "track")
-    await publishing.changing.change(asked, TRACK, asked, None)
+    await publishing.changing.change(asked, TRACK, asked, None, silence)
 
 
 async def test_an_original_outlives_a_move_of_the_service(publishing: Publishing, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from readapi.errors import PdsUnavailable
 from readapi.publishing import failures
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import managed_of
-from readapi.state.claims import Attempt
+from readapi.state.claims import Attempt, TakenOver
 from readapi.state.jobs import Asked, JobTrack
 from readapi.state.state import State, open_state
 from schemas.ids import Did
@@ -150,6 +150,45 @@ async def test_a_long_job_gives_way(publishing: Publishing, state: State) -> Non
     assert (left.status, [one.outcome for one in left.tracks]) == ("processing", ["updated", "pending"])
     assert await state.jobs.claims.claim(SECOND) == job_id
     assert (await state.jobs.claims.attempt(job_id)).number == 1
+
+
+async def test_who_was_overtaken_undoes_nothing(
+    publishing: Publishing, state: State, clock: HandClock
+) -> None:
+    """A worker that stood still after it wrote: the track has newer audio by the time that it goes on."""
+    await publishing.keep(track(2), *publishing.sound(1.0), access("owner", "off"))
+    stale = await publishing.received(track(2), *publishing.sound(1.1))
+    await state.uploads.claims.claim(FIRST)
+
+    async def say(phase: str, progress_pct: int, message: str) -> None:
+        if phase == "settling":
+            clock.forward(seconds=31)
+            async with publishing.working():
+                await publishing.settled(stale)
+                await publishing.settled(newer)
+        await state.uploads.advance(stale.id, FIRST, phase, progress_pct, message)
+
+    newer = await publishing.received(track(2), *publishing.sound(1.2))
+    with pytest.raises(TakenOver):
+        await publishing.uploading.run(stale, say)
+
+    assert await publishing.has(newer.wanted.audio)
+    assert (await publishing.originals.find(track(2))).file_id == newer.wanted.audio.file_id
+
+
+async def test_a_job_that_was_overtaken_undoes_nothing(publishing: Publishing, state: State) -> None:
+    """The same of a change of access."""
+    song, content = publishing.sound(1.0)
+    await publishing.keep(track(2), song, content, access("owner", "off"))
+    asked = Asked(MARA, GRANT, Template(access=OPEN, attach_rights=False), "track")
+
+    async def fence() -> None:
+        raise TakenOver
+
+    with pytest.raises(TakenOver):
+        await publishing.changing.change(asked, track(2), asked, None, fence)
+
+    assert await publishing.has(song)
 
 
 @pytest.mark.parametrize(
