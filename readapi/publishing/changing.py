@@ -77,9 +77,15 @@ class Changing:
             await fence()
             await self._placing.settle(track, placed.managed)
 
-    async def give_up(self, author: Author, track: AtUri) -> None:
-        """Let go of what tries that ended in the middle have left, if the author's server can be asked."""
-        await self._placing.reconcile(author, track)
+    async def was_done(self, author: Author, track: AtUri, asked: Asked, rights: Rights | None) -> bool:
+        """After tries that failed: does the record say what was asked for? What they left beside it goes.
+
+        Raises ApiError when the author's server cannot be asked; then everything stays.
+        """
+        record = await self._pds.get(author, track.collection, track.rkey)
+        value = None if record is None else record.value
+        await self._placing.keep_only(track, value)
+        return value is not None and with_template(value, asked.settings, asked.origin, rights) == value
 
     async def _placed(self, author: Author, track: AtUri, value: Value, template: Template) -> Placed | None:
         """Where the audio goes; None: it stays where it is."""

@@ -5,6 +5,7 @@ from functools import partial
 
 import structlog
 
+from readapi.errors import ApiError
 from readapi.publishing import failures
 from readapi.publishing.changing import Changing, Fence
 from readapi.publishing.failures import GivenUp, Overridden
@@ -76,18 +77,28 @@ class JobWork:
             if failures.may_pass(error, attempt, self._now() - attempt.since, self._most_tries):
                 raise
             log.info("track not changed", track=str(track.uri), exc_info=True)
-            return JobTrack(track.uri, track.id, "failed", *failures.told(error))
+            if not await self._was_done(asked, track, attempt):
+                return JobTrack(track.uri, track.id, "failed", *failures.told(error))
         is_shown = await self._writing.shown(track.uri)
         await asyncio.sleep(2 * INDEX_SECONDS)  # the API's workers look as often
         return JobTrack(track.uri, track.id, "updated", message=None if is_shown else NOT_SHOWN)
 
     async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> None:
         if attempt.number > self._most_tries:
-            await self._changing.give_up(asked, track.uri)
             raise GivenUp
         rights = (await self._preferences.of(asked.did)).rights
         async with asyncio.timeout(self._longest_seconds):
             await self._changing.change(asked, track.uri, asked, rights, fence)
+
+    async def _was_done(self, asked: Asked, track: JobTrack, attempt: Attempt) -> bool:
+        """Was it done, though a try failed? Not asked any more when asking ends the worker as well."""
+        if attempt.number > 2 * self._most_tries:
+            return False
+        rights = (await self._preferences.of(asked.did)).rights
+        try:
+            return await self._changing.was_done(asked, track.uri, asked, rights)
+        except ApiError:
+            return False
 
 
 def summary(job: Job) -> tuple[Status, str]:

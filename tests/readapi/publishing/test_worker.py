@@ -16,7 +16,7 @@ from readapi.state.state import State, open_state
 from schemas.ids import Did
 from schemas.publishing import OPEN, Template
 from schemas.settings import Settings
-from tests.readapi.publishing.own_server import SETTINGS, Publishing, access, track
+from tests.readapi.publishing.own_server import SETTINGS, Publishing, access, silence, track
 from tests.readapi.state.people import BEN, MARA, START, HandClock
 from tests.readapi.state.publishing import FIRST, GRANT, SECOND
 
@@ -120,6 +120,24 @@ async def test_a_track_that_ends_the_worker_fails_alone(
     assert await state.managed_audio.find(str(track(2))) is None
     assert not await publishing.has(audio)
     assert publishing.server.value(track(3))["access"]["listening"] == "owner"
+
+
+async def test_a_track_that_was_changed_after_all_is_not_told_to_have_failed(
+    publishing: Publishing, state: State, clock: HandClock
+) -> None:
+    """Each try wrote the record and then ended with its worker."""
+    job_id = await job(publishing, 2)
+    asked = (await state.jobs.find(job_id)).asked
+    await publishing.changing.change(asked, track(2), asked, None, silence)
+    for who in (FIRST, SECOND, FIRST):
+        assert await state.jobs.claims.claim(who) == job_id
+        clock.forward(seconds=31)
+
+    async with publishing.working():
+        done = await publishing.job_done(job_id)
+
+    assert (done.status, done.tracks[0].outcome) == ("completed", "updated")
+    assert await publishing.has(publishing.sound(1.2)[0])
 
 
 async def test_what_is_not_shown_yet_is_told_as_such(publishing: Publishing) -> None:
