@@ -9,11 +9,11 @@ from readapi.errors import ApiError
 from readapi.publishing import failures
 from readapi.publishing.changing import Changing, Fence
 from readapi.publishing.failures import GivenUp, Overridden
+from readapi.search import FOLLOW_SECONDS
 from readapi.state.claims import Attempt, Claimant, TakenOver
 from readapi.state.jobs import Asked, Job, JobTrack
 from readapi.state.state import State
 from readapi.state.uploads import Status
-from readapi.stores import INDEX_SECONDS
 from readapi.writing import Writing
 from schemas.settings import Settings
 
@@ -80,7 +80,7 @@ class JobWork:
             if not await self._was_done(asked, track, attempt):
                 return JobTrack(track.uri, track.id, "failed", *failures.told(error))
         is_shown = await self._writing.shown(track.uri)
-        await asyncio.sleep(2 * INDEX_SECONDS)  # the API's workers look as often
+        await asyncio.sleep(2 * FOLLOW_SECONDS)  # the API's workers look as often
         return JobTrack(track.uri, track.id, "updated", message=None if is_shown else NOT_SHOWN)
 
     async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> None:
