@@ -99,8 +99,8 @@ async def _shown(artist: dict[str, Any], state: State, settings: Settings) -> An
 
 async def _shows_likes(did: Did, state: State, settings: Settings) -> bool:
     """Likes are public records, so they are shown until somebody chooses otherwise."""
-    subject = _profile(settings, did)
-    return (await state.showing.among([subject])).get(subject, True)
+    chosen = await state.showing.of(_profile(settings, did))
+    return True if chosen is None else chosen
 
 
 def _profile(settings: Settings, did: Did) -> str:

@@ -1,6 +1,5 @@
 """Playlists and their tracks: read by anybody, written by their owners."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import orjson
@@ -178,8 +177,8 @@ async def _edited(
 
 async def _listed(index: Index, did: str, viewer: Viewer | None, state: State) -> Answer[list[Playlist]]:
     found = [orjson.loads(card) for card in lists.playlists_of(index, did)]
-    chosen = await state.showing.among(playlist["atproto_record_uri"] for playlist in found)
-    shown = [_with_choice(playlist, chosen) for playlist in found]
+    chosen = await state.showing.among([playlist["atproto_record_uri"] for playlist in found])
+    shown = [_with_choice(playlist, chosen.get(playlist["atproto_record_uri"])) for playlist in found]
     is_own = viewer is not None and viewer.did == did
     return Answer(orjson.dumps([playlist for playlist in shown if is_own or playlist["show_on_profile"]]))
 
@@ -190,7 +189,7 @@ async def _whole(
     held = lists.playlist_tracks(index, card, viewer)
     viewer = await supporters.among(viewer, held)
     playlist = orjson.loads(card.card)
-    chosen = await state.showing.among([playlist["atproto_record_uri"]])
+    chosen = await state.showing.of(playlist["atproto_record_uri"])
     listed = present.tracks(held, viewer, social.liked(index, held, viewer))
     return present.answer(present.extended(orjson.dumps(_with_choice(playlist, chosen)), tracks=listed))
 
@@ -201,12 +200,11 @@ async def _told(
     """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""
     card = index.find_list("playlist", str(uri))
     told = orjson.loads(card.card) if card is not None else _as_written(index, uri, value, who)
-    return Answer(orjson.dumps(_with_choice(told, await state.showing.among([str(uri)]))))
+    return Answer(orjson.dumps(_with_choice(told, await state.showing.of(str(uri)))))
 
 
-def _with_choice(playlist: dict[str, Any], chosen: Mapping[str, bool]) -> dict[str, Any]:
-    shown = chosen.get(playlist["atproto_record_uri"], playlist["show_on_profile"])
-    return {**playlist, "show_on_profile": shown}
+def _with_choice(playlist: dict[str, Any], chosen: bool | None) -> dict[str, Any]:
+    return playlist if chosen is None else {**playlist, "show_on_profile": chosen}
 
 
 def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) -> dict[str, Any]:
