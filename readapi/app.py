@@ -24,7 +24,8 @@ def all_endpoints() -> list[Endpoint]:
 def build_app(endpoints: Iterable[Endpoint], services: Mapping[type, object]) -> web.Application:
     """Put the routes together. What the application answers is for the gate to send."""
     app = web.Application(client_max_size=bodies.MOST_BYTES)
-    for endpoint in endpoints:
+    # Patterns that begin alike are tried one after another: a thing itself is asked for most, then its parts.
+    for endpoint in sorted(endpoints, key=lambda endpoint: endpoint.path.count("/")):
         # The gate turns Answers into responses before aiohttp sees them.
         handler: Any = endpoint.handler(services)
         for path in {endpoint.path, endpoint.path.rstrip("/") or "/"}:
