@@ -62,6 +62,8 @@ class Supporters:
 
     async def among(self, viewer: Viewer | None, tracks: Collection[Card]) -> Viewer | None:
         """The same for these tracks: asked only where it makes a difference."""
+        if viewer is None:
+            return None
         return await self.of(viewer, {track.did for track in tracks if b"supporters" in track.policy})
 
     async def _supports(self, question: Question) -> bool:
