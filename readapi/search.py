@@ -1,20 +1,15 @@
-"""The door to the search index: read-only, opened by every worker, asked by every request.
+"""What the search index is asked: by every request, in some tens of microseconds."""
 
-Answers come from the state that `refresh` saw last. A look-up costs some tens of microseconds.
-"""
-
-import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import orjson
-from tantivy import DocAddress, Query, Searcher
+from tantivy import DocAddress, Query
 
-from readapi.errors import IndexNotReady
-from readapi.index_folder import IndexFolder, State, either, every
+from readapi.index_folder import either, every
+from readapi.index_folders import IndexFolders
 from readapi.paging import MANY, Listing, Page, Position, Row, Spans
-from schemas import search_index
 from schemas.access import Place, Viewer
 from schemas.ids import normalise_tag
 from schemas.search_index import Kind, kind_id
@@ -34,51 +29,14 @@ class Like(NamedTuple):
     liked_at: str
 
 
-class Index:
+class Index(IndexFolders):
     """All indexes, as one set of questions. Raises IndexNotReady as long as there is nothing to read."""
 
     def __init__(self, data_dir: Path) -> None:
-        folder = data_dir / "search"
-        self.catalog = IndexFolder(folder / search_index.CATALOG_FOLDER, search_index.catalog_schema())
-        self.words = IndexFolder(folder / search_index.WORDS_FOLDER, search_index.words_schema())
-        self.social = IndexFolder(folder / search_index.SOCIAL_FOLDER, search_index.social_schema())
-        self.generation = 0  # counts up whenever answers may differ from before
+        super().__init__(data_dir)
         self._spans: Spans = {}
         self._liked: dict[str, int] = {}
-        self._shown = asyncio.Event()  # set, and another put in its place, whenever answers may differ
-
-    @property
-    def _folders(self) -> tuple[IndexFolder, ...]:
-        return self.catalog, self.words, self.social
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is something to read."""
-        return all(folder.searcher for folder in self._folders)
-
-    @property
-    def op(self) -> int:
-        """The outbox entry up to which everything can be found."""
-        return min(folder.op for folder in self._folders)
-
-    @property
-    def documents(self) -> int:
-        """Documents in all of them."""
-        return sum(folder.searcher.num_docs for folder in self._folders if folder.searcher)
-
-    def refresh(self) -> None:
-        """See what was committed."""
-        self._show([(folder, folder.read()) for folder in self._stale()])
-
-    async def follow(self) -> None:
-        """See what was committed, without keeping anybody waiting. Costs six stats when nothing was."""
-        if stale := self._stale():
-            self._show(await asyncio.to_thread(lambda: [(folder, folder.read()) for folder in stale]))
-
-    async def reached(self, op: int) -> None:
-        """Wait until everything up to an outbox entry can be found."""
-        while self.op < op:
-            await self._shown.wait()
+        self._liked_in = 0  # the generation that these are counted in
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
@@ -216,6 +174,8 @@ class Index:
 
     def liked_count(self, did: str) -> int:
         """How many tracks somebody likes and anybody may see."""
+        if self._liked_in != self.generation:
+            self._liked, self._liked_in = {}, self.generation
         if did not in self._liked:
             likes = self.addresses(self._likes_of(did), MOST_LIKED, self.social)
             keys = set(self.social.numbers("subject", likes))
@@ -231,24 +191,13 @@ class Index:
         """What rows of the catalog index stand for."""
         return self._unpack([row.address for row in rows])
 
-    def _stale(self) -> list[IndexFolder]:
-        return [folder for folder in self._folders if folder.is_stale()]
-
-    def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:
-        changed = [folder.show(state) for folder, state in found if state is not None]
-        if any(changed):
-            self.generation += 1
-            self._liked.clear()
-            self._shown.set()
-            self._shown = asyncio.Event()
-
     def _seen(self, likes: Sequence[Row]) -> list[tuple[Card, Position]]:
         keys = self.social.numbers("subject", [row.address for row in likes])
         cards = {card.key: card for card in self.tracks(keys) if card.access.visibility == "public"}
         return [(cards[key], row.position) for key, row in zip(keys, likes, strict=True) if key in cards]
 
     def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
-        self._ready()
+        self.require()
         spans = self._spans if name is not None else None
         page = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
         return Page(self.unpack(page.items), page.after)
@@ -256,7 +205,7 @@ class Index:
     def _tracks(
         self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
     ) -> Query:
-        self._ready()
+        self.require()
         filters = [self._visible("track", place, viewer)]
         if artist_did is not None:
             filters.append(self.catalog.term("did", artist_did))
@@ -266,7 +215,7 @@ class Index:
 
     def _is_broad(self, place: Place, tags: Sequence[str]) -> bool:
         """Whether most of what matches is elsewhere in the order than the page that is wanted."""
-        searcher = self._ready()
+        searcher = self.require()
         if not tags:
             return searcher.doc_freq("place", f"track@{place}") > MANY
         matching = sum(searcher.doc_freq("tag", normalise_tag(tag)) for tag in tags)
@@ -279,24 +228,15 @@ class Index:
             return strangers
         return either(strangers, every(self.catalog.term("did", viewer.did), self._kind(kind)))
 
-    def require(self) -> None:
-        """Raise IndexNotReady when there is nothing to read: an empty answer would be a wrong one."""
-        self._ready()
-
-    def _ready(self) -> Searcher:
-        if self.catalog.searcher is None or not self.is_open:
-            raise IndexNotReady
-        return self.catalog.searcher
-
     def _kind(self, kind: Kind) -> Query:
         return self.catalog.term("kind", kind)
 
     def _about(self, kind: str, track_key: int) -> Query:
-        self._ready()
+        self.require()
         return every(self.social.term("subject", track_key), self.social.term("kind", kind))
 
     def _likes_of(self, did: str) -> Query:
-        self._ready()
+        self.require()
         return every(self.social.term("did", did), self.social.term("kind", "like"))
 
     def _one(self, doc_prefix: str, query: Query) -> Card | None:
@@ -315,13 +255,6 @@ class Index:
         cards = dict(zip(numbers, self._unpack(addresses), strict=True))
         found = (cards.get(value) for value in values)
         return [card for card in found if card is not None and card.doc.startswith("track:")]
-
-    def addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
-        """Where documents are, in no order that means anything."""
-        self._ready()
-        searcher = (folder or self.catalog).searcher
-        assert searcher is not None
-        return [address for _, address in searcher.search(query, max(limit, 1), count=False).hits]
 
     def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
         return [Card(packed) for packed in self.catalog.stored(addresses)]
