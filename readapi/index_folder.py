@@ -181,6 +181,11 @@ def without(query: Query, *others: Query) -> Query:
     return Query.boolean_query([(Occur.Must, query), *((Occur.MustNot, other) for other in others)])
 
 
+def unscored(query: Query) -> Query:
+    """The same documents, which score nothing for it."""
+    return Query.const_score_query(query, 0.0)
+
+
 def _watermark(searcher: tantivy.Searcher, schema: tantivy.Schema) -> int:
     """How far the index is. Raises ValueError when another version of this program made it."""
     query = Query.term_query(schema, "doc", search_index.CURSOR, index_option="basic")

@@ -5,14 +5,13 @@ so a cursor may go on in either.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from tantivy import DocAddress, Query
 
 from readapi import tiers
-from readapi.index_folder import IndexFolder, either, every, without
+from readapi.index_folder import IndexFolder, either, every, unscored, without
 from readapi.paging import Listing, Position, Row
 from readapi.tiers import Tiers
 from schemas import search_index
@@ -25,12 +24,9 @@ AT_ONCE = 256
 # What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
 Match = tuple[int, int, int, DocAddress]
 
-# The tier and the address of what was found, by its popular key: as good as unique, and read with the rest.
-Tiered = dict[int, tuple[int, DocAddress]]
-
 _BY_TIER = itemgetter(0, 1, 2)
 _BY_KEY = itemgetter(1, 2)
-_TRACKS, _OTHERS = KINDS[:1], KINDS[1:]
+_OTHERS = KINDS[1:]
 
 
 class Place(NamedTuple):
@@ -53,33 +49,37 @@ class Hit(NamedTuple):
         return Place(self.tier, Position(-self.minus_key, -self.minus_id))
 
 
+class _Found(NamedTuple):
+    """How many matches there are, and all of them where that is not much."""
+
+    total: int
+    matches: list[Match] | None
+
+
 class Matches:
     """The matches of one search, by kind. `with_typos` is given when an earlier page has settled it."""
 
     def __init__(
         self,
         folder: IndexFolder,
-        found: Tiers,
+        wanted: Tiers,
         filters: Iterable[Query],
         sort: Sort,
-        shown: AbstractSet[Kind],
         with_typos: bool | None,
     ) -> None:
-        self._folder, self._found, self._filters, self._sort = folder, found, list(filters), sort
-        self._shown = shown
+        self._folder, self._wanted, self._sort = folder, wanted, sort
+        self._filters = [unscored(query) for query in filters]
         self._few: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
         self.with_typos = bool(with_typos)
-        self._strict_total = 0
-        if self._keep(KINDS, is_first=with_typos is None):
+        found = self._settled() if with_typos is None else self._found(KINDS, self._tiers)
+        if self._keep(KINDS, found):
             return
-        strict_total = self._strict_total
-        if not self._keep(_OTHERS):
-            self._count(_OTHERS)
-        if self.with_typos:
-            self._count(_TRACKS)
-        else:
-            self.totals["track"] = strict_total - sum(self.totals.values())
+        if not self._keep(_OTHERS, self._found(_OTHERS, self._tiers)):
+            everything = self._everything()
+            for kind in _OTHERS:
+                self.totals[kind] = self._folder.count(self._matching(everything, [kind]))
+        self.totals["track"] = found.total - sum(self.totals.values())
 
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         """The matches of a kind in order, from a place on; read by about `limit` at a time."""
@@ -95,83 +95,66 @@ class Matches:
         if kind in self._few:
             return {minus_id: tier for tier, _, minus_id, _ in self._few[kind]}
         these = either(*(self._folder.term("id", -hit.minus_id) for hit in hits))
-        best: dict[int, int] = {}
-        for tier in reversed(self._tiers()):
-            found, _ = self._most_popular(every(self._found.query(tier), these), [kind], len(hits))
-            ids = self._folder.numbers("id", [address for _, address in found])
-            best |= {-number: tier for number in ids}
-        return best
+        query = every(self._wanted.scored(self._tiers), unscored(these))
+        found = self._best(query, [kind], len(hits))
+        return {minus_id: tier for tier, _, minus_id, _ in found.matches or ()}
 
+    @property
     def _tiers(self) -> range:
-        return range(tiers.COUNT) if self.with_typos else tiers.STRICT
+        return tiers.ALL if self.with_typos else tiers.STRICT
 
     def _everything(self) -> Query:
-        return either(self._found.strict, self._found.near) if self.with_typos else self._found.strict
+        return either(self._wanted.strict, self._wanted.near) if self.with_typos else self._wanted.strict
 
-    def _keep(self, kinds: Sequence[Kind], *, is_first: bool = False) -> bool:
-        """Take all matches of these kinds, if they are few. A first page settles whether typos join."""
-        found = self._strict(kinds)
-        if found is not None and is_first:
-            self.with_typos = len(found) < FEW
-        if found is not None and self.with_typos:
-            found = self._with_near(found, kinds)
-        if found is None:
+    def _settled(self) -> _Found:
+        """What a first page finds of all kinds. Where that is little, matches with a typo join."""
+        if not self._filters and self._wanted.is_broad(AT_ONCE):
+            # To count them costs less than to rate them.
+            total = self._folder.count(self._matching(self._wanted.strict, KINDS))
+            if total > AT_ONCE:
+                return _Found(total, None)
+        found = self._found(KINDS, tiers.ALL)
+        if found.matches is None:
+            strict = self._found(KINDS, tiers.STRICT)
+        else:
+            matches = [match for match in found.matches if match[0] in tiers.STRICT]
+            strict = _Found(len(matches), matches)
+        self.with_typos = strict.total < FEW
+        return found if self.with_typos else strict
+
+    def _keep(self, kinds: Sequence[Kind], found: _Found) -> bool:
+        """Keep all matches of these kinds, if they are few."""
+        if found.matches is None:
             return False
         self._few |= {kind: [] for kind in kinds}
-        for match in sorted(self._matches(found), key=_BY_TIER if self._sort == "relevance" else _BY_KEY):
+        for match in sorted(found.matches, key=_BY_TIER if self._sort == "relevance" else _BY_KEY):
             self._few[kind_of(-match[2])].append(match)
         self.totals |= {kind: len(self._few[kind]) for kind in kinds}
         return True
 
-    def _count(self, kinds: Sequence[Kind]) -> None:
-        everything = self._everything()
-        for kind in kinds:
-            self.totals[kind] = self._folder.count(self._matching(everything, [kind]))
+    def _found(self, kinds: Sequence[Kind], wanted: range) -> _Found:
+        """What these tiers find."""
+        return self._best(self._wanted.scored(wanted), kinds)
 
-    def _strict(self, kinds: Sequence[Kind]) -> Tiered | None:
-        """What is found without a typo, each in its best tier; None when that is much."""
-        rows, self._strict_total = self._most_popular(self._found.strict, kinds)
-        if self._strict_total > len(rows):
-            return None
-        last = tiers.STRICT[-1]
-        found = {key: (last, address) for key, address in rows}
-        left = len(found)
-        # What is only counted needs no tiers.
-        for tier in tiers.STRICT[:-1] if left and not self._shown.isdisjoint(kinds) else ():
-            for key, address in self._most_popular(self._found.query(tier), kinds)[0]:
-                if key in found and found[key][0] == last:
-                    found[key] = (tier, address)
-                    left -= 1
-            if not left:
-                break
-        return found
-
-    def _with_near(self, found: Tiered, kinds: Sequence[Kind]) -> Tiered | None:
-        """What is found, and what joins it from the tiers with a typo; None when that is much."""
-        for tier in tiers.NEAR:
-            rows, total = self._most_popular(self._found.query(tier), kinds)
-            if total > len(rows):
-                return None
-            found = {key: (tier, address) for key, address in rows} | found
-        return found
-
-    def _matches(self, found: Tiered) -> Iterator[Match]:
-        addresses = [address for _, address in found.values()]
-        keys = self._folder.numbers("recent", addresses) if self._sort == "recent" else found
-        ids = self._folder.numbers("id", addresses)
-        for (tier, address), key, number in zip(found.values(), keys, ids, strict=True):
-            yield tier, -key, -number, address
-
-    def _most_popular(
-        self, query: Query, kinds: Sequence[Kind], limit: int = AT_ONCE
-    ) -> tuple[list[tuple[int, DocAddress]], int]:
-        """The most popular of what a query finds, with their keys; and how many it finds."""
+    def _best(self, query: Query, kinds: Sequence[Kind], most: int = AT_ONCE) -> _Found:
+        """What a query finds whose scores tell tiers, each match in its best one."""
         if self._folder.searcher is None:
-            return [], 0
-        found = self._folder.searcher.search(
-            self._matching(query, kinds), limit, count=True, order_by_field="popular"
+            return _Found(0, [])
+        found = self._folder.searcher.search(self._matching(query, kinds), most, count=True)
+        total: int = found.count  # type: ignore[attr-defined]  # the package's stub leaves it out
+        if total > most:
+            return _Found(total, None)
+        hits = found.hits
+        addresses = [address for _, address in hits]
+        keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
+        ids = self._folder.numbers("id", addresses)
+        return _Found(
+            total,
+            [
+                (tiers.BEST[score], -key, -number, address)
+                for (score, address), key, number in zip(hits, keys, ids, strict=True)
+            ],
         )
-        return found.hits, found.count  # type: ignore[attr-defined]  # the package's stub leaves it out
 
     def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
         matches = map(Hit._make, self._few[kind])
@@ -184,8 +167,8 @@ class Matches:
     def _tier_by_tier(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         better: list[Query] = []
         seen: set[int] = set()
-        for tier in self._tiers():
-            query = self._found.query(tier)
+        for tier in self._tiers:
+            query = self._wanted.query(tier)
             if place is not None and tier < place.tier:
                 better.append(query)
                 continue
@@ -203,10 +186,9 @@ class Matches:
         """The query among some kinds, as far as the search was narrowed."""
         if [*kinds] == ["track"]:
             query = without(query, self._folder.term("kind", search_index.OTHER))
-        elif len(kinds) == 1:
-            query = every(query, self._folder.term("kind", kinds[0]))
         elif len(kinds) < len(KINDS):
-            query = every(query, self._folder.term("kind", search_index.OTHER))
+            kind = kinds[0] if len(kinds) == 1 else search_index.OTHER
+            query = every(query, unscored(self._folder.term("kind", kind)))
         return every(query, *self._filters)
 
 

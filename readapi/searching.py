@@ -61,7 +61,6 @@ def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found
         Tiers(index.words, words),
         _filters(index, wanted),
         wanted.sort,
-        shown=set(kinds),
         with_typos=cursor.with_typos if cursor else None,
     )
     shown: list[tuple[Hit, float]] = []

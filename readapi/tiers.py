@@ -16,9 +16,13 @@ from schemas.search_index import START_LETTERS, WHOLE
 COUNT: Final = 7
 STRICT: Final = range(5)
 NEAR: Final = range(5, 7)
+ALL: Final = range(COUNT)
 _OF_WORDS: Final = (2, 3, 4, 6)
 _MOST_NEAR_WORDS = 6
 _WELL_KNOWN = 100
+# A score is the sum of those of the tiers that find something, a bit for each: the highest tells the best.
+_SCORES: Final = [float(1 << tier) for tier in reversed(ALL)]
+BEST: Final = {float(score): COUNT - score.bit_length() for score in range(1, 1 << COUNT)}
 
 
 class Tiers:
@@ -33,6 +37,15 @@ class Tiers:
         if tier not in self._made:
             self._made[tier] = self._make(tier)
         return self._made[tier]
+
+    def scored(self, wanted: range) -> Query:
+        """What these tiers find, each with a score that is in BEST."""
+        return either(*(Query.const_score_query(self.query(tier), _SCORES[tier]) for tier in wanted))
+
+    def is_broad(self, matches: int) -> bool:
+        """Whether the only word that is asked for is in more names than this, about."""
+        words = self._wanted.words
+        return len(words) == 1 and self._held(words[0]) > matches
 
     def _make(self, tier: int) -> Query:
         if not self._wanted.whole or (tier in _OF_WORDS and not self._wanted.words):
