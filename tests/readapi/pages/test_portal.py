@@ -93,7 +93,7 @@ async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
     found += await barriers(page)
     await page.click("Back to the Portal")
     await page.arrive(f"{artist.site}/portal")
-    await page.until("/Low Tide/.test(document.getElementById('tracks').parentElement.innerText)")
+    await page.until("/Low Tide/.test(document.getElementById('tracks')?.parentElement.innerText)")
     await photographed(artist, "9-portal")
     refused = await chromium.page(player, 400, 165, profile=await chromium.profile())
 
