@@ -13,6 +13,8 @@ from readapi.errors import IndexNotReady
 from readapi.index_folder import IndexFolder, State
 from schemas import search_index
 
+FOLLOW_SECONDS = 0.075  # between looks at what the indexer has written
+
 
 class IndexFolders:
     """All indexes, each in its newest state. `generation` counts up whenever answers may differ."""

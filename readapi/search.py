@@ -16,7 +16,6 @@ from schemas.search_index import Kind, kind_id
 from schemas.stored import Card, Stored
 
 Sort = Literal["recent", "popular"]
-FOLLOW_SECONDS = 0.075  # between looks at what the indexer has written
 MOST_OF_A_FILE = 20
 MOST_LIKED = 50_000  # likes of one person that are counted
 MOST_RECORDS = 8  # in which one person likes the same track

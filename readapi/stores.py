@@ -4,10 +4,11 @@ import asyncio
 import time
 
 from readapi.catalog import Catalog
+from readapi.index_folders import FOLLOW_SECONDS
 from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
 from readapi.repeating import Step, once, repeat
-from readapi.search import FOLLOW_SECONDS, Index
+from readapi.search import Index
 from schemas.settings import Settings
 
 SNAPSHOT_SECONDS = 0.25

@@ -6,10 +6,10 @@ from functools import partial
 import structlog
 
 from readapi.errors import ApiError
+from readapi.index_folders import FOLLOW_SECONDS
 from readapi.publishing import failures
 from readapi.publishing.changing import Changing, Fence
 from readapi.publishing.failures import GivenUp, Overridden
-from readapi.search import FOLLOW_SECONDS
 from readapi.state.claims import Attempt, Claimant, TakenOver
 from readapi.state.jobs import Asked, Job, JobTrack
 from readapi.state.state import State

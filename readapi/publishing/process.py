@@ -10,6 +10,7 @@ import structlog
 from readapi.audio.blobs import FOLDER as BLOBS
 from readapi.audio.blobs import Blobs
 from readapi.audio.store import AudioStore
+from readapi.index_folders import FOLLOW_SECONDS
 from readapi.keeper import Keeper
 from readapi.nudges import Nudges
 from readapi.oauth.network import Network
@@ -17,7 +18,7 @@ from readapi.people import People
 from readapi.publishing import parts
 from readapi.publishing.parts import Given
 from readapi.repeating import repeat
-from readapi.search import FOLLOW_SECONDS, Index
+from readapi.search import Index
 from readapi.state.state import open_state
 from readapi.writing import Writing
 from schemas.settings import Settings
