@@ -36,7 +36,7 @@ SLOWEST_BYTES_PER_SECOND = 128 << 10  # of an upload
 ENDLESS = "Your server lists more records than can be looked through."
 _REPO = "com.atproto.repo"
 _MOST_CURSOR_LETTERS = 1000
-_MIME_TYPE = re.compile(r"[a-z]{1,20}/[a-zA-Z0-9][a-zA-Z0-9.+_-]{0,99}")
+_MIME_TYPE = re.compile(r"[a-z]{1,20}/[\x20-\x7e]{1,100}")  # with parameters: audio/ogg; codecs=opus
 _BLOB_CID = b"\x01\x55\x12\x20"  # version 1, raw bytes, SHA-256 of 32 bytes
 
 

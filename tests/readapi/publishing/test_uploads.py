@@ -59,6 +59,15 @@ async def test_a_track_is_published_at_its_artists_own_server(studio: Studio, tm
     assert digest(song) not in studio.stored("originals")
 
 
+async def test_a_server_may_call_a_file_more_than_we_do(studio: Studio, tmp_path: Path) -> None:
+    """The reference one says which codec is in an Ogg file; the record repeats it."""
+    mara = await studio.artist()
+
+    track = await mara.publish(sound(tmp_path / "song.opus", "opus", 1.0))
+
+    assert (await mara.record(track["uri"]))["audioBlob"]["mimeType"] == "audio/ogg; codecs=opus"
+
+
 async def test_what_not_everybody_may_have_is_kept_in_the_private_store(
     studio: Studio, tmp_path: Path
 ) -> None:
