@@ -1,6 +1,7 @@
 """Sound made for tests: a sine, in any container that can be published."""
 
 import math
+import uuid
 from fractions import Fraction
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def sound(
         for packet in stream.encode(None):
             container.mux(packet)
     return path
+
+
+def own_sound(folder: Path) -> Path:
+    """A file that no other track has."""
+    return sound(folder / "song.flac", "flac", 1.0, {"title": uuid.uuid4().hex})
 
 
 def _frames(seconds: float, rate: int, length: int = 1024) -> list[av.AudioFrame]:

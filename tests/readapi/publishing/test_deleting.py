@@ -2,23 +2,17 @@
 
 import asyncio
 import json
-import uuid
 from pathlib import Path
 
 import pytest
 
 from tests.network.pds import Json
-from tests.readapi.audio.sounds import sound
+from tests.readapi.audio.sounds import own_sound
 from tests.readapi.studio import PATIENCE_SECONDS, Artist, Studio, template
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
 PROTECTED = json.dumps(template("public", "off"))
-
-
-def own_sound(folder: Path) -> Path:
-    """A file that no other track has."""
-    return sound(folder / "song.flac", "flac", 1.0, {"title": uuid.uuid4().hex})
 
 
 async def hear(artist: Artist, track: Json) -> None:

@@ -23,6 +23,7 @@ from schemas.ids import AtUri, Did, Tid
 from schemas.publishing import OPEN
 from schemas.settings import Settings
 from tests import documents
+from tests.readapi.audio.sounds import own_sound
 from tests.readapi.publishing.own_server import TRACK, OwnServer, blob, digest, track
 from tests.readapi.state.people import HandClock
 from tests.readapi.studio import Studio, template
@@ -193,10 +194,12 @@ async def test_of_many_tracks_those_are_asked_for_that_waited_longest(world: Wor
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_track_that_another_program_deletes_takes_its_audio_along(studio: Studio, song: Path) -> None:
+async def test_a_track_that_another_program_deletes_takes_its_audio_along(
+    studio: Studio, tmp_path: Path
+) -> None:
     """The real server signs that it is gone, the real indexer proves it, and a week later nothing is left."""
     mara = await studio.artist()
-    published = await mara.publish(song, publishing=json.dumps(template("public", "off")))
+    published = await mara.publish(own_sound(tmp_path), publishing=json.dumps(template("public", "off")))
     uri, file_id = AtUri.parse(published["uri"]), published["file_id"]
     clock = HandClock()
     settings = Settings(data_dir=studio.data_dir)
