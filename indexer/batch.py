@@ -51,6 +51,8 @@ class IdentityFact:
     handle: Handle | None
     pds: str | None
     signing_key: str | None = None
+    space_host: str | None = None
+    space_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

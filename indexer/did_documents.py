@@ -27,11 +27,17 @@ _BARE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What we read of a DID document. `handle` is only claimed; `pds` is an origin."""
+    """What we read of a DID document. `handle` is only claimed; `pds` is an origin.
+
+    `space_host`, `space_key`: who answers for private Spaces, and the key that signs for that; as a rule the
+    same two.
+    """
 
     handle: Handle | None
     pds: str | None
     signing_key: str | None
+    space_host: str | None
+    space_key: str | None
 
 
 def address(did: Did, plc_url: str, *, allow_loopback: bool = False) -> str | None:
@@ -52,10 +58,13 @@ def parse(did: Did, body: bytes, *, allow_loopback: bool = False) -> Document:
     document = orjson.loads(body)
     if not isinstance(document, dict) or document.get("id") != did:
         raise ValueError("the document is not about this DID")
+    pds, key = _pds(did, document, allow_loopback), _key(did, document, "atproto")
     return Document(
         handle=_handle(document),
-        pds=_pds(did, document, allow_loopback),
-        signing_key=_signing_key(did, document),
+        pds=pds,
+        signing_key=key,
+        space_host=_origin(_named(did, document, "service", "atproto_space_host"), allow_loopback) or pds,
+        space_key=_key(did, document, "atproto_space") or key,
     )
 
 
@@ -102,7 +111,11 @@ def _pds(did: Did, document: dict[str, object], allow_loopback: bool) -> str | N
     service = _named(did, document, "service", "atproto_pds")
     if service is None or service.get("type") != "AtprotoPersonalDataServer":
         return None
-    endpoint = service.get("serviceEndpoint")
+    return _origin(service, allow_loopback)
+
+
+def _origin(service: dict[str, object] | None, allow_loopback: bool) -> str | None:
+    endpoint = service.get("serviceEndpoint") if service is not None else None
     if not isinstance(endpoint, str) or len(endpoint) > 512:
         return None
     try:
@@ -114,9 +127,9 @@ def _pds(did: Did, document: dict[str, object], allow_loopback: bool) -> str | N
     return str(url.origin())
 
 
-def _signing_key(did: Did, document: dict[str, object]) -> str | None:
-    """The key that signs the account's commits, as a Multikey."""
-    method = _named(did, document, "verificationMethod", "atproto") or {}
+def _key(did: Did, document: dict[str, object], fragment: str) -> str | None:
+    """A key of the account's as a Multikey; `atproto` is the one that signs its commits."""
+    method = _named(did, document, "verificationMethod", fragment) or {}
     key, codec = method.get("publicKeyMultibase"), _BARE.get(str(method.get("type")))
     if not isinstance(key, str) or not _MULTIBASE.fullmatch(key):
         return None

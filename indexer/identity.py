@@ -159,7 +159,8 @@ class Resolver:
             if document is None:
                 return IdentityFact(did, INVALID_HANDLE, None, None)
             handle = await self._handle(did, document.handle)
-            return IdentityFact(did, handle, document.pds, document.signing_key)
+            keys = document.signing_key, document.space_host, document.space_key
+            return IdentityFact(did, handle, document.pds, *keys)
 
     async def _document(self, did: Did) -> Document | None:
         """The DID's document; None when it does not exist or cannot be used."""

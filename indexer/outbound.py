@@ -125,14 +125,23 @@ class Outbound:
         )
 
     async def stream(
-        self, url: str, write: Callable[[bytes], object], max_bytes: int, timeout_seconds: float
+        self,
+        url: str,
+        write: Callable[[bytes], object],
+        max_bytes: int,
+        timeout_seconds: float,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """Hand on the body of a 200 answer piece by piece. Raises OutboundError.
 
         Who sends faster than a trickle may take longer than `timeout_seconds`.
         """
         await self._ask(
-            url, timeout_seconds, 0, lambda response, patience: _pieces(response, write, max_bytes, patience)
+            url,
+            timeout_seconds,
+            0,
+            lambda response, patience: _pieces(response, write, max_bytes, patience),
+            headers,
         )
 
     async def send(
@@ -170,18 +179,24 @@ class Outbound:
         timeout_seconds: float,
         redirects: int,
         read: Callable[[aiohttp.ClientResponse, asyncio.Timeout], Awaitable[Answer]],
+        headers: Mapping[str, str] | None = None,
     ) -> Answer:
         return await _within(
             timeout_seconds,
-            lambda patience: self._follow(url, redirects, lambda response: read(response, patience)),
+            lambda patience: self._follow(url, redirects, lambda response: read(response, patience), headers),
         )
 
     async def _follow(
-        self, url: str, redirects: int, read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]]
+        self,
+        url: str,
+        redirects: int,
+        read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]],
+        headers: Mapping[str, str] | None,
     ) -> Answer:
         for _ in range(redirects + 1):
             parsed = self._checked(url)
-            async with self._session_for(parsed).get(parsed, allow_redirects=False) as response:
+            asking = self._session_for(parsed).get(parsed, allow_redirects=False, headers=headers)
+            async with asking as response:
                 if response.status == 200:
                     return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:

@@ -105,13 +105,13 @@ class Pds:
     """
 
     def __init__(self, xrpc: Xrpc) -> None:
-        self._xrpc = xrpc
+        self.xrpc = xrpc
 
     async def get(self, author: Author, collection: Nsid, rkey: Rkey) -> Record | None:
         """The record as it is there now."""
         asked = {"repo": author.did, "collection": collection, "rkey": rkey}
         try:
-            found = await self._xrpc.ask(author.grant_id, f"{_REPO}.getRecord", asked)
+            found = await self.xrpc.ask(author.grant_id, f"{_REPO}.getRecord", asked)
         except PdsRefused as refusal:
             if refusal.upstream is not None and refusal.upstream.error == "RecordNotFound":
                 return None
@@ -126,7 +126,7 @@ class Pds:
         asked = {"repo": author.did, "collection": collection, "limit": str(PAGE)}
         until = asyncio.get_running_loop().time() + LISTING_SECONDS
         for _ in range(MOST_PAGES):
-            page = await self._xrpc.ask(author.grant_id, f"{_REPO}.listRecords", asked)
+            page = await self.xrpc.ask(author.grant_id, f"{_REPO}.listRecords", asked)
             found, cursor = page.get("records"), page.get("cursor")
             if not isinstance(found, list) or len(found) > PAGE:
                 raise PdsUnavailable(NO_SENSE)
@@ -144,7 +144,7 @@ class Pds:
     async def head(self, author: Author) -> Head:
         """The newest commit, for writes that are to follow it at once."""
         asked = {"did": author.did}
-        found = await self._xrpc.ask(author.grant_id, "com.atproto.sync.getLatestCommit", asked)
+        found = await self.xrpc.ask(author.grant_id, "com.atproto.sync.getLatestCommit", asked)
         rev = found.get("rev")
         if not isinstance(rev, str) or not is_tid(rev):
             raise PdsUnavailable(NO_SENSE)
@@ -153,19 +153,11 @@ class Pds:
     async def blob_limit(self, author: Author) -> int | None:
         """The most bytes that a file may have there, if the server says so."""
         try:
-            said = await self._xrpc.ask(author.grant_id, "com.atproto.server.describeServer", {})
+            said = await self.xrpc.ask(author.grant_id, "com.atproto.server.describeServer", {})
         except PdsRefused:
             return None
         limit = said.get("blobUploadLimit")
         return limit if type(limit) is int else None
-
-    async def offers_spaces(self, author: Author) -> bool:
-        """Does the server keep private Spaces, and let us see them? Others do not know the method."""
-        try:
-            await self._xrpc.ask(author.grant_id, "com.atproto.space.listSpaces", {"did": author.did})
-        except (PdsRefused, ScopeUpgradeRequired):
-            return False
-        return True
 
     async def apply(
         self, author: Author, writes: Sequence[Write], *, swap_commit: Cid | None = None
@@ -174,7 +166,7 @@ class Pds:
         body: Value = {"repo": author.did, "writes": [_operation(write) for write in writes]}
         if swap_commit is not None:
             body["swapCommit"] = swap_commit
-        answer = await self._xrpc.tell(author.grant_id, f"{_REPO}.applyWrites", body)
+        answer = await self.xrpc.tell(author.grant_id, f"{_REPO}.applyWrites", body)
         results = answer.get("results")
         if not isinstance(results, list) or len(results) != len(writes):
             raise PdsUnavailable(NO_SENSE)
@@ -192,13 +184,13 @@ class Pds:
         """Write a record whole, if it is still the version `swap`; None: if there is none. Raises Swapped."""
         where = {"repo": author.did, "collection": collection, "rkey": rkey}
         body = {**where, "record": value, "swapRecord": swap}
-        answer = await self._xrpc.tell(author.grant_id, f"{_REPO}.putRecord", body)
+        answer = await self.xrpc.tell(author.grant_id, f"{_REPO}.putRecord", body)
         return Record(AtUri(author.did, collection, rkey), _cid(answer), value)
 
     async def delete(self, author: Author, collection: Nsid, rkey: Rkey) -> None:
         """Take a record away, if it is there."""
         where = {"repo": author.did, "collection": collection, "rkey": rkey}
-        await self._xrpc.tell(author.grant_id, f"{_REPO}.deleteRecord", where)
+        await self.xrpc.tell(author.grant_id, f"{_REPO}.deleteRecord", where)
 
     async def upload(self, author: Author, source: bytes | Path, mime_type: str) -> Value:
         """Send a file; returns the blob as records hold it. A Path is never whole in memory.
@@ -213,7 +205,7 @@ class Pds:
                 raise TooLarge(TOO_LARGE)
             await self.head(author)  # tells the nonce that the server wants, or the file would be sent twice
         seconds = ANSWER_SECONDS + size / SLOWEST_BYTES_PER_SECOND
-        answer = await self._xrpc.send(author.grant_id, f"{_REPO}.uploadBlob", source, mime_type, seconds)
+        answer = await self.xrpc.send(author.grant_id, f"{_REPO}.uploadBlob", source, mime_type, seconds)
         return _blob(answer, await asyncio.to_thread(_digest, source), size, mime_type)
 
 

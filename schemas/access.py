@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from schemas.ids import Did
+from schemas.spaces import Space
 
 Listening = Literal["public", "signed_in", "supporters", "owner", "space"]
 Downloads = Literal["open", "ask", "supporters", "off"]
@@ -17,20 +18,22 @@ VISIBILITY: tuple[str, ...] = get_args(Visibility)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an artist decided about one track, and whose track it is."""
+    """What an artist decided about one track, and whose track it is. `space`: the private Space it is in."""
 
     artist: Did
     listening: Listening = "public"
     downloads: Downloads = "open"
     visibility: Visibility = "public"
+    space: Space | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Somebody whose account was verified, and the artists that they support."""
+    """Somebody whose account was verified, the artists that they support, and the Space that let them in."""
 
     did: Did
     supported: frozenset[Did] = field(default_factory=frozenset)
+    admitted: Space | None = None
 
 
 def may_see(track: Access, viewer: Viewer | None, place: Place) -> bool:
@@ -46,7 +49,7 @@ def may_see(track: Access, viewer: Viewer | None, place: Place) -> bool:
         case "unlisted":
             return place != "discovery"
         case "private":
-            return False
+            return _is_let_in(track, viewer)
 
 
 def may_listen(track: Access, viewer: Viewer | None) -> bool:
@@ -62,7 +65,9 @@ def may_listen(track: Access, viewer: Viewer | None) -> bool:
             return viewer is not None
         case "supporters":
             return viewer is not None and track.artist in viewer.supported
-        case "owner" | "space":
+        case "space":
+            return _is_let_in(track, viewer)
+        case "owner":
             return False
 
 
@@ -79,3 +84,8 @@ def may_download(track: Access, viewer: Viewer | None) -> bool:
             return viewer is not None and track.artist in viewer.supported
         case "off":
             return False
+
+
+def _is_let_in(track: Access, viewer: Viewer | None) -> bool:
+    """Did the Space that the track is in say that this viewer may come in?"""
+    return viewer is not None and track.space is not None and track.space == viewer.admitted

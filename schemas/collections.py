@@ -50,6 +50,16 @@ class Collections:
         )
 
     @property
+    def space(self) -> Nsid:
+        """The type of the private Spaces that tracks are kept in."""
+        return Nsid(f"{self.namespace}.privateTracks")
+
+    @property
+    def space_scope(self) -> str:
+        """What lets us make somebody's own Space, write tracks there, and read the Spaces of others."""
+        return f"space:{self.space}?authority=*&collection={self.track}&manage=create"
+
+    @property
     def permission_set(self) -> str:
         """The same in one scope, by the name of the lexicon that lists them."""
         return f"include:{self.namespace}.authFullApp"

@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 
 import structlog
 
+from readapi.audio.entry import Entry
 from readapi.audio.files import OpenFile
-from readapi.errors import PdsUnavailable
+from readapi.errors import PdsUnavailable, SpaceRefused
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
 from readapi.turns import Turns
@@ -32,6 +33,7 @@ LINGER_SECONDS = 5.0  # for which a fetch goes on that nobody waits for: players
 FAILURE_SECONDS = 10.0  # for which a server is not asked again for what it did not give
 MOST_FAILURES = 10_000
 
+_REFUSALS = (401, 403)
 _PART = ".part"
 _ABANDONED_SECONDS = 3600.0
 _SHA256_OF_RAW = b"\x01\x55\x12\x20"  # CIDv1, raw, SHA-256, 32 bytes
@@ -68,20 +70,20 @@ class Blobs:
         self._turns = Turns(AT_ONE_SERVER, PATIENCE_SECONDS)
         self._all_turns = Turns(FETCHES_AT_ONCE, PATIENCE_SECONDS)
 
-    async def open(self, did: Did, cid: Cid) -> OpenFile:
-        """The blob. Raises PdsUnavailable."""
+    async def open(self, did: Did, cid: Cid, entry: Entry | None = None) -> OpenFile:
+        """The blob, a public one without an `entry`. Raises PdsUnavailable, and the entry's refusal."""
         if not is_cid(cid):
             raise PdsUnavailable
-        path = self._folder / _name(did, cid)
+        path = self._folder / _name(did, cid, entry)
         try:
             os.utime(path)  # what is read last goes last
             return OpenFile(path)
         except FileNotFoundError:
-            return await self._fetched(path, did, cid)
+            return await self._fetched(path, did, cid, entry)
 
     def forget(self, did: Did, cid: Cid) -> None:
-        """Drop a blob. Who reads it meanwhile reads on; who still wants it fetches it anew."""
-        (self._folder / _name(did, cid)).unlink(missing_ok=True)
+        """Drop a public blob. Who reads it meanwhile reads on; who still wants it fetches it anew."""
+        (self._folder / _name(did, cid, None)).unlink(missing_ok=True)
 
     async def close(self) -> None:
         """Give up what is on its way."""
@@ -90,13 +92,14 @@ class Blobs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _fetched(self, path: Path, did: Did, cid: Cid) -> OpenFile:
+    async def _fetched(self, path: Path, did: Did, cid: Cid, entry: Entry | None) -> OpenFile:
         """All who wait for the same blob wait for one fetch, which ends soon after the last went away."""
         if self._failures.get(path, 0.0) > time.monotonic():
             raise PdsUnavailable
         fetch = self._under_way.get(path)
         if fetch is None:
-            fetch = self._under_way[path] = _Fetch(asyncio.create_task(self._fetch(path, did, cid)))
+            fetching = asyncio.create_task(self._fetch(path, did, cid, entry))
+            fetch = self._under_way[path] = _Fetch(fetching)
             fetch.task.add_done_callback(lambda done: self._settled(path, done))
         fetch.waiting += 1
         try:
@@ -118,29 +121,35 @@ class Blobs:
 
     def _settled(self, path: Path, done: "asyncio.Task[OpenFile]") -> None:
         self._forget(path, done)
-        if not done.cancelled() and done.exception() is not None:
+        error = None if done.cancelled() else done.exception()
+        if error is not None and not isinstance(error, SpaceRefused):  # of one listener, and not of all
             while len(self._failures) >= MOST_FAILURES:
                 del self._failures[next(iter(self._failures))]
             self._failures[path] = time.monotonic() + FAILURE_SECONDS
 
-    async def _fetch(self, path: Path, did: Did, cid: Cid) -> OpenFile:
+    async def _fetch(self, path: Path, did: Did, cid: Cid, entry: Entry | None) -> OpenFile:
         try:
             server = (await self._network.resolve(did)).pds
             if server is None:
                 raise Unavailable("No server has this recording.")
             async with self._turns.at(server), self._all_turns.at("any"):
                 with _arriving(path) as part:
-                    await self._download(part, server, did, cid)
+                    await self._download(part, server, did, cid, entry)
                     file = OpenFile(part)
                     part.replace(path)
         except (Unavailable, Mismatch) as error:
-            log.warning("audio could not be fetched", did=did, cid=cid, error=str(error)[:200])
+            if entry is not None and isinstance(error, Unavailable) and error.status in _REFUSALS:
+                raise entry.refused() from error
+            # Of what is private the log says nothing.
+            whose = {"did": did, "cid": cid} if entry is None else {}
+            log.warning("audio could not be fetched", **whose, error=str(error)[:200])
             raise PdsUnavailable from error
         await asyncio.to_thread(self._make_room)
         return file
 
-    async def _download(self, part: Path, server: str, did: Did, cid: Cid) -> None:
-        asked = urlencode({"did": did, "cid": cid})
+    async def _download(self, part: Path, server: str, did: Did, cid: Cid, entry: Entry | None) -> None:
+        public = f"{server}/xrpc/com.atproto.sync.getBlob?{urlencode({'did': did, 'cid': cid})}"
+        url, headers = (public, {}) if entry is None else entry.request(server, did, cid)
         digest = hashlib.sha256()
         with part.open("wb") as file:
 
@@ -149,10 +158,11 @@ class Blobs:
                 file.write(chunk)
 
             await self._network.download(
-                f"{server}/xrpc/com.atproto.sync.getBlob?{asked}",
+                url,
                 write,
                 max_bytes=MAX_AUDIO_BYTES,
                 timeout_seconds=ANSWER_SECONDS,
+                headers=headers,
             )
         if _SHA256_OF_RAW + digest.digest() != _decoded(cid):
             raise Mismatch("what came is not what the record names")
@@ -188,9 +198,10 @@ def _arriving(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _name(did: Did, cid: Cid) -> str:
-    """One for each account: that a server gives a blob out says nothing of another's."""
-    return f"{cid}-{hashlib.sha256(did.encode()).hexdigest()[:16]}"
+def _name(did: Did, cid: Cid, entry: Entry | None) -> str:
+    """One for each account, and Space: that a server gives a blob out says nothing of another's."""
+    whose = did if entry is None else f"{did} {entry.name}"
+    return f"{cid}-{hashlib.sha256(whose.encode()).hexdigest()[:16]}"
 
 
 def cid_of(file_id: str) -> Cid:

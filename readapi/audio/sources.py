@@ -18,6 +18,7 @@ from readapi.audio.store import AudioStore
 from readapi.errors import NotFound
 from readapi.oauth.network import Network
 from readapi.publishing.supporters import Supporters
+from readapi.spaces.cards import SpaceCard
 from readapi.state.managed import Managed, ManagedAudio
 from schemas.access import Viewer, may_download
 from schemas.audio import managed_file, named_file
@@ -94,7 +95,8 @@ class Sources:
             return await self._stored(key, managed.mime_type, managed.file_id)
         told = _told(track)
         if told.cid is not None:
-            file = await self._blobs.open(track.did, told.cid)
+            entry = track.entry if isinstance(track, SpaceCard) else None
+            file = await self._blobs.open(track.did, told.cid, entry)
             return Source(told.cid, file.size, _media_type(told.mime), f'"{told.cid}"', file, self._store)
         if told.url is None or not _WEB_ADDRESS.match(told.url):
             raise NotFound(NO_RECORDING)

@@ -59,6 +59,12 @@ class Dpop:
                 break
         return response
 
+    def headers(self, key: str, method: str, url: str, access_token: str) -> dict[str, str]:
+        """What a request with this token carries, for those that are sent in another way."""
+        address = URL(url)
+        proven = proof(key, method, address, self._nonces.get(address.origin()), access_token)
+        return {"Authorization": f"DPoP {access_token}", "DPoP": proven}
+
     def _remember(self, origin: URL, response: Response) -> str | None:
         told = response.headers.get("DPoP-Nonce")
         if told is None or not _NONCE.fullmatch(told):

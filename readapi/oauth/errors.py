@@ -47,10 +47,11 @@ class Refused(OAuthError):
 
 
 class Unavailable(OAuthError):
-    """A server could not be asked, or made no sense; later it may."""
+    """A server could not be asked, or made no sense; later it may. `status`: of its answer, if any."""
 
-    def __init__(self, sentence: str, said: str = "") -> None:
+    def __init__(self, sentence: str, said: str = "", status: int | None = None) -> None:
         super().__init__("server_unavailable", sentence, said)
+        self.status = status
 
 
 def told(error: str, description: str) -> Upstream:

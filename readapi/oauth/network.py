@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from readapi.oauth.errors import Unavailable
@@ -36,17 +37,29 @@ class Outbound(Protocol):
     ) -> Response: ...
 
     async def stream(
-        self, url: str, write: Callable[[bytes], object], max_bytes: int, timeout_seconds: float
+        self,
+        url: str,
+        write: Callable[[bytes], object],
+        max_bytes: int,
+        timeout_seconds: float,
+        headers: Mapping[str, str],
     ) -> None: ...
 
 
 class Known(Protocol):
-    """What is known of a DID. `handle`: None when nobody could say whether it leads back."""
+    """What is known of a DID. `handle`: None when nobody could say whether it leads back.
+
+    `space_host`: who answers for its private Spaces; `space_key`: the Multikey that signs for that.
+    """
 
     @property
     def handle(self) -> Handle | None: ...
     @property
     def pds(self) -> str | None: ...
+    @property
+    def space_host(self) -> str | None: ...
+    @property
+    def space_key(self) -> str | None: ...
 
 
 class Resolver(Protocol):
@@ -92,13 +105,20 @@ class Network:
             raise Unavailable("Your server cannot be reached just now.") from error
 
     async def download(
-        self, url: str, write: Callable[[bytes], object], *, max_bytes: int, timeout_seconds: float
+        self,
+        url: str,
+        write: Callable[[bytes], object],
+        *,
+        max_bytes: int,
+        timeout_seconds: float,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Hand on the body of a 200 answer piece by piece; who sends steadily may take longer."""
         try:
-            await self._outbound.stream(url, write, max_bytes, timeout_seconds)
+            await self._outbound.stream(url, write, max_bytes, timeout_seconds, headers)
         except self._failure as error:
-            raise Unavailable(f"The recording cannot be had from its server: {error}.") from error
+            sentence = f"The recording cannot be had from its server: {error}."
+            raise Unavailable(sentence, status=getattr(error, "status", None)) from error
 
     async def find(self, handle: Handle) -> str | None:
         """The DID that the handle names."""

@@ -37,7 +37,7 @@ def named(need: Need, collections: Collections) -> str:
 
 def everything(collections: Collections) -> tuple[str, ...]:
     """Whatever may ever be asked for."""
-    return (*to_sign_in(collections), SCROBBLING, collections.permission_set)
+    return (*to_sign_in(collections), SCROBBLING, collections.permission_set, collections.space_scope)
 
 
 @functools.lru_cache(4096)  # asked of every request

@@ -9,6 +9,7 @@ from readapi.pages.attempt import Attempt
 from readapi.pages.notes import Note
 from readapi.pages.permissions import Permissions
 from readapi.publishing.job_work import NO_RECALL
+from readapi.publishing.policies import NOT_MOVED
 from readapi.state.jobs import Job, Outcome
 from readapi.state.preferences import Preferences
 from readapi.state.revisions import Revision
@@ -104,7 +105,7 @@ def of_track(
         "track": track,
         "album_options": [(album.title, album.title) for album in albums],
         "origin": _ORIGINS[track.policy_origin],
-        "of_track": _template(track.publishing, who.reasons, "publishing", attempt),
+        "of_track": _template(track.publishing, {"space": NOT_MOVED, **who.reasons}, "publishing", attempt),
         "revisions": revisions,
         "cannot_recall": NO_RECALL,
     }

@@ -3,23 +3,26 @@
 from collections.abc import Mapping
 from typing import cast
 
-from readapi.errors import ApiError, AudienceUnavailable
-from readapi.pds import Author, Pds
+from readapi.errors import ApiError, AudienceUnavailable, PdsRefused, ScopeUpgradeRequired
+from readapi.pds import Author
 from readapi.publishing.supporters import Supporters
+from readapi.spaces.repos import SpaceRepos
 from schemas.access import DOWNLOADS, LISTENING, Downloads, Listening
 from schemas.publishing import Template
 
 NO_VERIFIER = "This service has nobody to ask who supports whom."
 NO_SPACES = "Your server does not offer private Spaces."
-NO_SPACE_WRITING = "Your server offers private Spaces, but this service does not publish to them yet."
+NOT_GRANTED = (
+    "You have not granted this service your private Spaces; ask for it at /auth/scope-upgrade/start."
+)
 UNKNOWN = "Your server could not be asked whether it offers private Spaces."
 
 
 class Capabilities:
     """A reason stands for what is not available; None for what is."""
 
-    def __init__(self, pds: Pds, supporters: Supporters) -> None:
-        self._pds = pds
+    def __init__(self, repos: SpaceRepos, supporters: Supporters) -> None:
+        self._repos = repos
         self._supporters = supporters
 
     async def listening(self, author: Author) -> Mapping[Listening, str | None]:
@@ -50,9 +53,13 @@ class Capabilities:
     def _of_supporters(self) -> str | None:
         return None if self._supporters.available else NO_VERIFIER
 
-    async def _of_spaces(self, author: Author) -> str:
-        """Never available yet: no server that offers them could be written against."""
+    async def _of_spaces(self, author: Author) -> str | None:
         try:
-            return NO_SPACE_WRITING if await self._pds.offers_spaces(author) else NO_SPACES
+            await self._repos.check(author)
+        except ScopeUpgradeRequired:
+            return NOT_GRANTED
+        except PdsRefused:
+            return NO_SPACES
         except ApiError:
             return UNKNOWN
+        return None

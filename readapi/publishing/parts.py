@@ -13,6 +13,7 @@ from readapi.proofs import Proofs
 from readapi.publishing.capabilities import Capabilities
 from readapi.publishing.changing import Changing
 from readapi.publishing.deleting import Deleting
+from readapi.publishing.homes import Homes
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import Originals
 from readapi.publishing.placing import Placing
@@ -28,6 +29,10 @@ from readapi.publishing.uploading import Uploading
 from readapi.publishing.versions import Versions
 from readapi.publishing.worker import Worker
 from readapi.search import Index
+from readapi.spaces.finder import Finder
+from readapi.spaces.hosts import Hosts
+from readapi.spaces.keyring import Keyring
+from readapi.spaces.repos import SpaceRepos
 from readapi.state.state import State
 from readapi.writing import Writing
 from schemas.settings import Settings
@@ -49,7 +54,8 @@ def services(
     """What handlers ask for, by type."""
     settings, state, store, pds, writing = given
     quota, originals = Quota(settings, state), Originals(state, store)
-    capabilities = Capabilities(pds, supporters)
+    repos, hosts = SpaceRepos(pds.xrpc, settings.collections.space), Hosts(network)
+    capabilities = Capabilities(repos, supporters)
     policies = Policies(state, capabilities)
     return {
         Deleting: Deleting(writing, originals, sources),
@@ -57,6 +63,7 @@ def services(
         Policies: policies,
         Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
         Queueing: Queueing(state, policies, quota, index),
+        Finder: Finder(settings, index, state.space_tracks, repos, Keyring(pds.xrpc, hosts), hosts),
     }
 
 
@@ -66,8 +73,9 @@ def worker(given: Given, blobs: Blobs) -> Worker:
     originals = Originals(state, store)
     placing = Placing(pds, originals, settings.base_url)
     versions = Versions(state.revisions, originals, blobs, settings.base_url)
-    shelving = Shelving(pds, writing)
-    uploading = Uploading(store, originals, placing, versions, shelving, pds, writing)
+    repos = SpaceRepos(pds.xrpc, settings.collections.space)
+    homes = Homes(pds, writing, Shelving(pds, writing), repos, state.space_tracks)
+    uploading = Uploading(store, originals, placing, versions, homes, pds, writing)
     changing = Changing(pds, writing, originals, placing, blobs, settings.base_url)
     return Worker(settings, state, uploading, JobWork(settings, state, changing, writing))
 

@@ -14,6 +14,7 @@ from schemas.audio import address
 from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess, is_protected, needs_rendition
+from schemas.spaces import InSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Placing:
         upload_id: str | None = None,
     ) -> Placed:
         """Put the audio in its place. `take_in` makes sure that the private store has it, where it must."""
-        if not is_protected(access):
+        if lies_with_record(track, access):
             return Placed({"audioBlob": await self._sent(author, audio, upload_id)}, None)
         await take_in()
         managed = await self.managed(track, audio, access)
@@ -105,7 +106,12 @@ class Placing:
             return await self._pds.upload(author, path, audio.mime_type)
 
 
+def lies_with_record(track: AtUri, access: TemplateAccess) -> bool:
+    """Is the original at its artist's server? Public repos let everybody have it, Spaces whom they want."""
+    return isinstance(track, InSpace) or not is_protected(access)
+
+
 TOO_LONG_FOR_A_RECORD = (
-    f"A file that everybody may have lies on your own server, in a record that takes "
+    f"What everybody or a private Space may have lies on your own server, in a record that takes "
     f"{MAX_AUDIO_BYTES >> 20} MiB at most."
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from readapi.errors import InvalidRequest, PrivateAlbum
+from readapi.errors import AudienceUnavailable, InvalidRequest, PrivateAlbum
 from readapi.pds import Author
 from readapi.publishing.capabilities import Capabilities
 from readapi.state.jobs import Asked
@@ -20,6 +20,8 @@ from schemas.publishing import (
     resolve,
 )
 from schemas.rights import Rights
+
+NOT_MOVED = "A track that is published cannot be moved into a private Space; publish it there anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Policies:
         of_album = None if album is None else await self._album_templates.get(album)
         template, origin = resolve(settings, of_album, chosen.publishing_defaults)
         any_rights = has_rights or chosen.rights is not None
-        await self.check(author, template, "settings", has_rights=any_rights)
+        await self._check_change(author, template, has_rights=any_rights)
         loses = narrows(before, template.access)
         return Asked(author.did, author.grant_id, template, origin, narrows=loses)
 
@@ -85,7 +87,7 @@ class Policies:
         chosen = await self._preferences.of(author.did)
         template, origin = resolve(None, settings, chosen.publishing_defaults)
         any_rights = chosen.rights is not None or all_have_rights
-        await self.check(author, template, "settings", has_rights=any_rights)
+        await self._check_change(author, template, has_rights=any_rights)
         loses = any(narrows(before, template.access) for before in befores)
         return Asked(author.did, author.grant_id, template, origin, album, replace_overrides, loses)
 
@@ -97,6 +99,12 @@ class Policies:
             raise PrivateAlbum
         chosen = await self._preferences.of(author.did)
         await self.check(author, template, "publishing_defaults", has_rights=chosen.rights is not None)
+
+    async def _check_change(self, author: Author, template: Template, *, has_rights: bool) -> None:
+        """Of tracks that are there, none of which is moved between public and private."""
+        await self.check(author, template, "settings", has_rights=has_rights)
+        if is_private(template):
+            raise AudienceUnavailable(NOT_MOVED)
 
     async def check(self, author: Author, template: Template, field: str, *, has_rights: bool) -> None:
         """Raises unless the template fits, and everybody that it speaks of can be told from others."""

@@ -16,6 +16,7 @@ from readapi.errors import (
     ArtistProfileRequired,
     InvalidRequest,
     NotFound,
+    PrivateAlbum,
     ScopeUpgradeRequired,
     TooLarge,
     UnsupportedMediaType,
@@ -25,7 +26,7 @@ from readapi.oauth.network import Network
 from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE, with_template
-from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD
+from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD, lies_with_record
 from readapi.publishing.policies import Policies
 from readapi.publishing.quota import Quota
 from readapi.publishing.versions import check_access
@@ -40,8 +41,9 @@ from schemas.api.publishing import NewTrack
 from schemas.api.shape import Received
 from schemas.bounds import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
 from schemas.ids import AtUri
-from schemas.publishing import TemplateAccess, is_protected
+from schemas.publishing import Template, TemplateAccess, is_private
 from schemas.slugs import slug
+from schemas.spaces import InSpace, Space
 
 
 class Receiving:
@@ -76,9 +78,12 @@ class Receiving:
         probed = await _examined(sent.file.path)
         album = self._album(who, sent, probed)
         policy = await self._policies.of_upload(who, sent.publishing, album, sent.rights)
-        _check_length(sent.file, policy.template.access)
+        track = self._address(who, policy.template)
+        if isinstance(track, InSpace):
+            _check_no_album(sent)
+            album = None
+        _check_length(sent.file, track, policy.template.access)
         picture, image_type = _picture(sent, probed)
-        track = AtUri(who.did, self._writing.collections.track, new_rkey())
         on_album = probed.album if album is None else album.name
         said = await self._said(sent, probed, artist, on_album)
         record = with_template(said, policy.template, policy.origin, policy.rights)
@@ -95,7 +100,7 @@ class Receiving:
         if record is None:
             raise NotFound(GONE)
         probed = await _examined(sent.path)
-        _check_length(sent, carried.access_of(record.value))
+        _check_length(sent, track, carried.access_of(record.value))
         wanted = Wanted(_audio(sent, probed))
         return await self._put(upload_id, who, "replace", track, wanted, sent.path, None)
 
@@ -118,6 +123,13 @@ class Receiving:
         if profile is None:
             raise ArtistProfileRequired
         return str(profile.value.get("displayName") or who.handle)
+
+    def _address(self, who: SignedIn, template: Template) -> AtUri:
+        """Of a new track: in the artist's public repo, or in their own Space."""
+        collections, rkey = self._writing.collections, new_rkey()
+        if not is_private(template):
+            return AtUri(who.did, collections.track, rkey)
+        return InSpace(who.did, collections.track, rkey, Space.own(who.did, collections.space))
 
     def _album(self, who: SignedIn, sent: NewTrack, probed: Probed) -> OnAlbum | None:
         """The album that the form names, which may be new, or one of theirs that the file names."""
@@ -204,8 +216,14 @@ def _audio(sent: Received, probed: Probed) -> Audio:
     return Audio(sent.sha256, sent.bytes, probed.file_type, probed.mime_type, probed.duration)
 
 
-def _check_length(sent: Received, access: TemplateAccess) -> None:
-    if not is_protected(access) and sent.bytes > MAX_AUDIO_BYTES:
+def _check_no_album(sent: NewTrack) -> None:
+    """Raises PrivateAlbum when the form names one."""
+    if sent.album is not None or sent.album_id is not None:
+        raise PrivateAlbum("Albums are public, so that a track in a private Space cannot be on one.")
+
+
+def _check_length(sent: Received, track: AtUri, access: TemplateAccess) -> None:
+    if lies_with_record(track, access) and sent.bytes > MAX_AUDIO_BYTES:
         raise TooLarge(TOO_LONG_FOR_A_RECORD)
 
 

@@ -9,9 +9,9 @@ from readapi.errors import ApiError, NotFound, PdsUnavailable
 from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE
+from readapi.publishing.homes import Homes
 from readapi.publishing.originals import Originals
 from readapi.publishing.placing import Placed, Placing
-from readapi.publishing.shelving import Shelving
 from readapi.publishing.versions import Versions, check_access
 from readapi.state.managed import Managed
 from readapi.state.uploads import Upload
@@ -32,7 +32,7 @@ class Uploading:
         originals: Originals,
         placing: Placing,
         versions: Versions,
-        shelving: Shelving,
+        homes: Homes,
         pds: Pds,
         writing: Writing,
     ) -> None:
@@ -40,7 +40,7 @@ class Uploading:
         self._originals = originals
         self._placing = placing
         self._versions = versions
-        self._shelving = shelving
+        self._homes = homes
         self._pds = pds
         self._writing = writing
 
@@ -49,8 +49,8 @@ class Uploading:
         return await (self._publish(upload, say) if upload.kind == "publish" else self._replace(upload, say))
 
     async def is_shown(self, upload: Upload) -> bool:
-        """Does the index show what was done? Asked for a while."""
-        return await self._writing.shown(upload.track)
+        """Can what was done be found? Asked for a while."""
+        return await self._homes.show(upload.track)
 
     async def let_go(self, upload: Upload) -> None:
         """Drop what was received: it is where the record says."""
@@ -68,22 +68,22 @@ class Uploading:
         """
         track, audio = upload.track, upload.wanted.audio
         try:
-            record = await self._pds.get(upload, track.collection, track.rkey)
+            value = await self._homes.get(upload, track)
         except ApiError as error:
             if isinstance(error, PdsUnavailable) and not is_last:
                 raise
             if upload.kind != "publish":
                 await self._versions.rescue(track, audio)
             return False
-        if upload.kind == "publish" or record is None:
-            await self._placing.keep_only(track, None if record is None else record.value)
-            return record is not None
-        now = await self._placing.read(track, record.value, audio)
+        if upload.kind == "publish" or value is None:
+            await self._placing.keep_only(track, value)
+            return value is not None
+        now = await self._placing.read(track, value, audio)
         if now.file_id != audio.file_id:
             await self._versions.take_back(track, now.file_id)
             return False
         protected = now.storage == "managed"
-        access = carried.access_of(record.value)
+        access = carried.access_of(value)
         await self._settle(track, await self._placing.managed(track, audio, access) if protected else None)
         return True
 
@@ -94,13 +94,13 @@ class Uploading:
     async def _publish(self, upload: Upload, say: Say) -> str:
         track, value = upload.track, upload.wanted.record
         assert value is not None
-        if await self._pds.get(upload, track.collection, track.rkey) is None:
+        if await self._homes.get(upload, track) is None:
             placed = await self._placed(upload, value, say)
             if placed.managed is not None:
                 await self._originals.hold(placed.managed)
             value = await self._illustrated(upload, placed.in_record(value), say)
             await say("record", 90, "The track is being written to your server.")
-            await self._shelving.write(upload, track, value, upload.wanted.album)
+            await self._homes.write(upload, track, value, upload.wanted.album)
         return "The track is published."
 
     async def _illustrated(self, upload: Upload, value: Value, say: Say) -> Value:

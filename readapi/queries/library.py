@@ -1,7 +1,10 @@
 """What somebody has: their own tracks, and those that they like."""
 
-from collections.abc import Callable, Iterator
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from tantivy import Query
@@ -11,10 +14,12 @@ from readapi.paging import Listing, Page, Position
 from readapi.queries import tracks
 from readapi.search import MOST_LIKED, Index, Sort
 from schemas.access import Viewer
+from schemas.search_index import kind_id, popular_key, recent_key
 from schemas.search_text import fold
 from schemas.stored import Card
 
 _CHUNK = 100
+_POSITION = attrgetter("position")
 
 
 class Shelf(NamedTuple):
@@ -32,11 +37,23 @@ class _Placed(NamedTuple):
 _Walk = Callable[[Position | None], Iterator[_Placed]]  # everything after a position, in order
 
 
-def own(index: Index, viewer: Viewer, words: str, sort: Sort, after: Position | None, limit: int) -> Shelf:
-    """The viewer's own tracks, private ones too, with all of these words in what is told of them."""
+def own(
+    index: Index,
+    viewer: Viewer,
+    words: str,
+    sort: Sort,
+    after: Position | None,
+    limit: int,
+    besides: Sequence[Card] = (),
+) -> Shelf:
+    """The viewer's own tracks, private ones too, with all of these words in what is told of them.
+
+    `besides`: those that the index does not know, because they are in a Space.
+    """
     index.require()
     query = every(index.catalog.term("did", viewer.did), index.catalog.term("kind", "track"))
-    return _shelf(_catalogued(index, query, sort), index.catalog.count(query), words, after, limit)
+    walk = _merged(_catalogued(index, query, sort), [_placed(card, sort) for card in besides])
+    return _shelf(walk, index.catalog.count(query) + len(besides), words, after, limit)
 
 
 def liked(index: Index, viewer: Viewer, words: str, sort: Sort, after: Position | None, limit: int) -> Shelf:
@@ -82,6 +99,25 @@ def _catalogued(index: Index, query: Query, sort: Sort) -> _Walk:
                 yield _Placed(row.position, card)
 
     return walk
+
+
+def _merged(walk: _Walk, besides: list[_Placed]) -> _Walk:
+    """Both in one order."""
+    in_order = sorted(besides, key=_POSITION, reverse=True)
+
+    def both(after: Position | None) -> Iterator[_Placed]:
+        rest = (placed for placed in in_order if after is None or placed.position < after)
+        return heapq.merge(walk(after), rest, key=_POSITION, reverse=True)
+
+    return both
+
+
+def _placed(card: Card, sort: Sort) -> _Placed:
+    """A track where it would stand in the index."""
+    known = tracks.told(card)
+    milliseconds = int(datetime.fromisoformat(known["created_at"]).timestamp() * 1000)
+    key = recent_key(milliseconds, known["id"]) if sort == "recent" else popular_key(0, known["id"])
+    return _Placed(Position(key, kind_id("track", known["id"])), card)
 
 
 def _by_like(index: Index, likes: Query, viewer: Viewer) -> _Walk:

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from readapi.search import Index
 from schemas.ids import ID_BITS, is_at_uri, is_did
+from schemas.spaces import is_in_space
 
 _MOST_DIGITS = len(str(1 << ID_BITS))
 
@@ -17,7 +18,7 @@ def _did(text: str) -> str:
 
 
 def _at_uri(text: str) -> str:
-    if not is_at_uri(text):
+    if not is_at_uri(text) and not is_in_space(text):
         raise ValueError("must be an at-uri")
     return text
 

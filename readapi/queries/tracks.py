@@ -14,6 +14,8 @@ from schemas.access import Place, Viewer, may_see
 from schemas.ids import AtUri, Did
 from schemas.stored import Card, access
 
+NO_SUCH_TRACK = "There is no such track."
+
 
 def find(index: Index, name: str, viewer: Viewer | None) -> Card:
     """The track with an id or at-uri. Raises NotFound, also for one that the viewer may not know of."""
@@ -23,7 +25,7 @@ def find(index: Index, name: str, viewer: Viewer | None) -> Card:
     else:
         card = index.track_at(names.with_did(index, name)) if name.startswith("at://") else None
     if card is None or not _may_see(card, viewer, "direct"):
-        raise NotFound("There is no such track.")
+        raise NotFound(NO_SUCH_TRACK)
     return card
 
 

@@ -19,12 +19,16 @@ from readapi.errors import (
     NotFound,
     PdsUnavailable,
     RangeNotSatisfiable,
+    ScopeUpgradeRequired,
+    SessionExpired,
     SpaceRefused,
     SupportRequired,
 )
 from readapi.queries import tracks
 from readapi.queries.names import TrackName
 from readapi.search import Index
+from readapi.spaces.finder import Finder
+from readapi.viewer import SignedIn
 from schemas.access import Viewer
 from schemas.stored import Card
 
@@ -35,26 +39,28 @@ Open = Callable[[Card, Viewer | None], Awaitable[Opened]]
 
 _REFUSALS = (NotAuthenticated, SupportRequired, SpaceRefused, NotFound, RangeNotSatisfiable, PdsUnavailable)
 _SOUND: Options = {"media_types": ("audio/*",), "raises": _REFUSALS, "redirects": HTTPStatus.FOUND}
+_OF_TRACK: Options = {**_SOUND, "raises": (*_REFUSALS, ScopeUpgradeRequired, SessionExpired)}
 
 
-@routes.get("/tracks/{track_id}/stream", **_SOUND)
+@routes.get("/tracks/{track_id}/stream", **_OF_TRACK)
 async def stream_track(
-    track_id: TrackName, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+    track_id: TrackName, finder: Finder, sources: Sources, who: SignedIn | None, asked: Conditions
 ) -> web.StreamResponse:
     """Let somebody hear a track, from any part of it on.
 
     Whoever first asks for what is at the artist's server waits until all of it is here and its hash is right.
+    A private Space is asked whether it lets them in; when it refuses, that is final.
     """
-    card = tracks.find(index, track_id, viewer)
+    card, viewer = await finder.find(track_id, who)
     return _heard(await sources.heard(card, viewer), asked, viewer)
 
 
-@routes.get("/tracks/{track_id}/download", **_SOUND)
+@routes.get("/tracks/{track_id}/download", **_OF_TRACK)
 async def download_track(
-    track_id: TrackName, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+    track_id: TrackName, finder: Finder, sources: Sources, who: SignedIn | None, asked: Conditions
 ) -> web.StreamResponse:
     """Give the original to somebody who may have it, as a file with a name."""
-    card = tracks.find(index, track_id, viewer)
+    card, viewer = await finder.find(track_id, who)
     return _kept(card, await sources.original(card, viewer), asked, viewer)
 
 

@@ -8,10 +8,12 @@ from readapi import cursors, present
 from readapi.answers import Answer
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
+from readapi.errors import PdsRefused, PdsUnavailable, SessionExpired
 from readapi.publishing.supporters import Supporters
 from readapi.queries import library, social
 from readapi.queries.library import Shelf
 from readapi.search import Index, Sort
+from readapi.spaces.finder import Finder
 from readapi.viewer import SignedIn
 from schemas.api.tracks import OwnTrackPage
 
@@ -20,19 +22,21 @@ routes = Routes("tracks")
 Words = Annotated[str, Field(max_length=100, description="Only tracks of which all these words are told.")]
 
 
-@routes.get("/tracks/me")
+@routes.get("/tracks/me", raises=(PdsUnavailable, PdsRefused, SessionExpired))
 async def own_tracks(
     index: Index,
     who: SignedIn,
     supporters: Supporters,
+    finder: Finder,
     q: Words = "",
     sort: Sort = "recent",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Answer[OwnTrackPage]:
-    """List your own tracks, those too that nobody else may see."""
+    """List your own tracks, those too that nobody else may see; also those in your private Space."""
     order = f"mine.{sort}"
-    shelf = library.own(index, who.viewer, q, sort, cursors.read(cursor, order), limit)
+    private = await finder.own(who)
+    shelf = library.own(index, who.viewer, q, sort, cursors.read(cursor, order), limit, private)
     return await _page(index, who, supporters, shelf, order)
 
 

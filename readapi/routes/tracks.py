@@ -12,7 +12,14 @@ from readapi.authoring import tracks as authoring
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
-from readapi.errors import Conflict, NotFound, NotOwner, PdsUnavailable
+from readapi.errors import (
+    Conflict,
+    NotFound,
+    NotOwner,
+    PdsUnavailable,
+    ScopeUpgradeRequired,
+    SessionExpired,
+)
 from readapi.oauth.network import Network
 from readapi.pds import REFUSALS, Pds
 from readapi.proofs import Proofs
@@ -24,6 +31,7 @@ from readapi.queries import top as top_queries
 from readapi.queries.names import AtUriName, DidName, TrackName
 from readapi.queries.top import Period
 from readapi.search import Index, Sort
+from readapi.spaces.finder import Finder
 from readapi.viewer import SignedIn
 from readapi.writing import Writing
 from schemas.access import Viewer
@@ -34,6 +42,8 @@ from schemas.api.tracks import LikerPage, Track, TrackChange, TrackPage, TrackPr
 from schemas.stored import Card
 
 routes = Routes("tracks")
+
+OF_SPACES = (NotFound, PdsUnavailable, ScopeUpgradeRequired, SessionExpired)
 
 TopLimit = Annotated[int, Field(ge=1, le=top_queries.MOST)]
 TagNames = Annotated[tuple[str, ...], Field(max_length=20, description="Tracks with any of these tags.")]
@@ -111,21 +121,24 @@ async def tracks_by_tag(
     return present.answer(present.record(tag=render(head), tracks=page_of_tracks, **following))
 
 
-@routes.get("/tracks/by-uri", raises=(NotFound,))
+@routes.get("/tracks/by-uri", raises=OF_SPACES)
 async def track_by_uri(
-    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None
+    uri: AtUriName, index: Index, supporters: Supporters, finder: Finder, who: SignedIn | None
 ) -> Answer[Track]:
     """Return the track that a record is."""
-    card = tracks.find(index, uri, viewer)
+    card, viewer = await finder.show(uri, who)
     return _one(index, card, await supporters.among(viewer, [card]))
 
 
-@routes.get("/tracks/{track_id}")
+@routes.get("/tracks/{track_id}", raises=OF_SPACES)
 async def get_track(
-    track_id: TrackName, index: Index, supporters: Supporters, viewer: Viewer | None
+    track_id: TrackName, index: Index, supporters: Supporters, finder: Finder, who: SignedIn | None
 ) -> Answer[Track]:
-    """Return one track, with what this viewer may do with it."""
-    card = tracks.find(index, track_id, viewer)
+    """Return one track, with what this viewer may do with it.
+
+    One in a private Space is asked for there, and is shown to those whom the Space lets in.
+    """
+    card, viewer = await finder.show(track_id, who)
     return _one(index, card, await supporters.among(viewer, [card]))
 
 
@@ -194,9 +207,12 @@ async def change_track(
 
 
 @routes.delete("/tracks/{track_id}", requires=("track",), raises=(NotOwner, *REFUSALS))
-async def delete_track(track_id: TrackName, who: SignedIn, index: Index, deleting: Deleting) -> Message:
+async def delete_track(
+    track_id: TrackName, who: SignedIn, index: Index, deleting: Deleting, finder: Finder
+) -> Message:
     """Delete your track: its record, and what is kept of its audio here."""
-    await deleting.delete(who, tracks.own(index, track_id, who.viewer))
+    if not await finder.delete(track_id, who):
+        await deleting.delete(who, tracks.own(index, track_id, who.viewer))
     return Message(message="The track is deleted.")
 
 

@@ -24,6 +24,7 @@ from readapi.state.preferences import PreferenceStore
 from readapi.state.revisions import Revisions
 from readapi.state.sessions import Sessions
 from readapi.state.showing import Showing
+from readapi.state.space_tracks import SpaceTracks
 from readapi.state.uploads import Uploads
 from readapi.state.vault import Unreadable, Vault, open_vault
 from schemas.settings import Settings
@@ -55,6 +56,7 @@ class State:
         self.showing = Showing(database)
         self.managed_audio = ManagedAudio(database)
         self.kept_tracks = KeptTracks(database)
+        self.space_tracks = SpaceTracks(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer?"""

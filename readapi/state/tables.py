@@ -145,6 +145,16 @@ shown_on_profile = Table(
     Column("shown", Boolean, nullable=False),
 )
 
+# Where a track in a private Space is, by its public id.
+space_tracks = Table(
+    "space_tracks",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("did", Text, nullable=False),
+    Column("uri", Text, nullable=False),
+    Index("ix_space_tracks_did", "did"),
+)
+
 # An original in the audio store, and the track that it is the sound of; when that was last said.
 managed_audio = Table(
     "managed_audio",

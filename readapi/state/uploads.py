@@ -12,6 +12,7 @@ from readapi.state.claims import UNFINISHED, Claimant, Claims, TakenOver
 from readapi.state.database import Database
 from readapi.state.grants import GrantId
 from readapi.state.publishing_tables import uploads
+from schemas import spaces
 from schemas.ids import AtUri, Did, Rkey
 from schemas.publishing import TemplateAccess
 
@@ -180,7 +181,7 @@ class Uploads:
 
 
 def _read(row: Row[Any]) -> Upload:
-    track, wanted = AtUri.parse(row.track_uri), _WANTED.validate_json(row.wanted)
+    track, wanted = spaces.parse(row.track_uri), _WANTED.validate_json(row.wanted)
     whose = (row.id, row.did, row.grant_id, row.kind, track, wanted)
     standing = (row.status, row.phase, row.progress_pct, row.message, row.error, row.version)
     return Upload(*whose, *standing, row.created_at)

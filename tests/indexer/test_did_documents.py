@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from indexer import did_documents, keys
-from tests.network.doubles import ALICE, document
+from tests.network.doubles import ALICE, HOSTED, document, service
 from tests.network.forge import Curve, SigningKey
 
 NAMES = {"k256": "EcdsaSecp256k1VerificationKey2019", "p256": "EcdsaSecp256r1VerificationKey2019"}
@@ -26,6 +26,29 @@ def test_a_key_from_before_multikey_is_read_as_one(curve: Curve) -> None:
 
         assert found.signing_key == key.multibase
         assert keys.parse(found.signing_key).verifies(key.sign(b"message"), b"message")
+
+
+def test_spaces_have_a_host_and_a_key_of_their_own_or_those_of_the_account() -> None:
+    """An address that nobody should be led to counts for none."""
+    account, apart = SigningKey("alice").multibase, SigningKey("spaces").multibase
+    keys_of_both = [
+        {"id": f"#{name}", "type": "Multikey", "publicKeyMultibase": key}
+        for name, key in (("atproto", account), ("atproto_space", apart))
+    ]
+
+    def served(endpoint: str) -> list[dict[str, object]]:
+        entry: dict[str, object] = {"id": f"{ALICE}#atproto_space_host", "serviceEndpoint": endpoint}
+        return [*service(HOSTED), entry]
+
+    plain = did_documents.parse(ALICE, document(verificationMethod=keys_of_both[:1]))
+    whole = document(verificationMethod=keys_of_both, service=served("https://spaces.example.com"))
+    declared = did_documents.parse(ALICE, whole)
+    inward = did_documents.parse(ALICE, document(service=served("https://169.254.169.254")))
+
+    assert (plain.space_host, plain.space_key) == (HOSTED, account)
+    assert (declared.space_host, declared.space_key) == ("https://spaces.example.com", apart)
+    assert (declared.pds, declared.signing_key) == (HOSTED, account)
+    assert inward.space_host == HOSTED
 
 
 def uncompressed(point: bytes, curve: Curve) -> bytes:

@@ -25,7 +25,9 @@ from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
 from schemas.settings import Settings
 from tests.indexer.changes import album, comment, did, like, put, uri
 from tests.readapi.audio.listening import Listening, listening
+from tests.readapi.audio.sounds import sound
 from tests.readapi.music import public_list_id, track_id
+from tests.readapi.spaces.private import Private, private, private_spaces
 
 in_module = pytest.mark.asyncio(loop_scope="module")
 
@@ -52,6 +54,9 @@ KEPT = {
     "supporters": (401, 401, 402, 200, 200),
     "off": (404, 404, 404, 404, 200),
 }
+# The same of a track in Mara's Space, which lets in Ben: what he is answered, and the others.
+IN_A_SPACE = {"nobody": 404, "stranger": 404, "signed_in": 403, "supporter": 403, "member": 200, "owner": 200}
+IN_THE_SPACE = {**PEOPLE, "signed_in": "sol", "member": "ben"}
 CODES = {401: "not_authenticated", 402: "support_required", 403: "space_refused", 404: "not_found"}
 
 
@@ -369,6 +374,77 @@ async def test_lists_of_pages_name_what_a_stranger_may_meet_there(stage: Listeni
         assert reply.status == 200
         named = {song.id for song in SONGS if f"{song.title}<" in reply.json}
         assert (named, page) == (expected(table, "nobody"), page)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def inside(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Private, dict[str, str]]]:
+    """The names of tracks in Mara's Space, one for each audience of downloads; one was uploaded here."""
+    folder = tmp_path_factory.mktemp("inside")
+    file = sound(folder / "song.flac", "flac", 1.0)
+    async with private_spaces(folder / "data") as opened:
+        await opened.sign_in("sol")
+        opened.stage.let_support("ida", "mara")
+        opened.stage.let_support("ben", "mara")
+        told = {"title": "Matrix inside", "tags": '["only-inside"]'}
+        done = await opened.upload("mara", file, publishing=private("open"), **told)
+        (space, author, collection, rkey) = next(iter(opened.host.records))
+        written = opened.host.records[space, author, collection, rkey]
+        named = {"open": str(done["track_id"])}
+        for number, downloads in enumerate(DOWNLOADS[1:], 2):
+            other = f"{rkey[:-1]}{number}"
+            told_of = {**written["access"], "downloads": downloads}
+            opened.host.records[space, author, collection, other] = {**written, "access": told_of}
+            named[downloads] = quote(f"{space}/{author}/{collection}/{other}", safe="")
+        yield opened, named
+
+
+@in_module
+@pytest.mark.parametrize("viewer", IN_A_SPACE)
+async def test_a_track_in_a_space_is_for_whom_the_space_lets_in(
+    inside: tuple[Private, dict[str, str]], viewer: str
+) -> None:
+    """To the others there is none; whoever wants to hear it is told that the Space refused."""
+    opened, names = inside
+    login = opened.logins.get(IN_THE_SPACE.get(viewer, ""), {})
+    login = {"Authorization": "Bearer of-no-use"} if viewer == "stranger" else login
+    is_in = IN_A_SPACE[viewer] == 200
+
+    for downloads, name in names.items():
+        as_if = {"member": "supporter"}.get(viewer, viewer)
+        kept = KEPT[downloads][VIEWERS.index(as_if)] if is_in else IN_A_SPACE[viewer]
+        for path, status in (
+            (f"/tracks/{name}", 200 if is_in else 404),
+            (f"/tracks/{name}/stream", IN_A_SPACE[viewer]),
+            (f"/tracks/{name}/download", kept),
+        ):
+            reply = await opened.stage.music.get(path, **login)
+            assert (reply.status, downloads) == (status, downloads), path
+            assert status == 200 or reply.json["detail"] == CODES[status]
+
+
+@in_module
+@pytest.mark.parametrize("viewer", IN_A_SPACE)
+async def test_nothing_else_tells_of_a_track_in_a_space(
+    inside: tuple[Private, dict[str, str]], viewer: str
+) -> None:
+    """Whoever asks: no list, search, total, player, proof or file knows of it."""
+    opened, names = inside
+    login = opened.logins.get(IN_THE_SPACE.get(viewer, ""), {})
+    music, number = opened.stage.music, names["open"]
+    blob = next(iter(opened.host.blobs))
+    paths = [f"/tracks/{number}/{about}" for about in ("proof", "likes", "comments")]
+    paths += [f"/embed/track/{number}", f"/track/{number}", f"/oembed?url={music.address}/track/{number}"]
+    paths += [f"/audio/{blob}", f"/audio/{blob}/download"]
+    lists = ["/tracks/?limit=100", f"/tracks/?limit=100&artist_did={did('mara')}", "/tracks/top?limit=50"]
+    lists += ["/search/?q=inside", "/search/?q=matrix", "/tracks/tags?q=only", "/albums/", "/tracks/liked"]
+
+    for path in paths:
+        assert (await music.get(path, **login)).status == 404, path
+    assert (await music.send("POST", f"/tracks/{number}/play", **login)).status == 404
+    for path in lists:
+        shown = str((await music.get(path, **login)).json)
+        assert "inside" not in shown, path
+        assert number not in shown, path
 
 
 def test_exports_hold_nothing_private_and_no_way_to_restricted_audio(tmp_path: Path) -> None:

@@ -50,10 +50,10 @@ def test_a_lexicon_is_valid_and_named_after_its_file(name: str) -> None:
 
 
 def test_there_is_a_lexicon_for_every_collection() -> None:
-    """And none besides, but the permission set."""
+    """And none besides, but the permission set and the type of private Spaces."""
     files = {".".join(path.relative_to(FOLDER).with_suffix("").parts) for path in FOLDER.rglob("*.json")}
 
-    assert files == {*MODELS, "authFullApp"}
+    assert files == {*MODELS, "authFullApp", "privateTracks"}
     assert {f"fm.svc.{name}" for name in MODELS} == Collections("fm.svc").all
 
 
@@ -66,6 +66,16 @@ def test_the_permission_set_covers_every_collection() -> None:
     assert permission["resource"] == "repo"
     assert permission["action"] == ["create", "update", "delete"]
     assert set(permission["collection"]) == Collections("fm.svc").all
+
+
+def test_private_spaces_are_for_tracks() -> None:
+    """Their type is declared as proposal 0016 has it, which the network's own parser does not know yet."""
+    lexicon = lexicons.read("privateTracks")
+
+    main = lexicon["defs"]["main"]
+    assert lexicon["id"] == Collections("fm.svc").space
+    assert main["type"] == "space"
+    assert main["collections"] == [Collections("fm.svc").track]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -25,7 +25,8 @@ def test_with_keys_it_is_a_confidential_client() -> None:
         "client_uri": "https://music.example",
         "redirect_uris": ["https://music.example/auth/callback"],
         "scope": "atproto repo:fm.svc.track repo:fm.svc.like repo:fm.svc.comment repo:fm.svc.list "
-        "repo:fm.svc.actor.profile blob:*/* repo:fm.scrobbler.feed.play include:fm.svc.authFullApp",
+        "repo:fm.svc.actor.profile blob:*/* repo:fm.scrobbler.feed.play include:fm.svc.authFullApp "
+        "space:fm.svc.privateTracks?authority=*&collection=fm.svc.track&manage=create",
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "application_type": "web",

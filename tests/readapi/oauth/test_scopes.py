@@ -18,7 +18,7 @@ def covers(granted: str, wanted: str) -> bool:
 
 
 def test_signing_in_asks_for_no_more_than_it_needs() -> None:
-    """Scrobbling is asked for when somebody turns it on."""
+    """Scrobbling and private Spaces are asked for when somebody wants them."""
     assert scopes.to_sign_in(FM) == (
         "atproto",
         "repo:fm.svc.track",
@@ -31,6 +31,7 @@ def test_signing_in_asks_for_no_more_than_it_needs() -> None:
     assert set(scopes.everything(FM)) - set(scopes.to_sign_in(FM)) == {
         "repo:fm.scrobbler.feed.play",
         "include:fm.svc.authFullApp",
+        "space:fm.svc.privateTracks?authority=*&collection=fm.svc.track&manage=create",
     }
 
 

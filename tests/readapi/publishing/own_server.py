@@ -21,6 +21,7 @@ from readapi.errors import PdsUnavailable
 from readapi.nudges import Nudges
 from readapi.pds import Author, Pds, Record, Value
 from readapi.publishing.changing import Changing
+from readapi.publishing.homes import Homes
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.placing import Placing
@@ -28,11 +29,12 @@ from readapi.publishing.shelving import Shelving
 from readapi.publishing.uploading import Uploading
 from readapi.publishing.versions import Versions
 from readapi.publishing.worker import Worker
+from readapi.spaces.repos import SpaceRepos
 from readapi.state.jobs import Job
 from readapi.state.state import State
 from readapi.state.uploads import Audio, Kind, Upload, Wanted
 from readapi.writing import Writing
-from readapi.xrpc import Swapped
+from readapi.xrpc import Swapped, Xrpc
 from schemas.collections import Collections
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey
 from schemas.publishing import TemplateAccess
@@ -155,10 +157,11 @@ class Publishing:
         self.writing = writing
         self.placing = Placing(pds, self.originals, base_url)
         self.versions = Versions(state.revisions, self.originals, blobs, base_url)
-        shelving = Shelving(pds, writing)
+        repos = SpaceRepos(cast(Xrpc, self.server), Collections().space)
+        homes = Homes(pds, writing, Shelving(pds, writing), repos, state.space_tracks)
         self.changing = Changing(pds, writing, self.originals, self.placing, blobs, base_url)
         self.uploading = Uploading(
-            self.store, self.originals, self.placing, self.versions, shelving, pds, writing
+            self.store, self.originals, self.placing, self.versions, homes, pds, writing
         )
 
         self.settings = settings

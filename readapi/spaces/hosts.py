@@ -1,0 +1,94 @@
+"""Servers that keep Spaces, asked with a key: few questions at a time, short answers, none believed."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from readapi.answers import JSON
+from readapi.errors import PdsUnavailable
+from readapi.oauth.dpop import Dpop
+from readapi.oauth.errors import Unavailable
+from readapi.oauth.network import Known, Network, Response
+from readapi.turns import Turns
+from schemas.ids import Did
+
+ANSWER_BYTES = 1 << 20
+ANSWER_SECONDS = 10.0
+LATER = "The private Space's server cannot be asked just now; try again later."
+
+
+class Answered(BaseModel):
+    """What it says besides 200, as far as we read it."""
+
+    error: str = ""
+
+    @classmethod
+    def of(cls, response: Response) -> "Answered":
+        try:
+            return cls.model_validate_json(response.body)
+        except ValidationError:
+            return cls()
+
+
+class Hosts:
+    """All raise PdsUnavailable. An answer that is returned is 200 or a refusal."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._dpop = Dpop(network)
+        self._turns = Turns()
+
+    async def of(self, did: Did) -> Known:
+        """Whose servers and keys to ask."""
+        try:
+            return await self._network.resolve(did)
+        except Unavailable as error:
+            raise PdsUnavailable(LATER) from error
+
+    async def exchange(self, host: str, key: str, token: str, space: str) -> Response:
+        """Ask a Space's host to let the holder of a delegation token in, by our key."""
+        url = f"{host}/xrpc/com.atproto.space.getSpaceCredential"
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON}
+        return await self._send("POST", host, url, key, headers, None, orjson.dumps({"space": space}))
+
+    async def get(
+        self, host: str, method: str, asked: Mapping[str, str], key: str, credential: str
+    ) -> Response:
+        """Ask for something in a Space."""
+        url = f"{host}/xrpc/{method}?{urlencode(asked)}"
+        headers = {"Authorization": f"DPoP {credential}"}
+        return await self._send("GET", host, url, key, headers, credential, None)
+
+    def headers(self, url: str, key: str, credential: str) -> dict[str, str]:
+        """What a request for something must carry that is too long to be an answer here."""
+        return self._dpop.headers(key, "GET", url, credential)
+
+    async def _send(
+        self,
+        verb: str,
+        host: str,
+        url: str,
+        key: str,
+        headers: Mapping[str, str],
+        credential: str | None,
+        body: bytes | None,
+    ) -> Response:
+        try:
+            async with self._turns.at(host):
+                response = await self._dpop.send(
+                    key,
+                    verb,
+                    url,
+                    headers=headers,
+                    body=lambda: body,
+                    max_bytes=ANSWER_BYTES,
+                    timeout_seconds=ANSWER_SECONDS,
+                    access_token=credential,
+                )
+        except Unavailable as error:
+            raise PdsUnavailable(LATER) from error
+        if response.status == 429 or response.status >= 500:
+            raise PdsUnavailable(LATER)
+        return response
