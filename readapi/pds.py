@@ -24,6 +24,7 @@ from readapi.errors import (
 from readapi.oauth.client import ANSWER_SECONDS
 from readapi.state.grants import GrantId
 from readapi.xrpc import NO_SENSE, TOO_LARGE, Xrpc
+from schemas.fields import AUDIO, IMAGE
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid, is_cid, is_tid
 
 Value = dict[str, Any]  # a record as atproto's JSON writes it
@@ -240,9 +241,9 @@ def _blob(answer: Value, digest: bytes, size: int, mime_type: str) -> Value:
     told = blob.get("mimeType")
     if not isinstance(told, str) or not _MIME_TYPE.fullmatch(told):
         raise PdsUnavailable(NO_SENSE)
-    kind = mime_type.partition("/")[0]
-    if told.partition("/")[0] != kind:
-        raise PdsRefused(f"Your own server takes the file for {told}, which is no {kind}.")
+    rule = AUDIO if AUDIO.takes(mime_type) else IMAGE
+    if not rule.takes(told):
+        raise PdsRefused(f"Your own server takes the file for {told}, which is no {rule.family}.")
     return {"$type": "blob", "ref": ref, "mimeType": told, "size": size}
 
 

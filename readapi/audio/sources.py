@@ -22,6 +22,7 @@ from readapi.spaces.cards import SpaceCard
 from readapi.state.managed import Managed, ManagedAudio
 from schemas.access import Viewer, may_download
 from schemas.audio import managed_file, named_file
+from schemas.fields import AUDIO
 from schemas.ids import AtUri, Cid
 from schemas.settings import Settings
 from schemas.stored import Card
@@ -155,4 +156,6 @@ def _told(track: Card) -> Told:
 
 def _media_type(said: str | None) -> str:
     """Players are told what it is; nobody is told that it is anything but audio."""
-    return said if said is not None and _AUDIO_TYPE.fullmatch(said) else _UNKNOWN_TYPE
+    bare = (said or "").partition(";")[0].rstrip()
+    heard = bare.replace("video/", "audio/") if bare in AUDIO.besides else bare
+    return heard if _AUDIO_TYPE.fullmatch(heard) else _UNKNOWN_TYPE

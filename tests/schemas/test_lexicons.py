@@ -175,7 +175,7 @@ def _rules(rule: Any) -> Lexicon:
         case Format():
             return {"format": rule.name}
         case Accepts():
-            return {"accept": [f"{rule.family}/*"], "maxSize": rule.max_bytes}
+            return {"accept": [f"{rule.family}/*", *rule.besides], "maxSize": rule.max_bytes}
         case annotated_types.Ge():
             return {"minimum": rule.ge}
         case annotated_types.Le():

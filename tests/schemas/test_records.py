@@ -47,6 +47,7 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("track", "features", [{"did": "ada.example"}], "features[0].did: must have the format did"),
     ("track", "features", ["did:plc:asdf123"], "features[0]: Input should be a valid dictionary"),
     ("track", "audioBlob", COVER, "audioBlob: must be audio/*"),
+    ("track", "audioBlob", {**AUDIO, "mimeType": "video/mpeg"}, "audioBlob: must be audio/*"),
     ("track", "audioBlob", {**AUDIO, "size": (100 << 20) + 1}, "audioBlob: must not exceed 104857600 bytes"),
     ("track", "audioBlob", {**AUDIO, "size": -1}, "audioBlob.size: Input should be greater than"),
     ("track", "audioBlob", {**AUDIO, "ref": documents.AUDIO_CID}, "audioBlob.ref: must be a link by CID"),

@@ -59,13 +59,21 @@ async def test_a_track_is_published_at_its_artists_own_server(studio: Studio, tm
     assert digest(song) not in studio.stored("originals")
 
 
-async def test_a_server_may_call_a_file_more_than_we_do(studio: Studio, tmp_path: Path) -> None:
-    """The reference one says which codec is in an Ogg file; the record repeats it."""
+@pytest.mark.parametrize(
+    ("file_type", "called", "heard_as"),
+    [("opus", "audio/ogg; codecs=opus", "audio/ogg"), ("webm", "video/webm", "audio/webm")],
+)
+async def test_a_server_may_call_a_file_otherwise_than_we_do(
+    studio: Studio, tmp_path: Path, file_type: str, called: str, heard_as: str
+) -> None:
+    """The reference one says which codec is in Ogg, and takes all WebM for films; the record repeats it."""
     mara = await studio.artist()
 
-    track = await mara.publish(sound(tmp_path / "song.opus", "opus", 1.0))
+    track = await mara.publish(sound(tmp_path / f"song.{file_type}", file_type, 1.0))
 
-    assert (await mara.record(track["uri"]))["audioBlob"]["mimeType"] == "audio/ogg; codecs=opus"
+    assert (await mara.record(track["uri"]))["audioBlob"]["mimeType"] == called
+    heard = await mara.ask("GET", f"/tracks/{track['id']}/stream")
+    assert heard.headers["Content-Type"] == heard_as
 
 
 async def test_what_not_everybody_may_have_is_kept_in_the_private_store(
