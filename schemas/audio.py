@@ -3,19 +3,20 @@
 import hashlib
 import re
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_AT_ANY_HOST = re.compile(r"https?://[^?#]+/audio/([0-9a-f]{64})")
+_PATH = r"/audio/([0-9a-f]{64})(?:/stream)?"
+_HERE = re.compile(_PATH)
+_AT_ANY_HOST = re.compile(rf"https?://[^?#]+{_PATH}")
 
 
 def address(base_url: str, file_id: str) -> str:
-    """Where this service gives a file out, to those who may have it."""
-    return f"{base_url}/audio/{file_id}"
+    """Where this service lets a file be heard, by those who may."""
+    return f"{base_url}/audio/{file_id}/stream"
 
 
 def managed_file(url: str, base_url: str) -> str | None:
     """The SHA-256 of the file that an address of this service names; None for every other address."""
-    file_id = url.removeprefix(address(base_url, ""))
-    return file_id if file_id != url and _SHA256.fullmatch(file_id) else None
+    named = _HERE.fullmatch(url.removeprefix(base_url)) if url.startswith(base_url) else None
+    return None if named is None else named[1]
 
 
 def named_file(url: str) -> str | None:

@@ -64,7 +64,7 @@ async def download_track(
     return _kept(card, await sources.original(card, viewer), asked, viewer)
 
 
-@routes.get("/audio/{file_id}", **_SOUND)
+@routes.get("/audio/{file_id}/stream", **_SOUND)
 async def stream_file(
     file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
 ) -> web.StreamResponse:
@@ -82,6 +82,14 @@ async def download_file(
     cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     card, opened = await _first(cards, viewer, sources.original)
     return _kept(card, opened, asked, viewer)
+
+
+@routes.get("/audio/{file_id}", **_SOUND)
+async def download_file_alias(
+    file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+) -> web.StreamResponse:
+    """The same under its shorter name."""
+    return await download_file(file_id, index, sources, viewer, asked)
 
 
 async def _first(cards: list[Card], viewer: Viewer | None, open_: Open) -> tuple[Card, Opened]:

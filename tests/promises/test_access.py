@@ -229,7 +229,8 @@ async def test_recordings_are_heard_and_kept_by_who_may(
         for path, status in (
             (f"/tracks/{song.id}/stream", heard),
             (f"/tracks/{song.id}/download", kept),
-            (f"/audio/{song.file_id}", heard),
+            (f"/audio/{song.file_id}/stream", heard),
+            (f"/audio/{song.file_id}", kept),
             (f"/audio/{song.file_id}/download", kept),
         ):
             reply = await stage.music.get(path, **login)
@@ -434,7 +435,7 @@ async def test_nothing_else_tells_of_a_track_in_a_space(
     blob = next(iter(opened.host.blobs))
     paths = [f"/tracks/{number}/{about}" for about in ("proof", "likes", "comments")]
     paths += [f"/embed/track/{number}", f"/track/{number}", f"/oembed?url={music.address}/track/{number}"]
-    paths += [f"/audio/{blob}", f"/audio/{blob}/download"]
+    paths += [f"/audio/{blob}{end}" for end in ("", "/stream", "/download")]
     lists = ["/tracks/?limit=100", f"/tracks/?limit=100&artist_did={did('mara')}", "/tracks/top?limit=50"]
     lists += ["/search/?q=inside", "/search/?q=matrix", "/tracks/tags?q=only", "/albums/", "/tracks/liked"]
 
@@ -477,7 +478,7 @@ def test_exports_hold_nothing_private_and_no_way_to_restricted_audio(tmp_path: P
 def told_of(song: Song) -> list[RecordChange]:
     """The records of a song: itself, a like, a comment."""
     where, title = uri("mara", "track", song.number), song.title
-    address = f"https://music.example/audio/{song.file_id}"
+    address = f"https://music.example/audio/{song.file_id}/stream"
     return [
         put("mara", "track", song.number, at=song.number, title=title, access=song.access, audioUrl=address),
         like("lost", where, song.number, at=2000 + song.number),

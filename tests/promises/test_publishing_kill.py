@@ -24,6 +24,7 @@ from readapi.bodies import RECEIVING
 from readapi.publishing.originals import Originals
 from readapi.publishing.sweeping import Sweeping
 from readapi.state.state import open_state
+from schemas.audio import named_file
 from schemas.ids import tid_at
 from schemas.settings import Settings
 from tests.network import server
@@ -298,9 +299,9 @@ async def _check_store(programs: Programs, studio: Studio, artist: Artist) -> No
         originals = Originals(state, store)
         await Sweeping(state, store, originals, studio.data_dir / RECEIVING, timedelta(0)).sweep()
     records = await artist.records(COLLECTIONS.track)
-    spoken_of = {value["audioUrl"].rpartition("/")[2] for value in records if "audioUrl" in value}
+    spoken_of = {named_file(value["audioUrl"]) for value in records if "audioUrl" in value}
     rendered = {
-        value["audioUrl"].rpartition("/")[2]
+        named_file(value["audioUrl"])
         for value in records
         if "audioUrl" in value and value["access"]["downloads"] == "off"
     }

@@ -12,8 +12,9 @@ def test_an_address_of_ours_is_the_file_that_it_names():
     """Its own hash."""
     url = address(BASE, FILE)
 
-    assert url == f"https://music.example/audio/{FILE}"
-    assert managed_file(url, BASE) == file_of(url, BASE) == FILE
+    assert url == f"https://music.example/audio/{FILE}/stream"
+    for named in (url, f"https://music.example/audio/{FILE}"):
+        assert managed_file(named, BASE) == file_of(named, BASE) == FILE
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ def test_an_address_of_ours_is_the_file_that_it_names():
         f"https://other.example/audio/{FILE}",
         f"https://music.example/audio/{FILE[:-1]}",
         f"https://music.example/audio/{FILE}/download",
+        f"/audio/{FILE}/stream",
         f"https://music.example/audio/{FILE.upper()}",
         "https://music.example/audio/",
         FILE,

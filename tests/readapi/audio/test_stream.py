@@ -146,13 +146,13 @@ async def test_a_download_has_a_name(stage: Listening) -> None:
 
 async def test_a_recording_is_found_by_its_hash(stage: Listening) -> None:
     """To be heard and to be kept; a hash that nothing has is not found."""
-    heard = await fetch(stage, f"/audio/{FILE}", Range="bytes=0-4")
-    kept = await fetch(stage, f"/audio/{FILE}/download")
+    heard = await fetch(stage, f"/audio/{FILE}/stream", Range="bytes=0-4")
+    kept, kept_too = [await fetch(stage, f"/audio/{FILE}{end}") for end in ("", "/download")]
     missing = await fetch(stage, f"/audio/{FILE[::-1]}")
 
     assert (heard[0], heard[2]) == (206, CONTENT[:5])
-    assert (kept[0], kept[2]) == (200, CONTENT)
-    assert "filename=" in kept[1]["Content-Disposition"]
+    assert (kept[0], kept[2]) == (kept_too[0], kept_too[2]) == (200, CONTENT)
+    assert "filename=" in kept[1]["Content-Disposition"] == kept_too[1]["Content-Disposition"]
     assert missing[0] == 404
 
 
@@ -211,7 +211,7 @@ async def test_what_somebody_gets_is_kept_for_them_alone(stage: Listening) -> No
     owner = await stage.as_("mara")
 
     heard = await fetch(stage, f"/tracks/{number}/stream", **owner)
-    found = await fetch(stage, f"/audio/{hashlib.sha256(CONTENT[:5500]).hexdigest()}", **owner)
+    found = await fetch(stage, f"/audio/{hashlib.sha256(CONTENT[:5500]).hexdigest()}/stream", **owner)
     kept = await fetch(stage, f"/tracks/{number}/download", **owner)
 
     for status, headers, body in (heard, found, kept):
@@ -251,8 +251,8 @@ async def test_a_recording_is_found_by_its_hash_behind_any_number_of_decoys(stag
     decoys = range(5000, 5000 + MOST_OF_A_FILE + 5)
     await stage.music.add(*(put("ben", "track", number, at=number, **named) for number in decoys))
 
-    heard = await fetch(stage, path)
-    kept = await fetch(stage, f"{path}/download")
+    heard = await fetch(stage, f"{path}/stream")
+    kept = await fetch(stage, path)
 
     assert (heard[0], heard[2]) == (kept[0], kept[2]) == (200, content)
     assert "Mara" in kept[1]["Content-Disposition"]

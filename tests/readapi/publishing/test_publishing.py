@@ -36,7 +36,7 @@ async def test_audio_moves_with_the_access_of_its_track(studio: Studio, tmp_path
         "1 track changed. Copies that others made while they could cannot be recalled."
     )
     assert "audioBlob" not in hidden
-    assert hidden["audioUrl"].endswith(f"/audio/{digest(file)}")
+    assert hidden["audioUrl"].endswith(f"/audio/{digest(file)}/stream")
     assert (hidden["description"], hidden["policyOrigin"]) == ("Kept.", "track")
     assert not await mara.has_blob(cid)
     assert digest(file) in studio.stored("originals")

@@ -86,7 +86,7 @@ async def test_what_not_everybody_may_have_is_kept_in_the_private_store(
 
     record = await mara.record(track["uri"])
     assert "audioBlob" not in record
-    assert record["audioUrl"] == f"{studio.door.address}/audio/{digest(secret)}"
+    assert record["audioUrl"] == f"{studio.door.address}/audio/{digest(secret)}/stream"
     assert (record["access"]["listening"], record["policyOrigin"]) == ("owner", "track")
     assert (track["audio_storage"], track["file_id"]) == ("managed", digest(secret))
     assert digest(secret) in studio.stored("originals")
