@@ -84,11 +84,11 @@ class Placing:
         return now.storage == "pds" and now.file_id == audio.file_id
 
     async def keep_only(self, track: AtUri, value: Value | None) -> None:
-        """Forget the original of a record that has its audio in a blob, or is gone: None.
+        """Forget the original of a record that has its audio in a blob.
 
-        Whatever else a record says, it may be the only one there is.
+        Else it may be the only one there is; that a record is gone (None) is for `Reconciling` to find.
         """
-        if value is None or carried.read(value, self._base_url, None).storage == "pds":
+        if value is not None and carried.read(value, self._base_url, None).storage == "pds":
             await self._originals.forget(track)
 
     async def reconcile(self, author: Author, track: AtUri) -> None:

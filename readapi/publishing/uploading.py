@@ -75,9 +75,13 @@ class Uploading:
             if upload.kind != "publish":
                 await self._versions.rescue(track, audio)
             return False
-        if upload.kind == "publish" or value is None:
+        if value is None:
+            if upload.kind == "publish":
+                await self._originals.forget(track)
+            return False
+        if upload.kind == "publish":
             await self._placing.keep_only(track, value)
-            return value is not None
+            return True
         now = await self._placing.read(track, value, audio)
         if now.file_id != audio.file_id:
             await self._versions.take_back(track, now.file_id)

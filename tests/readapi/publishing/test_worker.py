@@ -140,6 +140,23 @@ async def test_a_track_that_was_changed_after_all_is_not_told_to_have_failed(
     assert await publishing.has(publishing.sound(1.2)[0])
 
 
+async def test_what_a_server_knows_nothing_of_loses_no_original(publishing: Publishing, state: State) -> None:
+    """It may have lost the record, or lie: jobs and uploads fail, and the only original there is stays."""
+    audio, content = publishing.sound(1.2)
+    await publishing.keep(track(2), audio, content, access("owner", "off"))
+    asked = Asked(MARA, GRANT, OWNER, "track")
+    job_id = await state.jobs.queue(asked, [JobTrack(track(2), 2)], None, "request")
+    upload = await publishing.received(track(2), *publishing.sound(1.3))
+    publishing.server.records.clear()
+
+    async with publishing.working():
+        job_done, upload_done = await publishing.job_done(job_id), await publishing.settled(upload)
+
+    assert (job_done.status, upload_done.status) == ("failed", "failed")
+    assert await state.managed_audio.find(str(track(2))) is not None
+    assert await publishing.has(audio)
+
+
 async def test_what_is_not_shown_yet_is_told_as_such(publishing: Publishing) -> None:
     """Of tracks and of uploads: whoever made a record say less must know."""
     publishing.server.is_shown = False
