@@ -74,7 +74,7 @@ class Reconciling:
         if finding == "gone":
             log.info("the track is gone, and what is kept of it goes too", track=str(track))
             await self._originals.forget_all(track, until)
-        elif blob is not None and await self._is_there(track, blob):
+        elif blob is not None and await self._originals.find(track) and await self._is_there(track, blob):
             log.info("the artist's own server has the recording, and ours goes", track=str(track))
             await self._originals.forget(track, until)
 

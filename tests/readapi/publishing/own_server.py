@@ -84,6 +84,7 @@ class OwnServer:
     folder: Path
     records: dict[tuple[str, str, str], Record] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)
     before_put: Callable[[], None] = lambda: None
     is_silent: bool = False
     stalled: set[Did] = field(default_factory=set)
@@ -124,6 +125,7 @@ class OwnServer:
 
     async def open(self, did: Did, cid: Cid) -> OpenFile:
         """A blob, as everybody gets it."""
+        self.opened.append(cid)
         if cid not in self.blobs:
             raise PdsUnavailable
         path = self.folder / "blob"

@@ -179,6 +179,17 @@ async def test_a_copy_goes_when_the_artists_own_server_has_it(world: World, is_t
     assert await world.left() == left
 
 
+async def test_nothing_is_fetched_for_a_track_that_has_no_copy(world: World) -> None:
+    """Earlier versions are kept of tracks whose recordings are at their artists' servers for good."""
+    world.server.blobs[blob(digest(CONTENT), len(CONTENT))["ref"]["$link"]] = CONTENT
+    await world.originals.forget(TRACK)
+    said = documents.least("track") | {"audioBlob": documents.blob("audio/flac", len(CONTENT), CONTENT)}
+
+    await world.days(9, Signed(NEW, documents.encode(said)))
+
+    assert world.server.opened == []
+
+
 async def test_of_many_tracks_those_are_asked_for_that_waited_longest(world: World) -> None:
     """So many at a time, and none again on the same day."""
     for number in range(MOST):
