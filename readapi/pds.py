@@ -23,20 +23,18 @@ from readapi.errors import (
 )
 from readapi.oauth.client import ANSWER_SECONDS
 from readapi.state.grants import GrantId
-from readapi.xrpc import NO_SENSE, TOO_LARGE, Xrpc
+from readapi.xrpc import NO_SENSE, PAGE, TOO_LARGE, Xrpc, page_of
 from schemas.fields import AUDIO, IMAGE
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey, Tid, is_cid, is_tid
 
 Value = dict[str, Any]  # a record as atproto's JSON writes it
 
 REFUSALS = (InvalidRequest, PdsUnavailable, PdsRefused, ScopeUpgradeRequired, SessionExpired)  # of a write
-PAGE = 100
 MOST_PAGES = 100
 LISTING_SECONDS = 120.0  # for all pages together
 SLOWEST_BYTES_PER_SECOND = 128 << 10  # of an upload
 ENDLESS = "Your server lists more records than can be looked through."
 _REPO = "com.atproto.repo"
-_MOST_CURSOR_LETTERS = 1000
 _MIME_TYPE = re.compile(r"[a-z]{1,20}/[\x20-\x7e]{1,100}")  # with parameters: audio/ogg; codecs=opus
 _BLOB_CID = b"\x01\x55\x12\x20"  # version 1, raw bytes, SHA-256 of 32 bytes
 
@@ -127,16 +125,11 @@ class Pds:
         asked = {"repo": author.did, "collection": collection, "limit": str(PAGE)}
         until = asyncio.get_running_loop().time() + LISTING_SECONDS
         for _ in range(MOST_PAGES):
-            page = await self.xrpc.ask(author.grant_id, f"{_REPO}.listRecords", asked)
-            found, cursor = page.get("records"), page.get("cursor")
-            if not isinstance(found, list) or len(found) > PAGE:
-                raise PdsUnavailable(NO_SENSE)
+            found, cursor = page_of(await self.xrpc.ask(author.grant_id, f"{_REPO}.listRecords", asked))
             for record in found:
                 yield _record(record, author, collection)
-            if not found or cursor is None:
+            if cursor is None:
                 return
-            if not isinstance(cursor, str) or len(cursor) > _MOST_CURSOR_LETTERS:
-                raise PdsUnavailable(NO_SENSE)
             if asyncio.get_running_loop().time() > until:
                 raise PdsUnavailable("Your server takes too long to list your records; try again later.")
             asked["cursor"] = cursor

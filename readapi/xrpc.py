@@ -26,6 +26,8 @@ from readapi.state.grants import GrantId
 Members = dict[str, Any]  # of a JSON object
 
 NO_SENSE = "Your server gave an answer that makes no sense; try again later."
+PAGE = 100  # records of a list that are asked for at a time
+_MOST_CURSOR_LETTERS = 1000
 _SPENT_TOKEN = "invalid_token"  # noqa: S105  # a code of RFC 6750
 _NO_SCOPE = ("ScopeMissingError", "insufficient_scope")
 _TOO_LARGE = ("BlobTooLarge", "PayloadTooLarge")
@@ -93,6 +95,18 @@ class Xrpc:
         if response.status != 200:
             raise _refusal(response)
         return _members(response)
+
+
+def page_of(answer: Members) -> tuple[list[Any], str | None]:
+    """The records on a page of a list, and the cursor of the next one, if any. Raises PdsUnavailable."""
+    found, cursor = answer.get("records"), answer.get("cursor")
+    if not isinstance(found, list) or len(found) > PAGE:
+        raise PdsUnavailable(NO_SENSE)
+    if not found or cursor is None:
+        return found, None
+    if not isinstance(cursor, str) or len(cursor) > _MOST_CURSOR_LETTERS:
+        raise PdsUnavailable(NO_SENSE)
+    return found, cursor
 
 
 def _members(response: Response) -> Members:

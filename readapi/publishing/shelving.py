@@ -72,5 +72,9 @@ class Shelving:
 
 def record_cid(value: Value) -> Cid:
     """The CID that a record will have."""
-    block: bytes = libipld.encode_dag_cbor(data_model.read(value))
+    return block_cid(libipld.encode_dag_cbor(data_model.read(value)))
+
+
+def block_cid(block: bytes) -> Cid:
+    """The CID of a record as DAG-CBOR."""
     return Cid(libipld.encode_cid(_RECORD_CID + hashlib.sha256(block).digest()))

@@ -8,7 +8,7 @@ import orjson
 
 from readapi import times
 from readapi.audio.entry import Entry
-from readapi.publishing.shelving import record_cid
+from readapi.publishing.shelving import block_cid
 from schemas import data_model, records
 from schemas.access import Access
 from schemas.collections import Collections
@@ -19,6 +19,7 @@ from schemas.spaces import InSpace, Space
 from schemas.stored import Card, access, pack
 
 People = Mapping[str, Mapping[str, Any]]  # handle, display name, avatar by DID
+MOST_BYTES = 256 << 10  # of a record as JSON: more than servers take, and far more than a track says
 _OPEN = "open"  # downloads of a record that does not say
 
 
@@ -44,12 +45,14 @@ class SpaceCard(Card):
 
 
 def read(track: InSpace, cid: Cid, value: dict[str, Any], collections: Collections) -> Track | None:
-    """The record, if it has this CID and keeps to its lexicon."""
+    """The record, if it has this CID and keeps to its lexicon. Takes long for large ones."""
     try:
-        block: bytes = libipld.encode_dag_cbor(data_model.read(value))
-        if record_cid(value) != cid:
+        if len(orjson.dumps(value)) > MOST_BYTES:
             return None
-    except (DataModelError, RecursionError):
+        block: bytes = libipld.encode_dag_cbor(data_model.read(value))
+        if block_cid(block) != cid:
+            return None
+    except (DataModelError, RecursionError, orjson.JSONEncodeError):
         return None
     parsed = records.parse(track.collection, collections, block, track.rkey)
     return parsed if isinstance(parsed, Track) else None

@@ -1,5 +1,6 @@
 """Tracks by whatever somebody calls them: those of the index, and those that a Space shows to this person."""
 
+import asyncio
 import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -105,15 +106,15 @@ class Finder:
         """Somebody's own tracks in their Space, as far as their session may see them."""
         if not await self._known.any_of(who.did):
             return []
+        found: list[Card] = []
         try:
-            rows = await self._repos.records(who, self._collections.track)
+            async for track, cid, value in self._repos.records(who, self._collections.track):
+                record = await asyncio.to_thread(cards.read, track, cid, value, self._collections)
+                if record is not None:
+                    found.append(self._card(track, cid, record, None))
         except ScopeUpgradeRequired:
             return []
-        return [
-            self._card(track, cid, record, None)
-            for track, cid, value in rows
-            if (record := cards.read(track, cid, value, self._collections)) is not None
-        ]
+        return found
 
     async def delete(self, name: str, who: SignedIn) -> bool:
         """Delete somebody's own track in a Space; False: it is none."""
@@ -147,7 +148,7 @@ class Finder:
             raise self._keyring.refuse(who, track.space)
         if response.status != 200:
             raise NotFound(tracks.NO_SUCH_TRACK)
-        cid, record = self._record(track, response.body)
+        cid, record = await asyncio.to_thread(self._record, track, response.body)
         return self._card(track, cid, record, _Admitted(who, track.space, held, self._hosts, self._keyring))
 
     def _record(self, track: InSpace, body: bytes) -> tuple[Cid, Track]:

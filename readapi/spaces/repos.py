@@ -1,12 +1,13 @@
 """What somebody's own server keeps of theirs in their own Space: as `Pds` does of what is public."""
 
+from collections.abc import AsyncIterator
+
 from readapi.errors import PdsRefused, PdsUnavailable
 from readapi.pds import Author, Value
-from readapi.xrpc import NO_SENSE, Xrpc
-from schemas.ids import Cid, Nsid, Rkey
+from readapi.xrpc import NO_SENSE, PAGE, Xrpc, page_of
+from schemas.ids import Cid, Nsid, Rkey, is_rkey
 from schemas.spaces import InSpace, Space
 
-PAGE = 100
 MOST_PAGES = 20  # of a list
 _SIMPLE = "com.atproto.simplespace"
 _MEMBERS = {"$type": f"{_SIMPLE}.defs#memberListPolicy"}
@@ -53,26 +54,26 @@ class SpaceRepos:
         """Take a record away, if it is there."""
         await self._xrpc.tell(author.grant_id, "com.atproto.space.deleteRecord", dict(address(track)))
 
-    async def records(self, author: Author, collection: Nsid) -> list[tuple[InSpace, Cid, Value]]:
-        """The author's records of a collection in their own Space, as they are told."""
+    async def records(self, author: Author, collection: Nsid) -> AsyncIterator[tuple[InSpace, Cid, Value]]:
+        """The author's records of a collection in their own Space, as they are told: MOST_PAGES at most."""
         space = Space.own(author.did, self._type)
         asked = {"space": str(space), "repo": author.did, "collection": collection, "limit": str(PAGE)}
-        found: list[tuple[InSpace, Cid, Value]] = []
         for _ in range(MOST_PAGES):
             try:
                 page = await self._xrpc.ask(author.grant_id, "com.atproto.space.listRecords", asked)
             except PdsRefused as refusal:
                 if _is_absent(refusal):
-                    return found
+                    return
                 raise
-            rows = page.get("records")
-            for row in rows if isinstance(rows, list) else ():
-                track = InSpace(author.did, collection, Rkey(str(_member(row, "rkey"))), space)
-                found.append((track, Cid(str(_member(row, "cid"))), _value(row)))
-            if not rows or not isinstance(page.get("cursor"), str):
-                break
-            asked["cursor"] = page["cursor"]
-        return found
+            rows, cursor = page_of(page)
+            for row in rows:
+                rkey, cid = _member(row, "rkey"), _member(row, "cid")
+                if not (isinstance(rkey, str) and is_rkey(rkey) and isinstance(cid, str)):
+                    raise PdsUnavailable(NO_SENSE)
+                yield InSpace(author.did, collection, Rkey(rkey), space), Cid(cid), _value(row)
+            if cursor is None:
+                return
+            asked["cursor"] = cursor
 
 
 def address(track: InSpace) -> dict[str, str]:

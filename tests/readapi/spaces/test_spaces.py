@@ -229,6 +229,26 @@ async def test_their_artist_finds_them_among_their_own(opened: Private, song: Pa
     assert (await opened.get("ben", "/tracks/me?q=tide")).json["tracks"] == []
 
 
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"records": "none"},
+        {"records": [{}] * 101},
+        {"records": [{"rkey": "../2", "cid": cid_of(b"one", 0x71), "value": {}}]},
+        {"cursor": "x" * 1001},
+    ],
+)
+async def test_a_list_that_is_not_what_was_asked_for_is_not_shown(
+    opened: Private, track: dict[str, Any], lie: dict[str, Any]
+) -> None:
+    """Neither are there more records on a page, nor longer cursors, than anybody means."""
+    opened.host.lies["listRecords"] = lie
+
+    shown = await opened.get("mara", "/tracks/me")
+
+    assert (shown.status, shown.json["detail"]) == (502, "pds_unavailable")
+
+
 async def test_a_session_that_may_not_see_them_lists_the_others(opened: Private) -> None:
     logins = opened.logins["mara"]
     await opened.sign_in("mara", SCOPES)
