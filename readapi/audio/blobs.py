@@ -74,16 +74,16 @@ class Blobs:
         """The blob, a public one without an `entry`. Raises PdsUnavailable, and the entry's refusal."""
         if not is_cid(cid):
             raise PdsUnavailable
-        path = self._folder / _name(did, cid, entry)
+        path = self._folder / _name(did, cid, None if entry is None else entry.name)
         try:
             os.utime(path)  # what is read last goes last
             return OpenFile(path)
         except FileNotFoundError:
             return await self._fetched(path, did, cid, entry)
 
-    def forget(self, did: Did, cid: Cid) -> None:
-        """Drop a public blob. Who reads it meanwhile reads on; who still wants it fetches it anew."""
-        (self._folder / _name(did, cid, None)).unlink(missing_ok=True)
+    def forget(self, did: Did, cid: Cid, place: str | None = None) -> None:
+        """Drop a blob, a public one without the name of its place (`Entry.name`). Who reads it reads on."""
+        (self._folder / _name(did, cid, place)).unlink(missing_ok=True)
 
     async def close(self) -> None:
         """Give up what is on its way."""
@@ -198,9 +198,9 @@ def _arriving(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _name(did: Did, cid: Cid, entry: Entry | None) -> str:
+def _name(did: Did, cid: Cid, place: str | None) -> str:
     """One for each account, and Space: that a server gives a blob out says nothing of another's."""
-    whose = did if entry is None else f"{did} {entry.name}"
+    whose = did if place is None else f"{did} {place}"
     return f"{cid}-{hashlib.sha256(whose.encode()).hexdigest()[:16]}"
 
 

@@ -25,6 +25,7 @@ from schemas.audio import managed_file, named_file
 from schemas.fields import AUDIO
 from schemas.ids import AtUri, Cid
 from schemas.settings import Settings
+from schemas.spaces import InSpace
 from schemas.stored import Card
 
 NO_RECORDING = "This track came without a recording."
@@ -84,6 +85,10 @@ class Sources:
         told = _told(track).cid
         for cid in {*map(cid_of, file_ids), *([] if told is None else [told])}:
             self._blobs.forget(track.did, cid)
+
+    def forget_private(self, track: InSpace, cid: Cid) -> None:
+        """The same of one in a Space, whose recording was this blob."""
+        self._blobs.forget(track.did, cid, str(track.space))
 
     async def original(self, track: Card, viewer: Viewer | None) -> Source | Elsewhere:
         """What this viewer may keep. Raises the refusal, NotFound or PdsUnavailable."""

@@ -63,7 +63,7 @@ def services(
         Policies: policies,
         Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
         Queueing: Queueing(state, policies, quota, index),
-        Finder: Finder(settings, index, state.space_tracks, repos, Keyring(pds.xrpc, hosts), hosts),
+        Finder: Finder(settings, index, state.space_tracks, repos, Keyring(pds.xrpc, hosts), hosts, sources),
     }
 
 

@@ -8,8 +8,12 @@ from urllib.parse import urlencode
 
 import orjson
 
+from readapi.audio.blobs import cid_of
 from readapi.audio.entry import Entry
-from readapi.errors import ApiError, NotFound, PdsUnavailable, ScopeUpgradeRequired, SpaceRefused
+from readapi.audio.sources import Sources
+from readapi.errors import ApiError, Conflict, NotFound, PdsUnavailable, ScopeUpgradeRequired, SpaceRefused
+from readapi.pds import Value
+from readapi.publishing import carried
 from readapi.queries import names, people, tracks
 from readapi.search import Index
 from readapi.spaces import cards
@@ -71,6 +75,7 @@ class Finder:
         repos: SpaceRepos,
         keyring: Keyring,
         hosts: Hosts,
+        sources: Sources,
     ) -> None:
         self._collections = settings.collections
         self._base_url = settings.base_url
@@ -79,6 +84,7 @@ class Finder:
         self._repos = repos
         self._keyring = keyring
         self._hosts = hosts
+        self._sources = sources
 
     async def find(self, name: str, who: SignedIn | None) -> Found:
         """The track with an id or an at-uri. Raises NotFound, and for what is in a Space whatever that says.
@@ -117,12 +123,15 @@ class Finder:
         return found
 
     async def delete(self, name: str, who: SignedIn) -> bool:
-        """Delete somebody's own track in a Space; False: it is none."""
+        """Delete somebody's own track in a Space, and what the cache has of it; False: it is none."""
         track = await self._in_a_space(name)
         if track is None or track.did != who.did:
             return False
+        value = await self._repos.get(who, track)
         await self._repos.delete(who, track)
         await self._known.remove(track)
+        if value is not None and (cid := _recording(value)) is not None:
+            self._sources.forget_private(track, cid)
         return True
 
     async def _in_a_space(self, name: str) -> InSpace | None:
@@ -166,3 +175,11 @@ class Finder:
     def _card(self, track: InSpace, cid: Cid, record: Track, entry: Entry | None) -> SpaceCard:
         named = people.named(self._index, {track.did, *(feature.did for feature in record.features or ())})
         return cards.card(track, cid, record, named, self._base_url, entry)
+
+
+def _recording(value: Value) -> Cid | None:
+    """The blob that a record says its recording is."""
+    try:
+        return cid_of(carried.digest_in(value.get("audioBlob")))
+    except Conflict:
+        return None

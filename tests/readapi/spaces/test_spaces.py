@@ -277,14 +277,20 @@ async def test_the_space_is_made_when_there_is_none(opened: Private, song: Path)
     assert (await opened.heard("ida", done["track_id"])).status == 200
 
 
-async def test_only_their_artist_deletes_them(opened: Private, song: Path) -> None:
-    done = await opened.upload("mara", song, publishing=private(), title="Short-lived")
+async def test_only_their_artist_deletes_them(opened: Private, tmp_path: Path) -> None:
+    """With what was heard of them, which lay in the cache."""
+    short = sound(tmp_path / "short.flac", "flac", 1.5)
+    done = await opened.upload("mara", short, publishing=private(), title="Short-lived")
     path = f"/tracks/{done['track_id']}"
+    assert (await opened.heard("ben", done["track_id"])).status == 200
+    cached = opened.stage.music.settings.data_dir / FOLDER
+    assert len(list(cached.iterdir())) == 1
 
     others = await opened.stage.music.send("DELETE", path, **opened.logins["ben"])
     own = await opened.stage.music.send("DELETE", path, **opened.logins["mara"])
 
     assert (others.status, own.status) == (404, 200)
+    assert list(cached.iterdir()) == []
     assert not [value for value in opened.host.records.values() if value["title"] == "Short-lived"]
     assert (await opened.heard("mara", done["track_id"])).status == 404
 
