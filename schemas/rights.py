@@ -1,11 +1,12 @@
 """Rights metadata: who owns a recording and how its shares are split. Grants no access to anything."""
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, Field
 
 from schemas.fields import DidString, Items, Maybe, Shape, Text
 
+T = TypeVar("T", bound="Party")
 WHOLE = 10_000  # basis points
 
 Name = Annotated[str, Text(min_bytes=1, max_bytes=2560, max_graphemes=256)]
@@ -40,10 +41,33 @@ def _check_shares(parties: tuple[Party, ...]) -> tuple[Party, ...]:
     return parties
 
 
+Parties = Annotated[tuple[T, ...], Items(100), AfterValidator(_check_shares)]
+
+
 class Rights(Shape):
     """What `rights` of a track may say."""
 
     isrc: Maybe[Annotated[str, Text(max_bytes=32)]] = None
     iswc: Maybe[Annotated[str, Text(max_bytes=32)]] = None
     master_owner: Maybe[Owner] = None
-    parties: Maybe[Annotated[tuple[Party, ...], Items(100), AfterValidator(_check_shares)]] = None
+    parties: Maybe[Parties[Party]] = None
+
+
+class SentOwner(Owner, extra="forbid"):
+    """The same, where a misspelt member is told to whoever sent it."""
+
+
+class SentParty(Party, extra="forbid"):
+    """The same, where a misspelt member is told to whoever sent it."""
+
+
+class SentRights(Rights, extra="forbid"):
+    """Rights metadata as people send it to us: what would be dropped unseen is refused."""
+
+    master_owner: Maybe[SentOwner] = None
+    parties: Maybe[Parties[SentParty]] = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True where there is nothing to attach."""
+        return not (self.isrc or self.iswc or self.master_owner or self.parties)

@@ -47,7 +47,7 @@ def refused(
     errors = {_field(error.field): error.message for error in refusal.errors}
     if not errors and at is not None:
         errors = {at: refusal.message}
-    listed = [f"{name}: {message}." for name, message in errors.items()]
+    listed = [f"{name}: {message.removesuffix('.')}." for name, message in errors.items()]
     told = " ".join([_UNCHANGED, *listed]) if refusal.errors else refusal.message
     return Attempt(form, values, errors, Note(told, is_bad=True), refusal.status)
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import cast
 
-from readapi.errors import ApiError, AudienceUnavailable, PdsRefused, ScopeUpgradeRequired
+from readapi.errors import ApiError, PdsRefused, ScopeUpgradeRequired
 from readapi.pds import Author
 from readapi.publishing.supporters import Supporters
 from readapi.spaces.repos import SpaceRepos
 from schemas.access import DOWNLOADS, LISTENING, Downloads, Listening
-from schemas.publishing import Template
+from schemas.publishing import Fault, Template
 
 NO_VERIFIER = "This service has nobody to ask who supports whom."
 NO_SPACES = "Your server does not offer private Spaces."
@@ -38,16 +38,16 @@ class Capabilities:
         reasons["supporters"] = self._of_supporters
         return cast("Mapping[Downloads, str | None]", reasons)
 
-    async def check(self, author: Author, template: Template) -> None:
-        """Raises AudienceUnavailable with the reason."""
+    async def fault(self, author: Author, template: Template) -> Fault | None:
+        """The first audience of a template that is not available, and the reason."""
         access = template.access
-        reason = self.downloads()[access.downloads]
-        if access.listening == "supporters":
-            reason = reason or self._of_supporters
-        elif access.listening == "space":
-            reason = reason or await self._of_spaces(author)
-        if reason is not None:
-            raise AudienceUnavailable(reason)
+        if reason := self.downloads()[access.downloads]:
+            return Fault("access.downloads", reason)
+        if access.listening == "supporters" and (reason := self._of_supporters):
+            return Fault("access.listening", reason)
+        if access.listening == "space" and (reason := await self._of_spaces(author)):
+            return Fault("access.listening", reason)
+        return None
 
     @property
     def _of_supporters(self) -> str | None:

@@ -9,8 +9,10 @@ from readapi.publishing.capabilities import Capabilities
 from readapi.state.jobs import Asked
 from readapi.state.state import State
 from readapi.state.uploads import OnAlbum
+from schemas.errors import FieldError
 from schemas.ids import AtUri
 from schemas.publishing import (
+    Fault,
     PolicyOrigin,
     Template,
     TemplateAccess,
@@ -104,11 +106,18 @@ class Policies:
         """Of tracks that are there, none of which is moved between public and private."""
         await self.check(author, template, "settings", has_rights=has_rights)
         if is_private(template):
-            raise AudienceUnavailable(NOT_MOVED)
+            raise _unavailable("settings", Fault("access.listening", NOT_MOVED))
 
     async def check(self, author: Author, template: Template, field: str, *, has_rights: bool) -> None:
         """Raises unless the template fits, and everybody that it speaks of can be told from others."""
         found = fault(template, has_rights=has_rights)
         if found is not None:
             raise InvalidRequest.of_field(f"{field}.{found.field}", found.message)
-        await self._capabilities.check(author, template)
+        unavailable = await self._capabilities.fault(author, template)
+        if unavailable is not None:
+            raise _unavailable(field, unavailable)
+
+
+def _unavailable(field: str, fault: Fault) -> AudienceUnavailable:
+    wrong = FieldError(field=f"{field}.{fault.field}", message=fault.message)
+    return AudienceUnavailable(fault.message, errors=[wrong])

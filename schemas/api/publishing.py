@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from schemas.api.shape import (
     Asked,
@@ -18,8 +18,14 @@ from schemas.api.shape import (
 )
 from schemas.publishing import Template
 from schemas.records import MAX_FEATURES, MAX_TAGS, Name, Prose, Tag, Title
-from schemas.rights import Rights
+from schemas.rights import Rights, SentRights
 
+
+def _or_none(rights: SentRights) -> SentRights | None:
+    return None if rights.is_empty else rights
+
+
+WantedRights = Annotated[SentRights, AfterValidator(_or_none)] | None  # none of them: nothing is said in them
 Status = Literal["pending", "processing", "completed", "failed"]
 
 
@@ -39,7 +45,7 @@ class NewTrack(AskedWithFiles):
     ]
     description: Prose | None = None
     image: File | None = None
-    rights: InForm[Rights] | None = None
+    rights: InForm[WantedRights] = None
     publishing: InForm[Template] | None = None
 
 
@@ -151,7 +157,7 @@ class ChosenPreferences(Asked):
 
     publishing_defaults: Template
     scrobbling: bool
-    rights: Rights | None = None
+    rights: WantedRights = None
 
 
 class Preferences(Shape):

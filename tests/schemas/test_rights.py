@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.rights import Rights
+from schemas.rights import Rights, SentRights
 
 
 def party(mechanical: Any, performance: Any) -> dict[str, Any]:
@@ -44,3 +44,26 @@ def test_shares_beyond_the_whole_are_refused(shares: list[tuple[Any, Any]], reas
 def test_every_field_is_optional() -> None:
     """Rights may say as little as they like."""
     assert Rights.model_validate({}) == Rights()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"ISRC": "USRC17607839"},
+        {"masterOwner": {"name": "Ada", "DID": "did:plc:asdf123"}},
+        {"parties": [party(1, 1) | {"share": 1}]},
+    ],
+)
+def test_a_misspelt_member_is_refused_only_when_it_is_sent_to_us(told: dict[str, Any]) -> None:
+    """Records of the network may have members of later versions."""
+    Rights.model_validate(told)
+
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        SentRights.model_validate(told)
+
+
+@pytest.mark.parametrize("told", [{}, {"isrc": "", "iswc": ""}, {"parties": []}])
+def test_rights_that_say_nothing_are_empty(told: dict[str, Any]) -> None:
+    """Whatever members they have; one word is enough."""
+    assert SentRights.model_validate(told).is_empty
+    assert not SentRights.model_validate(told | {"isrc": "USRC17607839"}).is_empty

@@ -49,7 +49,7 @@ def test_a_fault_stands_at_the_field_that_the_page_has(field, at):
 
 def test_the_note_tells_every_fault():
     """Also one whose field the page does not have."""
-    errors = [FieldError(field="title", message="is empty"), FieldError(field="rights", message="are none")]
+    errors = [FieldError(field="title", message="is empty."), FieldError(field="rights", message="are none")]
 
     tried = attempt.refused("details", TYPED, InvalidRequest(errors=errors), BROWSER)
 

@@ -60,6 +60,20 @@ async def test_saved_rights_stay_until_something_is_said_of_them(studio: Studio)
             422,
             "invalid_request",
         ),
+        (
+            {
+                "publishing_defaults": template() | {"attach_rights": True},
+                "scrobbling": False,
+                "rights": {"isrc": "", "parties": []},
+            },
+            422,
+            "invalid_request",
+        ),
+        (
+            {"publishing_defaults": template(), "scrobbling": False, "rights": {"ISRC": "USRC17607839"}},
+            422,
+            "invalid_request",
+        ),
         ({"publishing_defaults": template(), "scrobbling": True}, 403, "scope_upgrade_required"),
     ],
 )

@@ -197,5 +197,7 @@ async def test_settings_that_cannot_be_had_queue_nothing(
     reply = await mara.ask("POST", f"/{kind}/{number}/publishing", {"settings": settings})
 
     assert (reply.status, reply.json["detail"]) == (status, detail)
+    assert all(error["field"].startswith("settings.") for error in reply.json.get("errors", ()))
+    assert ("errors" in reply.json) == (status == 422)
     metadata = (await mara.ask("GET", f"/albums/by-id/{album}")).json["metadata"]
     assert metadata.get("publishing_defaults") is None

@@ -201,14 +201,36 @@ async def test_an_upload_needs_a_profile_a_session_and_what_was_granted(studio: 
             "publishing.attach_rights",
         ),
         (
+            {"publishing": json.dumps(template() | {"attach_rights": True}), "rights": "{}"},
+            422,
+            "invalid_request",
+            "publishing.attach_rights",
+        ),
+        ({"rights": '{"ISRC": "USRC17607839"}'}, 422, "invalid_request", "rights.ISRC"),
+        (
             {"publishing": json.dumps(template("space"))},
             422,
             "invalid_request",
             "publishing.access.visibility",
         ),
-        ({"publishing": json.dumps(template("supporters"))}, 422, "audience_unavailable", None),
-        ({"publishing": json.dumps(template(downloads="supporters"))}, 422, "audience_unavailable", None),
-        ({"publishing": json.dumps(template("space", "off", "private"))}, 422, "audience_unavailable", None),
+        (
+            {"publishing": json.dumps(template("supporters"))},
+            422,
+            "audience_unavailable",
+            "publishing.access.listening",
+        ),
+        (
+            {"publishing": json.dumps(template(downloads="supporters"))},
+            422,
+            "audience_unavailable",
+            "publishing.access.downloads",
+        ),
+        (
+            {"publishing": json.dumps(template("space", "off", "private"))},
+            422,
+            "audience_unavailable",
+            "publishing.access.listening",
+        ),
     ],
 )
 async def test_what_does_not_fit_is_refused_whole(

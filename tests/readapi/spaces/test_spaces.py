@@ -335,3 +335,4 @@ async def test_spaces_hold_neither_albums_nor_what_was_public(opened: Private, s
     assert (on_album.status, on_album.json["detail"]) == (400, "private_album")
     assert (moved.status, moved.json["detail"]) == (422, "audience_unavailable")
     assert "cannot be moved into a private Space" in moved.json["message"]
+    assert [error["field"] for error in moved.json["errors"]] == ["settings.access.listening"]
