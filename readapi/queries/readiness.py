@@ -48,7 +48,7 @@ def _reasons(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_se
     lag, source = indexer.lag_seconds, indexer.source
     if lag is None or lag > most_lag_seconds:
         if source is not None and not source.connected:
-            reasons.append(f"{source.name} cannot be reached: {source.error or 'no reason is known'}.")
+            reasons.append(source.error or f"{source.name} cannot be reached; no reason is known.")
         reasons.append(
             "How far the index is behind is not known."
             if lag is None
