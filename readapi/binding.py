@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from aiohttp import web
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from readapi import faults
 from readapi.accept import Accept
 from readapi.audio.conditions import Conditions
 from readapi.clients import CLIENT, Client
@@ -35,8 +36,6 @@ ABSENT = inspect.Parameter.empty
 Fitting = TypeVar("Fitting", bound=BaseModel)
 Members = Mapping[str, object]
 Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
-
-_PREFIX = "Value error, "
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class Signature:
             text = _find(request, parameter)
             if text is None:
                 if parameter.default is ABSENT:
-                    wrong.append(FieldError(field=parameter.name, message="Field required"))
+                    wrong.append(FieldError(field=parameter.name, message=faults.REQUIRED))
                 else:
                     arguments[parameter.name] = parameter.default
                 continue
@@ -138,13 +137,13 @@ class Signature:
             except ValidationError as error:
                 if parameter.place == "path":
                     raise NotFound from None
-                wrong.append(FieldError(field=parameter.name, message=_first_message(error)))
+                wrong.append(FieldError(field=parameter.name, message=faults.first(error)))
         if self.body is not None:
             name, shape = self.body
             try:
                 arguments[name] = shape.model_validate(sent)
             except ValidationError as error:
-                wrong += _wrong_members(error)
+                wrong += faults.of_members(error)
         if wrong:
             raise InvalidRequest(errors=wrong)
         return arguments
@@ -155,7 +154,7 @@ def fit(shape: type[Fitting], members: Members) -> Fitting:
     try:
         return shape.model_validate(members)
     except ValidationError as error:
-        raise InvalidRequest(errors=_wrong_members(error)) from None
+        raise InvalidRequest(errors=faults.of_members(error)) from None
 
 
 def _find(request: web.Request, parameter: Parameter) -> str | list[str] | None:
@@ -164,21 +163,6 @@ def _find(request: web.Request, parameter: Parameter) -> str | list[str] | None:
     if parameter.many:
         return request.query.getall(parameter.name, None)
     return request.query.get(parameter.name)
-
-
-def _wrong_members(error: ValidationError) -> list[FieldError]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [
-        FieldError(
-            field=".".join(str(part) for part in wrong["loc"]), message=wrong["msg"].removeprefix(_PREFIX)
-        )
-        for wrong in found
-    ]
-
-
-def _first_message(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return found[0]["msg"].removeprefix(_PREFIX)
 
 
 def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:

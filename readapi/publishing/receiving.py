@@ -5,7 +5,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from readapi import times
+from readapi import faults, times
 from readapi.audio import renditions
 from readapi.audio.keys import received_audio, received_image
 from readapi.audio.recording import NotAudio, Probed
@@ -159,7 +159,7 @@ class Receiving:
         """The record, but for where audio and image are and for who may hear it."""
         title = sent.title or probed.title
         if title is None:
-            raise InvalidRequest.of_field("title", "Field required, as the file does not say it either")
+            raise InvalidRequest.of_field("title", f"{faults.REQUIRED}, as the file does not say it either")
         features = await authoring.dids(self._index, self._network, sent.features)
         said = {
             "$type": self._writing.collections.track,

@@ -5,7 +5,7 @@ from typing import Any
 
 from yarl import URL
 
-from readapi import refusing, times
+from readapi import faults, refusing, times
 from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import JSON, Answer, render
 from readapi.belongings import Belongings
@@ -208,7 +208,7 @@ async def revoke_developer_token(token_id: str, who: InSession, belongings: Belo
 
 async def _leave(signing_in: SigningIn, accept: Accept, name: str | None) -> Answer[shapes.ToVisit]:
     if name is None:
-        raise InvalidRequest.of_field("handle", "Field required")
+        raise InvalidRequest.of_field("handle", faults.REQUIRED)
     with refusing.starting():
         page = await signing_in.begin(name, Errand("sign_in"))
     if _wants_json(accept):

@@ -1,17 +1,18 @@
 """Artists: accounts that wrote at least one record of ours."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator
 
 from schemas.api.shape import Asked, Shape, Time
-from schemas.fields import Uri
+from schemas.fields import Text, is_uri
 from schemas.records import DisplayName, Prose
 
 
-def _is_web_address(text: str) -> str:
-    if not text.startswith(("https://", "http://")):
-        raise ValueError("must begin with https:// or http://")
+def _check_web_address(text: str) -> str:
+    """Empty is fine: it clears."""
+    if text and not (is_uri(text) and text.startswith(("https://", "http://"))):
+        raise ValueError("must be a web address that begins with https:// or http://")
     return text
 
 
@@ -43,5 +44,5 @@ class ProfileChange(Asked):
 
     display_name: DisplayName | None = None
     bio: Prose | None = None
-    support_url: Annotated[Uri, AfterValidator(_is_web_address)] | Literal[""] | None = None
+    support_url: Annotated[str, Text(max_bytes=2048), AfterValidator(_check_web_address)] | None = None
     show_liked_on_profile: bool | None = None
