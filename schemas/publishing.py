@@ -4,7 +4,7 @@ import functools
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.access import Access, Downloads, Listening, Viewer, Visibility, may_download, may_listen, may_see
 from schemas.ids import Did
@@ -17,9 +17,12 @@ class TemplateAccess(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    listening: Listening
+    listening: Listening = Field(description="`space` goes together with `private` visibility.")
     downloads: Downloads
-    visibility: Visibility
+    visibility: Visibility = Field(
+        description="`private` goes together with listening in a `space`: one of them without the other is "
+        "refused, and both are available where `/capabilities` says that `space` is."
+    )
 
 
 class Template(BaseModel):
