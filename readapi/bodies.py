@@ -14,7 +14,7 @@ from aiohttp import BodyPartReader, web
 
 from readapi.answers import JSON
 from readapi.errors import InvalidRequest, TooLarge, UnsupportedMediaType
-from schemas.api.shape import Received
+from schemas.api.shape import Asked, AskedInParts, AskedWithFile, Received
 from schemas.errors import FieldError
 from schemas.settings import Settings
 
@@ -42,8 +42,17 @@ class Files:
         return cls(settings.image_bytes, large, settings.upload_bytes, folder)
 
 
-async def read(request: web.Request, files: Files | None = None) -> Mapping[str, object]:
-    """The members; none of no body at all. Forms with files are read where files are wanted.
+def kinds(asked: type[Asked]) -> tuple[str, ...]:
+    """The media types in which something may be sent."""
+    if issubclass(asked, AskedWithFile):
+        return (PARTS,)
+    return (JSON, FORM, PARTS) if issubclass(asked, AskedInParts) else (JSON, FORM)
+
+
+async def read(
+    request: web.Request, kinds: tuple[str, ...], files: Files | None = None
+) -> Mapping[str, object]:
+    """The members; none of no body at all. `files`: where forms with parts are among the kinds.
 
     Raises InvalidRequest, UnsupportedMediaType or TooLarge.
     """
@@ -52,11 +61,11 @@ async def read(request: web.Request, files: Files | None = None) -> Mapping[str,
     text = await request.read()
     if not text:
         return {}
+    if request.content_type not in kinds:
+        raise UnsupportedMediaType(f"This address reads {', '.join(kinds)}.")
     if request.content_type == JSON:
         return checked(_of_json(text))
-    if request.content_type == FORM:
-        return checked(dict(parse_qsl(text.decode(errors="replace"), keep_blank_values=True)))
-    raise UnsupportedMediaType
+    return checked(dict(parse_qsl(text.decode(errors="replace"), keep_blank_values=True)))
 
 
 def discard(members: Mapping[str, object]) -> None:

@@ -18,7 +18,7 @@ from readapi.errors import ApiError
 from readapi.finishing import Finishing
 from readapi.oauth.scopes import Need
 from readapi.viewer import InSession, SignedIn
-from schemas.api.shape import AskedWithFiles
+from schemas.api.shape import AskedInParts
 from schemas.settings import Settings
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -109,11 +109,12 @@ class Endpoint:
         if self.signature.body is None:
             return _nothing
         asked = self.signature.body[1]
-        if not issubclass(asked, AskedWithFiles):
-            return bodies.read
+        kinds = bodies.kinds(asked)
+        if not issubclass(asked, AskedInParts):
+            return partial(bodies.read, kinds=kinds)
         settings = services[Settings]
         assert isinstance(settings, Settings)
-        return partial(bodies.read, files=bodies.Files.of(settings, asked.large))
+        return partial(bodies.read, kinds=kinds, files=bodies.Files.of(settings, asked.large))
 
     def _answer(self, result: object) -> Answer[Any]:
         if result is None:

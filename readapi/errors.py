@@ -176,7 +176,7 @@ class UnsupportedMediaType(ApiError):
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     code = Code.UNSUPPORTED_MEDIA_TYPE
-    sentence = "This address reads application/json and application/x-www-form-urlencoded."
+    sentence = "This address does not read bodies of this type."
 
 
 class TooLarge(ApiError):

@@ -20,7 +20,7 @@ from readapi.binding import ABSENT, Parameter
 from readapi.catalog import Catalog
 from readapi.endpoint import Endpoint
 from readapi.search import Index
-from schemas.api.shape import Asked, AskedWithFiles
+from schemas.api.shape import Asked
 from schemas.errors import ErrorBody
 
 _REF = "#/components/schemas/{model}"
@@ -132,8 +132,7 @@ def _security(endpoint: Endpoint) -> dict[str, Any]:
 def _body(asked: type[Asked]) -> dict[str, Any]:
     schema = {"schema": {"$ref": _REF.format(model=asked.__name__)}}
     required = any(field.is_required() for field in asked.model_fields.values())
-    kinds = [JSON, bodies.FORM, *([bodies.PARTS] if issubclass(asked, AskedWithFiles) else [])]
-    return {"required": required, "content": dict.fromkeys(kinds, schema)}
+    return {"required": required, "content": dict.fromkeys(bodies.kinds(asked), schema)}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from readapi.pages import choices
 from schemas.api.albums import AlbumChange, Cover, NewAlbum
 from schemas.api.artists import ProfileChange
 from schemas.api.publishing import NewAudio, NewTrack, WantedAlbumSettings
-from schemas.api.shape import AskedWithFiles, File, LargeFile
+from schemas.api.shape import AskedInParts, File, LargeFile
 from schemas.api.tracks import TrackChange
 from schemas.publishing import Template
 
 
-class Form(AskedWithFiles):
+class Form(AskedInParts):
     """Texts, files, and boxes, which are there when they are ticked."""
 
     def values(self) -> dict[str, str]:

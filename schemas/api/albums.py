@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from schemas.api.playlists import ListTitle
-from schemas.api.shape import Asked, AskedWithFiles, Count, File, Page, Shape, Time, Uuid
+from schemas.api.shape import Asked, AskedWithFile, Count, File, Page, Shape, Time, Uuid
 from schemas.api.tracks import Track
 from schemas.publishing import Template
 from schemas.records import Prose
@@ -71,7 +71,7 @@ class AlbumChange(Asked):
     publishing_defaults: Template | None = None
 
 
-class Cover(AskedWithFiles):
+class Cover(AskedWithFile):
     """A picture for an album."""
 
     image: File

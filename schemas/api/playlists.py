@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from schemas.api.shape import Asked, Count, Shape, Time, Uuid
+from schemas.api.shape import Asked, AskedInParts, Count, Shape, Time, Uuid
 from schemas.api.tracks import Track
 from schemas.fields import AtUriString, CidString
 from schemas.records import MAX_ITEMS, TITLE
@@ -46,7 +46,7 @@ class NewPlaylist(Asked):
     name: ListTitle
 
 
-class PlaylistChange(Asked):
+class PlaylistChange(AskedInParts):
     """What to change; what is not given stays."""
 
     name: ListTitle | None = None

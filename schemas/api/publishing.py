@@ -6,7 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from schemas.api.shape import (
     Asked,
-    AskedWithFiles,
+    AskedWithFile,
     File,
     InForm,
     LargeFile,
@@ -29,7 +29,7 @@ WantedRights = Annotated[SentRights, AfterValidator(_or_none)] | None  # none of
 Status = Literal["pending", "processing", "completed", "failed"]
 
 
-class NewTrack(AskedWithFiles):
+class NewTrack(AskedWithFile):
     """A track to publish. What the form does not say is taken from the file, as far as that says it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -49,7 +49,7 @@ class NewTrack(AskedWithFiles):
     publishing: InForm[Template] | None = None
 
 
-class NewAudio(AskedWithFiles):
+class NewAudio(AskedWithFile):
     """Audio in place of a track's own."""
 
     model_config = ConfigDict(extra="forbid")

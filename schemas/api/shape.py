@@ -61,13 +61,17 @@ class Received:
     sha256: str
 
 
-class AskedWithFiles(Asked):
-    """The same, where some members are files: it may be sent as a form with parts.
+class AskedInParts(Asked):
+    """The same, which may also be sent as a form with parts: members may be files.
 
     `large`: the members that are never whole in memory.
     """
 
     large: ClassVar[frozenset[str]] = frozenset()
+
+
+class AskedWithFile(AskedInParts):
+    """The same with a file that must be there: nothing but a form with parts carries it."""
 
 
 LargeFile = Annotated[InstanceOf[Received], WithJsonSchema({"type": "string", "format": "binary"})]

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from schemas.access import Downloads, Visibility
 from schemas.api.artists import Person
-from schemas.api.shape import AskedWithFiles, Count, File, Listed, Page, PublicId, Shape, Time, Uuid
+from schemas.api.shape import AskedInParts, Count, File, Listed, Page, PublicId, Shape, Time, Uuid
 from schemas.publishing import PolicyOrigin, Template
 from schemas.records import MAX_FEATURES, MAX_TAGS, Name, Prose, Tag, Title
 from schemas.rights import Rights
@@ -142,7 +142,7 @@ class PlayCount(Shape):
     play_count: Count
 
 
-class TrackChange(AskedWithFiles):
+class TrackChange(AskedInParts):
     """What is to be changed; the rest stays. An empty text or list clears. Access is changed elsewhere."""
 
     model_config = ConfigDict(extra="forbid")

@@ -66,6 +66,22 @@ def test_what_is_sent_is_described():
     assert not OPERATIONS["post /auth/scope-upgrade/start"]["requestBody"]["required"]
 
 
+def test_files_are_described_where_they_can_be_sent():
+    """Alone in forms with parts; these may also carry what else a page's form says."""
+    for name in ("post /tracks/", "put /tracks/{track_id}/audio", "post /albums/{album_id}/cover"):
+        assert OPERATIONS[name]["requestBody"]["content"].keys() == {"multipart/form-data"}
+    for name in ("patch /tracks/{track_id}", "patch /lists/playlists/{playlist_id}"):
+        assert "multipart/form-data" in OPERATIONS[name]["requestBody"]["content"]
+
+
+def test_private_visibility_is_described():
+    """It goes together with listening in a Space."""
+    described = DOCUMENT["components"]["schemas"]["TemplateAccess"]["properties"]
+
+    assert "`space`" in described["visibility"]["description"]
+    assert "`private`" in described["listening"]["description"]
+
+
 def test_shapes_are_open_to_new_fields():
     """A client that was generated from this must not break when a field is added."""
     assert not any("additionalProperties" in shape for shape in DOCUMENT["components"]["schemas"].values())

@@ -53,8 +53,8 @@ class Artist:
     async def send(
         self, method: str, path: str, audio: Path | bytes | None = None, **fields: str | bytes
     ) -> Reply:
-        """A form with a file; what is bytes is a file too."""
-        form = aiohttp.FormData()
+        """A form with parts; `audio` and what is bytes are files."""
+        form = aiohttp.FormData(default_to_multipart=True)
         for name, value in fields.items():
             form.add_field(name, value, filename=name if isinstance(value, bytes) else None)
         if audio is not None:

@@ -85,7 +85,7 @@ async def test_a_playlist_is_renamed_hidden_and_deleted(scene):
     made = await playlist(scene, "Hidden soon")
     one, of_ben = f"/lists/playlists/{made['id']}", f"/lists/playlists/by-artist/{scene.ben.did}"
 
-    renamed = await scene.ben.ask("PATCH", one, {"name": "Quiet", "show_on_profile": False})
+    renamed = await scene.ben.send("PATCH", one, name="Quiet", show_on_profile="false")
     mine = (await scene.ben.ask("GET", "/lists/playlists")).json
     theirs = (await scene.mara.ask("GET", of_ben)).json
     nameless = (await scene.studio.door.ask("GET", of_ben)).json

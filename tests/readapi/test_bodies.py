@@ -5,7 +5,7 @@ import pytest
 from pydantic import Field
 
 from readapi.endpoint import Routes
-from schemas.api.shape import AskedWithFiles, File, Listed, Shape
+from schemas.api.shape import AskedInParts, AskedWithFile, File, Listed, Shape
 from schemas.settings import Settings
 from tests.readapi import site
 
@@ -14,7 +14,7 @@ PART = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
 PARTS = "multipart/form-data; boundary=x"
 
 
-class Form(AskedWithFiles):
+class Form(AskedInParts):
     """A file and two texts."""
 
     file: File | None = None
@@ -30,6 +30,12 @@ class Read(Shape):
     flag: bool
 
 
+class Recording(AskedWithFile):
+    """A file that must be there."""
+
+    file: File
+
+
 routes = Routes("test")
 
 
@@ -39,11 +45,17 @@ async def read(sent: Form) -> Read:
     return Read(bytes=len(sent.file or b""), tags=sent.tags, flag=sent.flag)
 
 
-async def ask(body: object, **headers: str) -> tuple[int, dict[str, object]]:
+@routes.post("/record")
+async def record(sent: Recording) -> Read:
+    """Tell how long the file was."""
+    return Read(bytes=len(sent.file), tags=[], flag=False)
+
+
+async def ask(body: object, path: str = "/read", **headers: str) -> tuple[int, dict[str, object]]:
     settings = Settings(image_bytes=LIMIT)
     async with site.running(routes, {Settings: settings}, settings) as running:
         assert running.client is not None
-        async with running.client.post(f"{running.address}/read", data=body, headers=headers) as reply:
+        async with running.client.post(f"{running.address}{path}", data=body, headers=headers) as reply:
             return reply.status, await reply.json()
 
 
@@ -63,6 +75,19 @@ async def test_the_same_without_a_file_may_be_json() -> None:
     )
     status, refused = await ask(b'{"file": "text"}', **{"Content-Type": "application/json"})
     assert (status, refused["errors"][0]["field"]) == (422, "file")  # type: ignore[index]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+async def test_a_file_that_must_be_there_comes_in_a_form_with_parts(kind: str) -> None:
+    """Nothing else carries it."""
+    form = aiohttp.FormData()
+    form.add_field("file", b"sound", filename="song")
+
+    sent, _ = await ask(form, "/record")
+    status, refused = await ask(b"{}", "/record", **{"Content-Type": kind})
+
+    assert (sent, status, refused["detail"]) == (200, 415, "unsupported_media_type")
+    assert refused["message"] == "This address reads multipart/form-data."
 
 
 async def test_a_file_that_is_too_large_is_refused() -> None:
