@@ -19,7 +19,6 @@ import pytest_asyncio
 
 from indexer.events import Frame
 from indexer.sources.recorded import Recorder
-from readapi.__main__ import app
 from tests.documents import least
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
@@ -185,19 +184,15 @@ def test_a_missing_search_index_is_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "other"])
-def test_a_file_that_is_no_recording_is_refused(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, name: str) -> None:
     """Exit code 2 and one sentence."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "other").write_bytes(b"something else")
-    monkeypatch.setattr(os, "environ", environment(tmp_path / "data"))
 
-    with pytest.raises(SystemExit) as ended:
-        app(["replay", str(tmp_path / name)])
+    refused = run(tmp_path / "data", "replay", str(tmp_path / name))
 
-    assert ended.value.code == 2
-    assert "\nfmsvc-server: " in "\n" + capsys.readouterr().err
+    assert refused.returncode == 2
+    assert "\nfmsvc-server: " in "\n" + refused.stderr
 
 
 def test_serve_without_a_relay_serves_and_stops_in_time(tmp_path: Path) -> None:
