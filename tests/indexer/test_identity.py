@@ -100,7 +100,8 @@ async def test_a_handle_that_dns_confirms_is_shown(world: World) -> None:
     world.publish(document())
     world.names.texts[f"_atproto.{HANDLE}"] = [f"did={ALICE}"]
 
-    assert await world.resolver.resolve(ALICE) == IdentityFact(ALICE, Handle(HANDLE), HOSTED, KEY)
+    facts = IdentityFact(ALICE, Handle(HANDLE), HOSTED, KEY, space_host=HOSTED, space_key=KEY)
+    assert await world.resolver.resolve(ALICE) == facts
 
 
 async def test_a_handle_that_its_host_confirms_is_shown(world: World) -> None:
