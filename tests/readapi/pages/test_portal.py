@@ -276,7 +276,7 @@ async def test_what_does_not_fit_comes_back_as_it_was_typed(plain: PlainBrowser)
     async with plain.post("/portal/albums", title="Taken") as answer:
         album = await answer.text()
 
-    assert '<p class="error" id="upload-file-error">Field required</p>' in upload
+    assert '<p class="error" id="upload-file-error">must be given</p>' in upload
     assert 'value="Un&lt;b&gt;titled"' in upload
     assert "Typed once.</textarea>" in upload
     assert 'id="profile-support_url-error"' in profile

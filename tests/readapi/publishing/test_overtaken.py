@@ -93,7 +93,7 @@ async def test_an_original_outlives_a_move_of_the_service(publishing: Publishing
 
     await change(moved, HEARD)
 
-    assert moved.server.value()["audioUrl"] == f"https://elsewhere.example/audio/{secret.file_id}"
+    assert moved.server.value()["audioUrl"] == f"https://elsewhere.example/audio/{secret.file_id}/stream"
     assert await moved.has(secret)
 
 
