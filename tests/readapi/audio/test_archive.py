@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 
 from tests.indexer.changes import album, put, uri
-from tests.readapi.audio.bucket import bucket_url
 from tests.readapi.audio.listening import OPEN, Listening, listening
 from tests.readapi.music import public_list_id
 
@@ -20,15 +19,12 @@ SECRET = b"the secret recording"
 ARCHIVE = f"/albums/{public_list_id('mara', 9)}/archive"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["folder", "s3"])
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    kept_in: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Listening]:
     """A worker with an album: open, for supporters, for nobody, not to be found, gone, private."""
-    fields = {}
-    if request.param == "s3":
-        fields["audio_url"] = bucket_url(request.getfixturevalue("s3"), "albums")
-    async with listening(tmp_path_factory.mktemp("stage"), **fields) as stage:
+    async with listening(tmp_path_factory.mktemp("stage"), **kept_in) as stage:
         private = OPEN | {"visibility": "private", "listening": "space"}
         held = [uri("mara", "track", number) for number in range(50, 56)]
         await stage.music.add(

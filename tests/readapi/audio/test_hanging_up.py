@@ -11,7 +11,6 @@ import pytest_asyncio
 
 from tests.indexer.changes import album, uri
 from tests.indexer.running import until
-from tests.readapi.audio.bucket import bucket_url
 from tests.readapi.audio.listening import Listening, listening
 from tests.readapi.music import public_list_id, track_id
 
@@ -23,15 +22,12 @@ TRACK = f"/tracks/{track_id('mara', 50)}"
 PATHS = (f"{TRACK}/stream", f"{TRACK}/download", f"/albums/{public_list_id('mara', 9)}/archive")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["folder", "s3"])
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    kept_in: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Listening]:
     """A worker with an album of one long recording."""
-    fields = {}
-    if request.param == "s3":
-        fields["audio_url"] = bucket_url(request.getfixturevalue("s3"), "hanging-up")
-    async with listening(tmp_path_factory.mktemp("stage"), **fields) as stage:
+    async with listening(tmp_path_factory.mktemp("stage"), **kept_in) as stage:
         on_album = album("mara", [uri("mara", "track", 50)], 9, at=2001, name="Harbour")
         await stage.music.add(await stage.song(LONG, "mara", 50), on_album)
         yield stage

@@ -11,7 +11,6 @@ import pytest_asyncio
 
 from readapi.search import MOST_OF_A_FILE
 from tests.indexer.changes import put, uri
-from tests.readapi.audio.bucket import bucket_url
 from tests.readapi.audio.listening import OPEN, Listening, listening
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -21,14 +20,12 @@ RENDITION = os.urandom(1000)
 FILE = hashlib.sha256(CONTENT).hexdigest()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["folder", "s3"])
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    kept_in: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Listening]:
     """A worker with one recording that everybody may have."""
-    fields = {"web_url": "https://app.example"}
-    if request.param == "s3":
-        fields["audio_url"] = bucket_url(request.getfixturevalue("s3"), "streams")
+    fields = {"web_url": "https://app.example", **kept_in}
     async with listening(tmp_path_factory.mktemp("stage"), **fields) as stage:
         await stage.publish(CONTENT, "mara", 50, title="Low tide")
         yield stage
