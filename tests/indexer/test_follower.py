@@ -1,11 +1,12 @@
 """The search index follows every commit, several at once when it is late, and forgets the way behind it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
 
-from indexer.follower import LAST_ENTRIES, PRUNE_ENTRIES, Follower
+from indexer.follower import FLOOD_PAUSES, LAST_ENTRIES, MANY_ENTRIES, PAUSE, PRUNE_ENTRIES, Follower
 from indexer.search import STEP_ENTRIES
 from tests.indexer.running import until
 
@@ -79,6 +80,20 @@ async def test_after_a_long_step_comes_a_longer_pause(index: Index, follower: Fo
     await until(lambda: follower.watermark == 7)
 
     assert index.steps == 3  # the first has nothing to do
+
+
+async def test_in_a_flood_the_pauses_are_longer_and_end_with_it(index: Index, follower: Follower) -> None:
+    index.seconds = 0.05
+    began = time.monotonic()
+    for op in range(MANY_ENTRIES, 24 * MANY_ENTRIES, MANY_ENTRIES // 2):
+        commit(index, follower, op)
+        await asyncio.sleep(0.025)
+    during, seconds = index.steps, time.monotonic() - began
+    await until(lambda: follower.watermark == op)
+
+    shortest = index.seconds * (1 + PAUSE * FLOOD_PAUSES)
+    assert during <= seconds / shortest + 2  # the first two have little to do
+    assert index.steps <= during + 1
 
 
 async def test_whoever_waits_ends_the_pause_and_so_does_enough_for_a_step(
