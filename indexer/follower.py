@@ -45,8 +45,7 @@ class Follower:
         if op > self._op:
             self._op = op
             self._wake.set()
-            if op >= self.watermark + STEP_ENTRIES:
-                self._hurry.set()
+            self._hurry_if_late()
 
     async def reached(self, op: int) -> None:
         """Wait until everything up to `op` can be found, which is soon."""
@@ -82,7 +81,12 @@ class Follower:
                 return
             if watermark < self._op:
                 self._wake.set()
+            self._hurry_if_late()
             await self._rest(PAUSE * seconds, FLOOD_PAUSES if watermark - before >= MANY_ENTRIES else 1)
+
+    def _hurry_if_late(self) -> None:
+        if self._op >= self.watermark + STEP_ENTRIES:
+            self._hurry.set()
 
     async def _rest(self, seconds: float, times: int) -> None:
         """Once, and again while more goes on coming."""

@@ -21,12 +21,15 @@ class Index:
         self.steps = 0
         self.seconds = 0.01
         self.pruned: list[int] = []
+        self.pauses: list[float] = []
+        self._ended = time.monotonic()
 
     async def follow(self) -> int:
         self.steps += 1
+        self.pauses.append(time.monotonic() - self._ended)
         reached = min(self.op, self.watermark + self.step)
         await asyncio.sleep(self.seconds)
-        self.watermark = reached
+        self.watermark, self._ended = reached, time.monotonic()
         return reached
 
     async def prune(self, op: int) -> None:
@@ -118,6 +121,18 @@ async def test_a_long_way_is_gone_in_steps(index: Index, follower: Follower) -> 
     await asyncio.wait_for(follower.reached(95), 2)
 
     assert index.steps >= 10
+
+
+async def test_there_is_no_pause_on_the_way_while_it_is_longer_than_a_step(index: Index) -> None:
+    index.seconds, index.step, index.op = 0.3, STEP_ENTRIES, 4 * STEP_ENTRIES
+    late = Follower(index.follow, index.prune, watermark=0, op=index.op)
+    running = asyncio.create_task(late.run())
+
+    await until(lambda: late.watermark == index.op)
+
+    assert max(index.pauses[1:4]) < PAUSE * index.seconds
+    late.close()
+    await running
 
 
 async def test_what_a_crash_left_behind_is_taken_up_at_the_start(index: Index) -> None:
