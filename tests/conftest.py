@@ -38,8 +38,8 @@ def network() -> Iterator[Network]:
 
 @pytest.fixture(scope="module")
 def wide_network() -> Iterator[Network]:
-    """The module's own network: two PDSes that pass on at once what is written to them."""
-    with running_network(pdses=2, idle_ms=8) as started:
+    """The module's own network, of two PDSes."""
+    with running_network(pdses=2) as started:
         yield started
 
 

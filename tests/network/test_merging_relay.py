@@ -25,7 +25,7 @@ THING = "fm.svc.thing"
 @pytest.fixture(scope="module")
 def two_servers() -> Iterator[Network]:
     """A network of its own, where nobody else has said anything."""
-    with running_network(pdses=2, idle_ms=8) as started:
+    with running_network(pdses=2) as started:
         yield started
 
 

@@ -79,15 +79,12 @@ class Testnet:
 
 
 @contextmanager
-def running_network(pdses: int = 1, project: Path = PROJECT, idle_ms: int = 1000) -> Iterator[Network]:
-    """Run the servers in a child process, which ends with the block, or with us, however we end.
-
-    A PDS that nobody writes to looks for new events ever more seldom, up to `idle_ms` apart.
-    """
+def running_network(pdses: int = 1, project: Path = PROJECT) -> Iterator[Network]:
+    """Run the servers in a child process, which ends with the block, or with us, however we end."""
     if not (project / "node_modules" / ".package-lock.json").exists():
         raise NetworkMissing("The test network is not installed: run `make network`.")
     process = subprocess.Popen(
-        [NODE, "start.mjs", str(pdses), str(idle_ms)],
+        [NODE, "start.mjs", str(pdses)],
         cwd=project,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
