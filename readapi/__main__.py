@@ -1,5 +1,6 @@
 """The server's command line: `fmsvc-server serve`, and the parts that `serve` is made of."""
 
+import gc
 import sys
 
 import cyclopts
@@ -32,6 +33,7 @@ app.command("readapi.commands.keep:keep", show=False)
 
 def main() -> None:
     """Entry point of `fmsvc-server`."""
+    gc.disable()  # imports leave no garbage, and looking for it would be a seventh of a start
     if not sys.argv[1:] or sys.argv[1] in app.help_flags:
         app.resolved_commands()  # the list of commands tells what each of them does
     app()

@@ -1,5 +1,6 @@
 """What tests share: real networks on loopback, a state database of each kind, and somebody who signs in."""
 
+import gc
 import itertools
 import os
 import uuid
@@ -16,11 +17,21 @@ from tests.readapi.door import Door, opened
 
 NUMBERS = itertools.count()
 
+# Nobody on the internet is trusted here, so none of the processes has to read whom to trust.
+os.environ["SSL_CERT_FILE"] = os.devnull
+gc.disable()  # until everything is imported, and that stays
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: every third moment of a test is spent waiting for some server."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays, and is not walked again whenever garbage is looked for."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,5 +1,6 @@
 """How every command starts, and how it ends when that fails."""
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -14,6 +15,8 @@ UNUSABLE = 2  # exit code when what was given on the command line or in the envi
 
 def begin(program: str, supervised: bool = False) -> Settings:
     """The settings, and logs that name the program. `supervised`: it ends with whoever started it."""
+    gc.freeze()  # what was imported stays
+    gc.enable()
     try:
         settings = Settings.from_environment(os.environ)
     except SettingsError as error:

@@ -37,7 +37,8 @@ class Process:
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "tests.promises.indexer_process",
+            "readapi",
+            "index",
             env=self._environment,
             stdout=asyncio.subprocess.DEVNULL,
         )
