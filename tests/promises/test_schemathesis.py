@@ -3,14 +3,13 @@
 `FMSVC_TEST_SCHEMATHESIS` is how many requests of each kind every operation gets.
 """
 
-import contextlib
 import os
 
 import pytest
 import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from hypothesis.errors import Unsatisfiable
+from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation import GenerationMode
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
@@ -23,7 +22,7 @@ from tests.readapi.threaded import threaded
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "4"))
+EXAMPLES = int(os.environ.get("FMSVC_TEST_SCHEMATHESIS", "3"))
 
 
 def never_fails(
@@ -63,8 +62,16 @@ def test_every_answer_is_one_that_is_described(music, mode):
 
 
 def can_be_wrong(operation: APIOperation) -> bool:
-    """Whether some request for it is refused; HEAD is refused what GET is."""
-    return operation.method == "get" and "422" in operation.definition.raw["responses"]
+    """Whether some request for it is refused; HEAD is refused what GET is.
+
+    Where there is only a path, any text is right in it, unless its description says more of it.
+    """
+    told = [(parameter.location, parameter.definition["schema"]) for parameter in operation.iter_parameters()]
+    return (
+        operation.method == "get"
+        and "422" in operation.definition.raw["responses"]
+        and any(parameter != (ParameterLocation.PATH, {"type": "string"}) for parameter in told)
+    )
 
 
 def ask(operation: APIOperation, mode: GenerationMode, session: requests.Session) -> None:
@@ -73,6 +80,4 @@ def ask(operation: APIOperation, mode: GenerationMode, session: requests.Session
     def hold(case: schemathesis.Case) -> None:
         case.call_and_validate(session=session, checks=CHECKS)
 
-    # Where every text is right, no wrong request can be made.
-    with contextlib.suppress(Unsatisfiable):
-        hold()
+    hold()
