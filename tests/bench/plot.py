@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot
-
 
 def draw(curves: dict[str, list[dict[str, Any]]], path: Path) -> None:
     """A line for each route: what a request takes, beside how many are answered, for 1 to 64 connections."""
+    import matplotlib  # takes a second, and its pictures are seldom wanted
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
     figure, (median, slowest) = pyplot.subplots(1, 2, figsize=(12, 5), sharey=True)
     for axes, percentile in ((median, "p50"), (slowest, "p99")):
         for name, loads in curves.items():

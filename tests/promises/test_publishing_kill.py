@@ -165,7 +165,7 @@ async def test_what_the_artists_server_refuses_leaves_nothing_behind(net: Testne
 
 async def test_a_worker_that_is_told_to_stop_gives_back_what_it_claimed(net: Testnet, tmp_path: Path) -> None:
     """Within five seconds; the next one goes on at once, however long claims last."""
-    long = sound(tmp_path / "long.flac", "flac", 80.0)
+    long = sound(tmp_path / "long.flac", "flac", 40.0)
     async with running(net, tmp_path / "data") as (programs, studio):
         programs.work._variables["FMSVC_CLAIM_SECONDS"] = "600"
         mara = await studio.artist()

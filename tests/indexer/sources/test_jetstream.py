@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import aiohttp
 import orjson
 import pytest
-from atproto import AsyncJetstreamClient
 
 from indexer.events import Identity, Info, Sync, Unverified
 from indexer.jetstream_events import EPOCH, MICROSECOND
@@ -198,6 +197,8 @@ async def test_a_recording_of_a_jetstream_is_read_as_such(ana, tmp_path):
 
 async def test_the_double_speaks_as_the_sdks_own_client_expects(ana):
     """Our double is held to the protocol by somebody else's reading of it."""
+    from atproto import AsyncJetstreamClient  # takes a second, which each process of a test run would pay
+
     frames = [*likes(2, ana), ana.identity_frame(3), ana.account_frame(4, "deactivated")]
     async with JetstreamDouble(frames) as host:
         params = {"collections": sorted(OURS), "cursor": OLDEST}
