@@ -31,8 +31,12 @@ def pictured(found: Value, image: Value) -> Value:
 
 
 def with_track(found: Value, uri: str, cid: str) -> Value:
-    """With a track added at its end."""
-    return _edited({**found, "items": [*found["items"], {"subject": {"uri": uri, "cid": cid}}]})
+    """With a track at its end; one that it holds stays where it is, in the version that is given."""
+    added = {"uri": uri, "cid": cid}
+    if uri not in (item["subject"]["uri"] for item in found["items"]):
+        return _edited({**found, "items": [*found["items"], {"subject": added}]})
+    items = [{**item, "subject": added} if item["subject"]["uri"] == uri else item for item in found["items"]]
+    return found if items == found["items"] else _edited({**found, "items": items})
 
 
 def without_track(found: Value, uri: str) -> Value:

@@ -130,7 +130,7 @@ async def add_track(
     state: State,
     writing: Writing,
 ) -> Answer[Playlist]:
-    """Put a track at the end of your playlist."""
+    """Put a track at the end of your playlist. One that is in it stays where it is."""
     uri = tracks.uri_of(tracks.find(index, sent.track_uri, who.viewer))
     return await _edited(
         playlist_id,

@@ -53,9 +53,11 @@ def subjects(value: Any) -> list[str]:
 
 
 async def test_a_playlist_is_made_filled_and_put_in_order(scene):
-    """The record's order is the list's; what the record says besides stays."""
+    """Each track is in it once; the record's order is the list's; what the record says besides stays."""
     made = await playlist(scene, "Evening", 3)
     one, uris = f"/lists/playlists/{made['id']}", [track.uri for _, track in scene.tracks]
+    sent = {"track_uri": uris[0], "track_cid": scene.tracks[0][1].cid}
+    assert (await scene.ben.ask("POST", f"{one}/tracks", sent)).json["track_count"] == 3
     filled = await scene.ben.record(made["atproto_record_uri"])
     assert (made["name"], made["track_count"], made["owner_did"]) == ("Evening", 0, scene.ben.did)
     assert (filled["name"], filled["listType"], subjects(filled)) == ("Evening", "playlist", uris)

@@ -28,14 +28,24 @@ def test_a_new_list_holds_nothing() -> None:
     assert made == {"$type": "fm.svc.list", "listType": "album", "name": "Dawn", "items": []}
 
 
-def test_a_list_may_hold_a_track_twice_and_loses_both() -> None:
-    """A track is added at the end, and taken away wherever it stands."""
-    twice = lists.with_track(holding(item("a"), item("b")), "at://a", CID)
-    without = lists.without_track(twice, "at://a")
+def test_a_track_is_added_at_the_end_once() -> None:
+    """Whoever asks again finds it where it is; of another version, that one is meant from then on."""
+    longer = lists.with_track(holding(item("a", note=1)), "at://b", CID)
+    again = lists.with_track(longer, "at://a", CID)
+    newer = lists.with_track(longer, "at://a", CID.replace("4e", "4f"))
 
-    assert twice["items"] == [item("a"), item("b"), item("a")]
+    assert longer["items"] == [item("a", note=1), item("b")]
+    assert again == longer
+    assert newer["items"] == [{"subject": {"uri": "at://a", "cid": CID[:-2] + "4f"}, "note": 1}, item("b")]
+    assert newer.items() >= KEPT.items()
+
+
+def test_a_track_is_taken_away_wherever_it_stands() -> None:
+    """Also twice, as other programs may have put it."""
+    without = lists.without_track(holding(item("a"), item("b"), item("a")), "at://a")
+
     assert without["items"] == [item("b")]
-    assert twice.items() >= KEPT.items()
+    assert without.items() >= KEPT.items()
     with pytest.raises(NotFound):
         lists.without_track(without, "at://a")
 
