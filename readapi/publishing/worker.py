@@ -1,7 +1,6 @@
 """The job worker: claims what waits in the state database, works at it, and settles it."""
 
 import asyncio
-import contextlib
 import os
 import socket
 import uuid
@@ -95,25 +94,20 @@ class Worker:
         self, claims: Claims, row_id: str, claimant: Claimant, work: Coroutine[Any, Any, None]
     ) -> BaseException | None:
         """Work until it is done or somebody else has the row; returns what it ended with."""
-        working, over = asyncio.create_task(work), asyncio.Event()
-        renewing = asyncio.create_task(self._renew(claims, row_id, claimant, over))
+        working = asyncio.create_task(work)
+        renewing = asyncio.create_task(self._renew(claims, row_id, claimant))
         try:
             await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
             return working.exception() if working.done() else None
         finally:
             working.cancel()
-            over.set()
+            renewing.cancel()
             await asyncio.gather(working, renewing, return_exceptions=True)
 
-    async def _renew(self, claims: Claims, row_id: str, claimant: Claimant, over: asyncio.Event) -> None:
-        """Returns when somebody else has taken the row over, or the work is over.
-
-        It is not cancelled: a write that is cut short keeps SQLite locked for a while.
-        """
-        while not over.is_set() and await claims.renew(row_id, claimant):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._claimant.patience.total_seconds() / RENEWALS):
-                    await over.wait()
+    async def _renew(self, claims: Claims, row_id: str, claimant: Claimant) -> None:
+        """Returns when somebody else has taken the row over."""
+        while await claims.renew(row_id, claimant):  # noqa: ASYNC110  # another process sets no event of ours
+            await asyncio.sleep(self._claimant.patience.total_seconds() / RENEWALS)
 
     async def _upload(self, row_id: str, claimant: Claimant, attempt: Attempt) -> None:
         uploads, upload = self._state.uploads, await self._state.uploads.find(row_id)

@@ -11,6 +11,7 @@ from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from readapi.state.advisory import Advisory
+from readapi.state.transaction import Transaction
 from schemas.settings import Settings
 
 FOLDER = "state"
@@ -47,11 +48,15 @@ class Database:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """One transaction; commits with the block, or leaves everything as it was."""
+        """One transaction; commits with the block, or leaves everything as it was, cancelled or not."""
+        transaction = Transaction(self.engine)
         try:
-            async with self.engine.begin() as connection:
-                yield connection
+            await transaction.start()
+            yield transaction
+            await transaction.commit()
         finally:
+            if transaction.sync_connection is not None:
+                await transaction.close()
             self.writes += 1
 
     @asynccontextmanager
