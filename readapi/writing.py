@@ -60,6 +60,20 @@ class Writing:
         *,
         absent: Value | None = None,
     ) -> Record:
+        """As `rewrite`; shown by the index when this returns, or soon after."""
+        record = await self.rewrite(author, collection, rkey, change, absent=absent)
+        await self.seen(record.uri)
+        return record
+
+    async def rewrite(
+        self,
+        author: Author,
+        collection: Nsid,
+        rkey: Rkey,
+        change: Change,
+        *,
+        absent: Value | None = None,
+    ) -> Record:
         """Change a record as it is at its author's server, whoever else writes it meanwhile.
 
         `change` gets a copy of the newest version, again when that was overtaken; where there is none,
@@ -72,16 +86,13 @@ class Writing:
                 raise NotFound("Your server has no such record any more.")
             after = change(copy.deepcopy(before))
             if found is not None and after == before:
-                await self.seen(found.uri)
                 return found
             self.check(collection, rkey, after)
             swap = None if found is None else found.cid
             try:
-                record = await self._pds.put(author, collection, rkey, after, swap=swap)
+                return await self._pds.put(author, collection, rkey, after, swap=swap)
             except Swapped:
                 continue
-            await self.seen(record.uri)
-            return record
         raise Conflict("Others keep changing this record; try again.")
 
     async def delete(self, author: Author, collection: Nsid, *rkeys: Rkey) -> None:
@@ -94,11 +105,11 @@ class Writing:
         """Let the index take in what these records are now; False: it does not show them within 2 s."""
         return await self._nudges.shown(uris)
 
-    async def shown(self, uri: AtUri) -> bool:
+    async def shown(self, *uris: AtUri) -> bool:
         """The same with more patience, also with an index that is not there just now: SHOWN_SECONDS."""
         try:
             async with asyncio.timeout(self._shown_seconds):
-                while not await self.seen(uri):  # noqa: ASYNC110  # another process sets no event of ours
+                while not await self.seen(*uris):  # noqa: ASYNC110  # another process sets no event of ours
                     await asyncio.sleep(AGAIN_SECONDS)
         except TimeoutError:
             return False

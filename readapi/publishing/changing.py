@@ -47,11 +47,11 @@ class Changing:
 
     async def change(
         self, author: Author, track: AtUri, asked: Asked, rights: Rights | None, fence: Fence
-    ) -> None:
+    ) -> bool:
         """Give a track the settings that were asked for; `rights`: to attach where it has none.
 
-        Raises Overridden, ApiError and NotAudio; then nothing has changed. `fence` raises when somebody else
-        has taken the work over: what comes after it cannot be taken back.
+        Returns whether the index shows it by then. Raises Overridden, ApiError and NotAudio; then nothing has
+        changed. `fence` raises when somebody else has taken the work over: what comes after is final.
         """
         record = await self._pds.get(author, track.collection, track.rkey)
         if record is None:
@@ -67,15 +67,17 @@ class Changing:
 
         try:
             placed = await self._placed(author, track, record.value, asked.settings)
-            await self._writing.edit(author, track.collection, track.rkey, changed)
+            await self._writing.rewrite(author, track.collection, track.rkey, changed)
         except PdsUnavailable:
             raise  # what was sent may be written yet
         except (ApiError, Overridden, NotAudio):
             await self._placing.reconcile(author, track)
             raise
+        is_shown = await self._writing.seen(track)
         if placed is not None:
             await fence()
             await self._placing.settle(track, placed.managed)
+        return is_shown
 
     async def was_done(self, author: Author, track: AtUri, asked: Asked, rights: Rights | None) -> bool:
         """After tries that failed: does the record say what was asked for? What they left beside it goes.

@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 TURN_SECONDS = 60.0  # after which others come first
 NO_RECALL = "Copies that others made while they could cannot be recalled."
-NOT_SHOWN = "The index does not show it yet."
+NOT_SHOWN = "The index did not show it yet."
 
 
 class JobWork:
@@ -63,12 +63,12 @@ class JobWork:
             attempt = Attempt(1, self._now())
         done = await self._jobs.find(job_id)
         assert done is not None
-        await self._jobs.complete(job_id, claimant, *summary(done))
+        await self._jobs.complete(job_id, claimant, *summary(done, await self._shown(done)))
 
     async def _outcome(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> JobTrack:
         """The track, and what became of it."""
         try:
-            await self._change(asked, track, attempt, fence)
+            is_shown = await self._change(asked, track, attempt, fence)
         except TakenOver:
             raise
         except Overridden:
@@ -79,16 +79,15 @@ class JobWork:
             log.info("track not changed", track=str(track.uri), exc_info=True)
             if not await self._was_done(asked, track, attempt):
                 return JobTrack(track.uri, track.id, "failed", *failures.told(error))
-        is_shown = await self._writing.shown(track.uri)
-        await asyncio.sleep(2 * FOLLOW_SECONDS)  # the API's workers look as often
+            is_shown = await self._writing.seen(track.uri)
         return JobTrack(track.uri, track.id, "updated", message=None if is_shown else NOT_SHOWN)
 
-    async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> None:
+    async def _change(self, asked: Asked, track: JobTrack, attempt: Attempt, fence: Fence) -> bool:
         if attempt.number > self._most_tries:
             raise GivenUp
         rights = (await self._preferences.of(asked.did)).rights
         async with asyncio.timeout(self._longest_seconds):
-            await self._changing.change(asked, track.uri, asked, rights, fence)
+            return await self._changing.change(asked, track.uri, asked, rights, fence)
 
     async def _was_done(self, asked: Asked, track: JobTrack, attempt: Attempt) -> bool:
         """Was it done, though a try failed? Not asked any more when asking ends the worker as well."""
@@ -100,16 +99,22 @@ class JobWork:
         except ApiError:
             return False
 
+    async def _shown(self, job: Job) -> bool:
+        """Does everybody see what was done? Those that came late are waited for together."""
+        late = [track.uri for track in job.tracks if track.outcome == "updated" and track.message]
+        is_shown = not late or await self._writing.shown(*late)
+        await asyncio.sleep(2 * FOLLOW_SECONDS)  # the API's workers look as often
+        return is_shown
 
-def summary(job: Job) -> tuple[Status, str]:
+
+def summary(job: Job, is_shown: bool) -> tuple[Status, str]:
     """How a job ended, when all its tracks have outcomes."""
     failed = sum(track.outcome == "failed" for track in job.tracks)
-    updated = [track for track in job.tracks if track.outcome == "updated"]
-    late = sum(track.message is not None for track in updated)
-    not_shown = f" The index does not show {late} of them yet." if late else ""
+    updated = sum(track.outcome == "updated" for track in job.tracks)
+    not_shown = "" if is_shown else " The index does not show all of them yet."
     if failed:
-        return "failed", f"{_tracks(failed)} could not be changed; {_tracks(len(updated))} could.{not_shown}"
-    return "completed", with_warning(f"{_tracks(len(updated))} changed.{not_shown}", job.asked)
+        return "failed", f"{_tracks(failed)} could not be changed; {_tracks(updated)} could.{not_shown}"
+    return "completed", with_warning(f"{_tracks(updated)} changed.{not_shown}", job.asked)
 
 
 def with_warning(message: str, asked: Asked) -> str:

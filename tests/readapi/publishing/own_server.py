@@ -7,7 +7,7 @@ import asyncio
 import base64
 import hashlib
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +90,7 @@ class OwnServer:
     stalled: set[Did] = field(default_factory=set)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
     is_shown: bool = True
+    asked_to_show: list[list[AtUri]] = field(default_factory=list)
     versions: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def write(self, uri: AtUri, value: Value) -> Record:
@@ -132,8 +133,9 @@ class OwnServer:
         path.write_bytes(self.blobs[cid])
         return OpenFile(path)
 
-    async def shown(self, uris: object) -> bool:
+    async def shown(self, uris: Iterable[AtUri]) -> bool:
         """Does the index show what was written?"""
+        self.asked_to_show.append(list(uris))
         return self.is_shown
 
 
@@ -155,7 +157,6 @@ class Publishing:
         self.originals = Originals(state, self.store)
         pds, blobs = cast(Pds, self.server), cast(Blobs, self.server)
         writing = Writing(pds, cast(Nudges, self.server), Collections(), shown_seconds=0.1)
-        self.writing = writing
         self.writing = writing
         self.placing = Placing(pds, self.originals, base_url)
         self.versions = Versions(state.revisions, self.originals, blobs, base_url)

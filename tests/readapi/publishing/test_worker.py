@@ -168,8 +168,23 @@ async def test_what_is_not_shown_yet_is_told_as_such(publishing: Publishing) -> 
         done, replaced = await publishing.job_done(job_id), await publishing.settled(upload)
 
     assert (done.status, [one.outcome for one in done.tracks]) == ("completed", ["updated"] * 2)
-    assert done.message == "2 tracks changed. The index does not show 2 of them yet."
+    assert done.message == "2 tracks changed. The index does not show all of them yet."
     assert replaced.message == "The track has its new audio. The index does not show it yet."
+
+
+async def test_a_job_waits_for_the_index_once(publishing: Publishing) -> None:
+    """At its end, and for all tracks that came late: not for each of them in turn."""
+    publishing.server.is_shown = False
+    job_id = await job(publishing, 2, 3, 4)
+    tracks = [track(number) for number in (2, 3, 4)]
+
+    async with publishing.working():
+        await publishing.job_done(job_id)
+
+    first, second, third, *last = publishing.server.asked_to_show
+    assert [first, second, third] == [[one] for one in tracks]
+    assert last
+    assert all(asked == tracks for asked in last)
 
 
 async def test_a_long_job_gives_way(publishing: Publishing, state: State) -> None:
