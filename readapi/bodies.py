@@ -3,10 +3,10 @@
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 from urllib.parse import parse_qsl
 
 import orjson
@@ -25,21 +25,24 @@ RECEIVING = "receiving"  # the folder in the data folder
 FORM: Final = "application/x-www-form-urlencoded"
 PARTS: Final = "multipart/form-data"
 
+Room = Callable[[int], None]  # raises when there is none for so many bytes of a large file
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """How long files may be, and which are `large`: those go to a folder instead of memory."""
+    """Which members are files, and how long they may be. `large` ones go to a folder instead of memory."""
 
-    most_bytes: int
+    small: frozenset[str]
     large: frozenset[str]
+    most_bytes: int
     most_large_bytes: int
     folder: Path
 
     @classmethod
-    def of(cls, settings: Settings, large: frozenset[str]) -> "Files":
-        """As the settings say."""
-        folder = settings.data_dir / RECEIVING
-        return cls(settings.image_bytes, large, settings.upload_bytes, folder)
+    def of(cls, settings: Settings, asked: type[AskedInParts]) -> "Files":
+        """As the settings and the types of its members say."""
+        kinds = _members(asked, bytes), _members(asked, Received)
+        return cls(*kinds, settings.image_bytes, settings.upload_bytes, settings.data_dir / RECEIVING)
 
 
 def kinds(asked: type[Asked]) -> tuple[str, ...]:
@@ -50,14 +53,14 @@ def kinds(asked: type[Asked]) -> tuple[str, ...]:
 
 
 async def read(
-    request: web.Request, kinds: tuple[str, ...], files: Files | None = None
+    request: web.Request, kinds: tuple[str, ...], files: Files | None = None, room: Room = lambda _: None
 ) -> Mapping[str, object]:
     """The members; none of no body at all. `files`: where forms with parts are among the kinds.
 
-    Raises InvalidRequest, UnsupportedMediaType or TooLarge.
+    Raises InvalidRequest, UnsupportedMediaType, TooLarge, and what `room` raises.
     """
     if request.content_type == PARTS and files is not None:
-        return await _of_parts(request, files)
+        return await _of_parts(request, files, room)
     text = await request.read()
     if not text:
         return {}
@@ -113,13 +116,31 @@ def _of_json(text: bytes) -> Mapping[str, object]:
     return members
 
 
-async def _of_parts(request: web.Request, files: Files) -> Mapping[str, object]:
+def _members(asked: type[AskedInParts], kind: type) -> frozenset[str]:
+    return frozenset(name for name, field in asked.model_fields.items() if _allows(field.annotation, kind))
+
+
+def _allows(annotation: object, kind: type) -> bool:
+    return annotation is kind or any(_allows(part, kind) for part in get_args(annotation))
+
+
+def _check_declared(request: web.Request, files: Files, beside: int, room: Room) -> None:
+    """Refuse before it comes what would be too much: `beside` is the most that is not of the large file."""
+    size = max(0, (request.content_length or 0) - beside)
+    if files.large and size > files.most_large_bytes:
+        raise TooLarge(f"No file may be larger than {files.most_large_bytes:,} bytes.")
+    room(size)
+
+
+async def _of_parts(request: web.Request, files: Files, room: Room) -> Mapping[str, object]:
     """Large files as what was received, other files as bytes, everything else as text.
 
-    What is in memory is no more, all together, than one file and the most of texts.
+    What a part is, its name says: whoever sends it may call anything a file. What is in memory is no more,
+    all together, than one file and the most of texts.
     """
     members: dict[str, object] = {}
     left = files.most_bytes + MOST_BYTES
+    _check_declared(request, files, left, room)
     try:
         parts = await request.multipart()
         while (part := await parts.next()) is not None:
@@ -128,9 +149,9 @@ async def _of_parts(request: web.Request, files: Files) -> Mapping[str, object]:
             if part.name in members:
                 raise InvalidRequest.of_field(part.name, "must be given once")
             if part.name in files.large:
-                members[part.name] = await _received(part, files)
+                members[part.name] = await _received(part, files, room)
                 continue
-            is_file = part.filename is not None
+            is_file = part.name in files.small
             content = await _whole(part, min(left, files.most_bytes if is_file else MOST_BYTES))
             members[part.name] = content if is_file else content.decode(errors="replace")
             left -= len(content)
@@ -147,7 +168,7 @@ async def _whole(part: BodyPartReader, most_bytes: int) -> bytes:
     return b"".join([chunk async for chunk in _chunks(part, most_bytes)])
 
 
-async def _received(part: BodyPartReader, files: Files) -> Received:
+async def _received(part: BodyPartReader, files: Files, room: Room) -> Received:
     """Written as it comes, and hashed on the way."""
     files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path, digest, size = files.folder / secrets.token_hex(16), hashlib.sha256(), 0
@@ -159,8 +180,9 @@ async def _received(part: BodyPartReader, files: Files) -> Received:
     try:
         with path.open("xb") as file:
             async for chunk in _chunks(part, files.most_large_bytes):
-                await asyncio.to_thread(write, chunk)
                 size += len(chunk)
+                room(size)
+                await asyncio.to_thread(write, chunk)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

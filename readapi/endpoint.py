@@ -4,7 +4,6 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -17,6 +16,7 @@ from readapi.binding import Members, Services, Signature
 from readapi.errors import ApiError
 from readapi.finishing import Finishing
 from readapi.oauth.scopes import Need
+from readapi.publishing.quota import Quota
 from readapi.viewer import InSession, SignedIn
 from schemas.api.shape import AskedInParts
 from schemas.settings import Settings
@@ -24,6 +24,7 @@ from schemas.settings import Settings
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]
 Handled = TypeVar("Handled", bound=Handler)
+BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
 
 _PATH_NAME = re.compile(r"{(\w+)(?::[^{}]*)?}")
 
@@ -99,22 +100,32 @@ class Endpoint:
             request[ENDPOINT] = self
             bodies.check_address(request)
             who = admission.admit(request, needs)
-            working = work(request, who, await read_body(request))
+            working = work(request, who, await read_body(request, who))
             result = await (working if self.only_asks else finishing.finish(working))
             return result if isinstance(result, Answer | web.StreamResponse) else self._answer(result)
 
         return handle
 
-    def _body_reader(self, services: Services) -> Callable[[web.Request], Awaitable[Members]]:
+    def _body_reader(self, services: Services) -> BodyReader:
         if self.signature.body is None:
             return _nothing
         asked = self.signature.body[1]
         kinds = bodies.kinds(asked)
         if not issubclass(asked, AskedInParts):
-            return partial(bodies.read, kinds=kinds)
+            return lambda request, _: bodies.read(request, kinds)
         settings = services[Settings]
         assert isinstance(settings, Settings)
-        return partial(bodies.read, kinds=kinds, files=bodies.Files.of(settings, asked.large))
+        files = bodies.Files.of(settings, asked)
+        if not files.large:
+            return lambda request, _: bodies.read(request, kinds, files)
+        quota = services[Quota]
+        assert isinstance(quota, Quota)
+
+        async def read(request: web.Request, who: SignedIn | None) -> Members:
+            assert who is not None  # whom such a route does not ask for could fill the disk
+            return await bodies.read(request, kinds, files, await quota.room(who.did))
+
+        return read
 
     def _answer(self, result: object) -> Answer[Any]:
         if result is None:
@@ -122,7 +133,7 @@ class Endpoint:
         return Answer(render(result), status=self.status)
 
 
-async def _nothing(_: web.Request) -> Members:
+async def _nothing(_: web.Request, __: SignedIn | None) -> Members:
     return {}
 
 

@@ -3,14 +3,12 @@
 A form takes any text, so that whatever does not fit comes back to be mended; the API's own shapes judge it.
 """
 
-from typing import ClassVar
-
 from readapi.binding import fit
 from readapi.pages import choices
 from schemas.api.albums import AlbumChange, Cover, NewAlbum
 from schemas.api.artists import ProfileChange
 from schemas.api.publishing import NewAudio, NewTrack, WantedAlbumSettings
-from schemas.api.shape import AskedInParts, File, LargeFile
+from schemas.api.shape import AskedInParts, File, LargeFile, Received
 from schemas.api.tracks import TrackChange
 from schemas.publishing import Template
 
@@ -66,15 +64,13 @@ class UploadForm(TemplateForm):
     `once` is another on each page, so that a form that is sent twice uploads once.
     """
 
-    large: ClassVar[frozenset[str]] = frozenset({"file"})
-
     file: LargeFile | None = None
     title: str = ""
     album_id: str = ""
     description: str = ""
     tags: str = ""
     features: str = ""
-    image: File | str = b""
+    image: File = b""
     own_template: str | None = None
     once: str = ""
 
@@ -90,8 +86,6 @@ class UploadForm(TemplateForm):
 
 class AudioForm(Form):
     """Another recording. `once`: as in `UploadForm`."""
-
-    large: ClassVar[frozenset[str]] = frozenset({"file"})
 
     file: LargeFile | None = None
     once: str = ""
@@ -109,7 +103,7 @@ class TrackForm(Form):
     description: str = ""
     tags: str = ""
     features: str = ""
-    image: File | str = b""
+    image: File = b""
     remove_image: str | None = None
 
     def wanted(self) -> TrackChange:
@@ -143,7 +137,7 @@ class AlbumForm(Form):
 class CoverForm(Form):
     """A picture for an album."""
 
-    image: File | str = b""
+    image: File = b""
 
     def wanted(self) -> Cover:
         """Raises InvalidRequest."""
@@ -162,7 +156,7 @@ def _separated(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _chosen(name: str, file: object) -> dict[str, object]:
+def _chosen(name: str, file: Received | bytes | None) -> dict[str, object]:
     """A file, if one was chosen: browsers send an empty one for a field that was left alone."""
-    size = getattr(file, "bytes", None) if not isinstance(file, str | bytes) else len(file)
-    return {name: file} if size else {}
+    is_empty = file.bytes == 0 if isinstance(file, Received) else not file
+    return {} if is_empty else {name: file}

@@ -61,6 +61,7 @@ def services(
         Deleting: Deleting(writing, originals, sources),
         Capabilities: capabilities,
         Policies: policies,
+        Quota: quota,
         Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
         Queueing: Queueing(state, policies, quota, index),
         Finder: Finder(settings, index, state.space_tracks, repos, Keyring(pds.xrpc, hosts), hosts, sources),

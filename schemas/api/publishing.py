@@ -1,6 +1,6 @@
 """Publishing: uploads, jobs that change access, earlier versions, preferences, capabilities."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -33,7 +33,6 @@ class NewTrack(AskedWithFile):
     """A track to publish. What the form does not say is taken from the file, as far as that says it."""
 
     model_config = ConfigDict(extra="forbid")
-    large: ClassVar[frozenset[str]] = frozenset({"file"})
 
     file: LargeFile
     title: Title | None = None
@@ -53,7 +52,6 @@ class NewAudio(AskedWithFile):
     """Audio in place of a track's own."""
 
     model_config = ConfigDict(extra="forbid")
-    large: ClassVar[frozenset[str]] = frozenset({"file"})
 
     file: LargeFile
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, Strict, WithJsonSchema
@@ -62,18 +62,14 @@ class Received:
 
 
 class AskedInParts(Asked):
-    """The same, which may also be sent as a form with parts: members may be files.
-
-    `large`: the members that are never whole in memory.
-    """
-
-    large: ClassVar[frozenset[str]] = frozenset()
+    """The same, which may also be sent as a form with parts: members may be files."""
 
 
 class AskedWithFile(AskedInParts):
     """The same with a file that must be there: nothing but a form with parts carries it."""
 
 
+# Never whole in memory.
 LargeFile = Annotated[InstanceOf[Received], WithJsonSchema({"type": "string", "format": "binary"})]
 File = Annotated[bytes, Strict(), WithJsonSchema({"type": "string", "format": "binary"})]
 

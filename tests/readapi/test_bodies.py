@@ -67,6 +67,23 @@ async def test_a_form_with_a_file_is_read() -> None:
     assert await ask(form) == (200, {"bytes": LIMIT, "tags": ["a", "b"], "flag": True})
 
 
+async def test_a_member_is_what_its_name_says() -> None:
+    """A text is a text though it is sent as a file, NUL characters refused; a file needs no file name."""
+    part = b'--x\r\nContent-Disposition: form-data; name="%b"%b\r\n\r\n%b\r\n'
+    file = part % (b"file", b"", b"\x00\x01")
+
+    read = await ask(
+        file + part % (b"tags", b'; filename="a"', b'["a"]') + b"--x--", **{"Content-Type": PARTS}
+    )
+    status, refused = await ask(
+        part % (b"flag", b'; filename="a"', b"true\x00") + b"--x--", **{"Content-Type": PARTS}
+    )
+
+    assert read == (200, {"bytes": 2, "tags": ["a"], "flag": False})
+    assert (status, refused["errors"][0]["field"]) == (422, "flag")  # type: ignore[index]
+    assert "NUL" in refused["errors"][0]["message"]  # type: ignore[index]
+
+
 async def test_the_same_without_a_file_may_be_json() -> None:
     """Where a text is no file."""
     assert await ask(b'{"tags": ["a"]}', **{"Content-Type": "application/json"}) == (

@@ -1,20 +1,26 @@
 """Nobody fills the store or the queue alone: what an account may have waiting has a limit."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from sqlalchemy import Table, delete, select
 
+from readapi.endpoint import Routes
 from readapi.errors import RateLimited
 from readapi.publishing.quota import Quota
 from readapi.state.publishing_tables import jobs, uploads
 from readapi.state.state import State, open_state
+from readapi.viewer import Asker, SignedIn
+from schemas.api.publishing import NewAudio
 from schemas.ids import Did
 from schemas.settings import Settings
-from tests.readapi.state.people import BEN, MARA
+from tests.readapi import site
+from tests.readapi.state.people import BEN, MARA, token
 from tests.readapi.state.publishing import job, upload
 from tests.readapi.studio import Studio, template
 
@@ -51,6 +57,51 @@ async def test_bytes_that_wait_have_a_limit(state: State) -> None:
     with pytest.raises(RateLimited, match="1,234 bytes are not finished"):
         async with quota.upload(MARA, 11):
             pass
+
+
+routes = Routes("test")
+
+
+@routes.post("/sound")
+async def take(sent: NewAudio, who: SignedIn) -> None:
+    """Take a file."""
+    raise AssertionError("all of it came")
+
+
+async def mara_asks(_: web.Request) -> Asker:
+    return Asker(SignedIn(token(MARA)), None, by_cookie=False)
+
+
+async def without_end() -> AsyncIterator[bytes]:
+    """A form whose file begins with four MiB, and then nothing more comes."""
+    yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    for _ in range(4):
+        yield bytes(1 << 20)
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("declared", [None, 50 << 20])
+async def test_what_is_too_much_is_refused_while_it_comes(
+    state: State, tmp_path: Path, declared: int | None
+) -> None:
+    """When its length is declared before that; nothing of it stays on the disk."""
+    waiting = (await upload(state)).wanted.audio.bytes
+    settings = Settings(data_dir=tmp_path, uploads_waiting_bytes=waiting + (2 << 20))
+    services = {Settings: settings, Quota: Quota(settings, state)}
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    if declared is not None:
+        headers["Content-Length"] = str(declared)
+
+    async with site.running(routes, services, settings, who_asks=mara_asks) as running:
+        assert running.client is not None
+        async with (
+            asyncio.timeout(20),
+            running.client.post(f"{running.address}/sound", data=without_end(), headers=headers) as reply,
+        ):
+            refused = await reply.json()
+
+    assert (reply.status, refused["detail"], reply.headers["Retry-After"]) == (429, "rate_limited", "60")
+    assert list(tmp_path.rglob("receiving/*")) == []
 
 
 async def waiting_rows(did: Did, folder: Path) -> dict[Table, list[dict[str, Any]]]:
