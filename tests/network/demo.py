@@ -26,6 +26,7 @@ from tests.network.testnet import NetworkMissing, Testnet
 ARTISTS = 44
 CATCH_UP_SECONDS = 120.0
 POLL_SECONDS = 0.25
+TO_VERIFY = ("FMSVC_PLC_URL", "FMSVC_HANDLE_RESOLVER", "FMSVC_ALLOW_LOOPBACK")
 
 
 class DemoFailed(Exception):
@@ -40,11 +41,11 @@ async def run(port: int, artists: int, variables: Mapping[str, str]) -> None:
         async with Testnet.start() as net:
             chosen = server.settings(net, Path(folder), port)
             async with server.running_server({**variables, **chosen}) as service:
-                work = asyncio.create_task(_show(net, service, artists))
+                work = asyncio.create_task(_show(net, service, artists, chosen))
                 await _while_all_live(work, net, service)
 
 
-async def _show(net: Testnet, service: Server, artists: int) -> None:
+async def _show(net: Testnet, service: Server, artists: int, settings: Mapping[str, str]) -> None:
     _say(f"signing up {artists} artists and letting them publish")
     started = time.monotonic()
     filled = await fill(net.pds[0], artists)
@@ -55,6 +56,7 @@ async def _show(net: Testnet, service: Server, artists: int) -> None:
         _say(f"  {name:<10} {service.url}{path}")
     somebody = filled.accounts[0]
     _say(f"  sign in    {service.url}/login as {somebody.handle}, whose password is: {somebody.password}")
+    _say(f"  verify     {_verifying(next(iter(filled.tracks)), settings)}")
     _say(f"ready {service.url}")
     await asyncio.Event().wait()
 
@@ -129,6 +131,12 @@ async def _tour(service: Server, filled: Filled) -> dict[str, str]:
         "stats": "/stats",
         "ready": "/ready",
     }
+
+
+def _verifying(uri: str, settings: Mapping[str, str]) -> str:
+    """What to type into another terminal to see a record of this network proven."""
+    variables = " ".join(f"{name}={settings[name]}" for name in TO_VERIFY)
+    return f"{variables} {os.path.relpath(sys.executable)} -m readapi verify {uri}"
 
 
 def _refuse_taken(port: int) -> None:

@@ -26,10 +26,11 @@ Json = dict[str, Any]
 
 
 class Demo:
-    """The demo while it runs, asked over HTTP."""
+    """The demo while it runs, asked over HTTP; `said`: what it printed before it was ready."""
 
-    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
+    def __init__(self, url: str, said: str, session: aiohttp.ClientSession) -> None:
         self.url = url
+        self.said = said
         self._session = session
 
     async def get(self, path: str, **params: str) -> tuple[int, str, Any]:
@@ -62,9 +63,9 @@ async def demo() -> AsyncIterator[Demo]:
         stdout=asyncio.subprocess.PIPE,
     )
     try:
-        url = await asyncio.wait_for(_ready(process), READY_SECONDS)
+        url, said = await asyncio.wait_for(_ready(process), READY_SECONDS)
         async with aiohttp.ClientSession() as session:
-            yield Demo(url, session)
+            yield Demo(url, said, session)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 20) == 0
     finally:
@@ -73,12 +74,12 @@ async def demo() -> AsyncIterator[Demo]:
             await process.wait()
 
 
-async def _ready(process: asyncio.subprocess.Process) -> str:
+async def _ready(process: asyncio.subprocess.Process) -> tuple[str, str]:
     assert process.stdout is not None
     said = b""
     async for line in process.stdout:
         if line.startswith(b"ready "):
-            return line.decode().split()[1]
+            return line.decode().split()[1], said.decode()
         said += line
     raise AssertionError(f"the demo ended before it was ready: {said.decode()}")
 
@@ -113,6 +114,18 @@ async def _some_playlist(demo: Demo) -> Json:
             playlist: Json = found[0]
             return playlist
     raise AssertionError("nobody has a playlist")
+
+
+async def test_a_record_is_verified_by_the_command_that_is_printed(demo: Demo) -> None:
+    """As it stands, in another terminal: it says where the demo's network is."""
+    command = re.findall(r"^  verify +(.+)$", demo.said, re.MULTILINE)[0]
+
+    process = await asyncio.create_subprocess_shell(command, stdout=asyncio.subprocess.PIPE)
+    told, _ = await process.communicate()
+
+    assert process.returncode == 0, told.decode()
+    assert "at://" in command
+    assert re.findall(rb"^(\w+) ", told, re.MULTILINE) == [b"ok"] * len(told.splitlines())
 
 
 async def test_every_public_route_answers_in_its_shape(demo: Demo) -> None:
