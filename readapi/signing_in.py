@@ -28,6 +28,7 @@ log = structlog.get_logger()
 PAGE = "page"  # detail of an errand: where on our own pages somebody wants to go on
 BROWSER = "browser"  # the hash of what proves that it is still the same browser
 NAME, DAYS = "name", "days"  # of a developer token
+USED_UP = "This exchange token was used already, or is older than a minute."
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,14 @@ class SigningIn:
         return Return(departure.errand, await self._state.exchanges.put(arrival))
 
     async def exchange_by_program(self, token: str, who: SignedIn | None) -> SessionBegun | TokenMade:
-        """What the token stands for, once, if it was not begun on a page of ours. Raises NoSuchExchange."""
-        arrival = await self._taken(token)
+        """What the token stands for, once, if it was not begun on a page of ours. Raises NoSuchExchange.
+
+        What is refused does not use it up: it is still good for whoever it is for.
+        """
+        arrival = await self._found(token)
         if BROWSER in arrival.errand.details:
             raise NoSuchExchange("This was begun on a page, and ends there.")
-        return await self._ended(arrival, who)
+        return await self._ended(token, arrival, who)
 
     async def exchange(
         self, token: str, who: SignedIn | None, browser: str | None
@@ -133,26 +137,33 @@ class SigningIn:
 
         A page signs nobody in who was led there with the token of somebody else.
         """
-        arrival = await self._taken(token)
+        arrival = await self._found(token)
         errand = arrival.errand
         if errand.purpose == "sign_in" and not _left_from(browser, errand):
             raise NoSuchExchange("This was begun in another browser.")
-        return await self._ended(arrival, who)
+        return await self._ended(token, arrival, who)
 
-    async def _taken(self, token: str) -> Arrival:
-        arrival = await self._state.exchanges.take(token)
+    async def _found(self, token: str) -> Arrival:
+        arrival = await self._state.exchanges.find(token)
         if arrival is None:
-            raise NoSuchExchange("This exchange token was used already, or is older than a minute.")
+            raise NoSuchExchange(USED_UP)
         return arrival
 
-    async def _ended(self, arrival: Arrival, who: SignedIn | None) -> SessionBegun | TokenMade:
+    async def _use_up(self, token: str) -> None:
+        """Of several that would exchange it now, one does."""
+        if await self._state.exchanges.take(token) is None:
+            raise NoSuchExchange(USED_UP)
+
+    async def _ended(self, token: str, arrival: Arrival, who: SignedIn | None) -> SessionBegun | TokenMade:
         account = Account(arrival.did, arrival.handle, arrival.grant_id)
         errand = arrival.errand
         if errand.purpose == "sign_in":
+            await self._use_up(token)
             return await self._begun(account, who)
         # What was begun in a session ends in it: nobody else is given a token or an account.
         if not _began(who, errand):
             raise NoSuchExchange("This exchange token belongs to another session.")
+        await self._use_up(token)
         if errand.purpose == "developer_token":
             return await self._token(account, errand)
         return await self._link(account, who)

@@ -42,6 +42,10 @@ class Exchanges:
         await self._passing.put(token, arrival)
         return token
 
+    async def find(self, token: str) -> Arrival | None:
+        """What the token stands for, which is not used up by this."""
+        return await self._passing.find(token)
+
     async def take(self, token: str) -> Arrival | None:
         """What the token stands for; None when it is unknown, used or too old."""
         return await self._passing.take(token)

@@ -1,10 +1,10 @@
 """What is kept for a short time and taken once: sealed, and found by the hash of a secret."""
 
 from datetime import timedelta
-from typing import Generic
+from typing import Any, Generic
 
 from pydantic import TypeAdapter
-from sqlalchemy import Table, delete
+from sqlalchemy import Row, Table, delete, select
 
 from readapi.state.database import Database
 from readapi.state.secret import key_of
@@ -32,13 +32,22 @@ class Passing(Generic[Kept]):
             await connection.execute(delete(self._table).where(self._table.c.expires_at <= now))
             await connection.execute(self._table.insert().values(row))
 
+    async def find(self, secret: str) -> Kept | None:
+        """What `take` would return; it stays."""
+        key = key_of(secret)
+        found = select(self._table.c.sealed, self._table.c.expires_at).where(self._table.c.key == key)
+        async with self._database.reading() as connection:
+            return self._opened(key, (await connection.execute(found)).one_or_none())
+
     async def take(self, secret: str) -> Kept | None:
         """What was put, once, in time, and while we have the key that it was sealed with; else None."""
         key = key_of(secret)
         columns = (self._table.c.sealed, self._table.c.expires_at)
         taking = delete(self._table).where(self._table.c.key == key).returning(*columns)
         async with self._database.writing() as connection:
-            row = (await connection.execute(taking)).one_or_none()
+            return self._opened(key, (await connection.execute(taking)).one_or_none())
+
+    def _opened(self, key: bytes, row: Row[Any, Any] | None) -> Kept | None:
         if row is None or row.expires_at <= self._database.now():
             return None
         try:
