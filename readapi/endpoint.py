@@ -17,6 +17,7 @@ from readapi.errors import ApiError
 from readapi.finishing import Finishing
 from readapi.oauth.scopes import Need
 from readapi.publishing.quota import Quota
+from readapi.state.showing import Showing
 from readapi.viewer import InSession, SignedIn
 from schemas.api.shape import AskedInParts
 from schemas.settings import Settings
@@ -60,6 +61,11 @@ class Endpoint:
     def only_asks(self) -> bool:
         """Nothing changes, so that it may stop half way when nobody waits for the answer any more."""
         return self.method == "GET" and not self.acts
+
+    @property
+    def is_of_stores(self) -> bool:
+        """Its answers change with the stores alone, not with what people choose to show."""
+        return Showing not in self.signature.services.values()
 
     @property
     def is_personal(self) -> bool:

@@ -147,8 +147,8 @@ class Gate:
                 return made
             endpoint = request[ENDPOINT]
             kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
-            # What depends on more than the address is made each time.
-            if kept.caching is not PRIVATE and "Vary" not in made.headers:
+            # What depends on more than the address and the stores is made each time.
+            if endpoint.is_of_stores and kept.caching is not PRIVATE and "Vary" not in made.headers:
                 self.cache.keep(request.raw_path, version, kept)
         return kept
 

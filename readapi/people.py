@@ -54,7 +54,7 @@ class People:
         """By their types."""
         belongings = Belongings(self.state, self._revoking)
         signing_in = (self._network, self._client, self._grants, self._signing_in, belongings)
-        return {type(service): service for service in (self.state, self.pds, *signing_in)}
+        return {type(service): service for service in (self.state, self.state.showing, self.pds, *signing_in)}
 
 
 async def keep(settings: Settings, network: Network) -> None:

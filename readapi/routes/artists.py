@@ -15,7 +15,7 @@ from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, people, social
 from readapi.queries.names import ArtistName
 from readapi.search import Index
-from readapi.state.state import State
+from readapi.state.showing import Showing
 from readapi.viewer import SignedIn
 from readapi.writing import Writing
 from schemas.access import Viewer
@@ -28,27 +28,29 @@ routes = Routes("artists")
 
 
 @routes.get("/artists/me")
-async def own_profile(index: Index, who: SignedIn, state: State, settings: Settings) -> Answer[Artist]:
+async def own_profile(index: Index, who: SignedIn, showing: Showing, settings: Settings) -> Answer[Artist]:
     """Return your own profile, or what is known of you without one."""
-    return await _own(index, who, state, settings)
+    return await _own(index, who, showing, settings)
 
 
 @routes.put("/artists/me", requires=("profile",), raises=(Conflict, *REFUSALS))
 async def put_profile(
-    sent: ProfileChange, index: Index, who: SignedIn, state: State, settings: Settings, writing: Writing
+    sent: ProfileChange, index: Index, who: SignedIn, showing: Showing, settings: Settings, writing: Writing
 ) -> Answer[Artist]:
     """Make your artist profile, or change what is given of it."""
     index.require()
     await profiles.put(writing, who, sent)
     if sent.show_liked_on_profile is not None:
-        await state.showing.choose(_profile(settings, who.did), sent.show_liked_on_profile)
-    return await _own(index, who, state, settings)
+        await showing.choose(_profile(settings, who.did), sent.show_liked_on_profile)
+    return await _own(index, who, showing, settings)
 
 
 @routes.get("/artists/{artist}")
-async def get_artist(artist: ArtistName, index: Index, state: State, settings: Settings) -> Answer[Artist]:
+async def get_artist(
+    artist: ArtistName, index: Index, showing: Showing, settings: Settings
+) -> Answer[Artist]:
     """Return somebody's profile."""
-    return await _shown(orjson.loads(artists.find(index, artist).card), state, settings)
+    return await _shown(orjson.loads(artists.find(index, artist).card), showing, settings)
 
 
 @routes.get("/users/{handle}/likes")
@@ -56,7 +58,7 @@ async def liked_tracks(
     handle: ArtistName,
     index: Index,
     supporters: Supporters,
-    state: State,
+    showing: Showing,
     settings: Settings,
     viewer: Viewer | None,
     limit: Limit = 50,
@@ -68,7 +70,7 @@ async def liked_tracks(
     """
     user = artists.find(index, handle)
     is_own = viewer is not None and viewer.did == user.did
-    if not is_own and not await _shows_likes(user.did, state, settings):
+    if not is_own and not await _shows_likes(user.did, showing, settings):
         raise NotFound("They do not show what they like.")
     page = index.liked_page(user.did, cursors.read(cursor, "liked"), limit)
     viewer = await supporters.among(viewer, page.items)
@@ -82,24 +84,24 @@ async def liked_tracks(
     )
 
 
-async def _own(index: Index, who: SignedIn, state: State, settings: Settings) -> Answer[Artist]:
+async def _own(index: Index, who: SignedIn, showing: Showing, settings: Settings) -> Answer[Artist]:
     index.require()
     card = index.artist(who.did)
     if card is not None:
-        return await _shown(orjson.loads(card.card), state, settings)
+        return await _shown(orjson.loads(card.card), showing, settings)
     nothing: dict[str, Any] = dict.fromkeys(Artist.model_fields)
     named = {"did": who.did, "handle": who.handle}
-    return await _shown(nothing | named, state, settings)
+    return await _shown(nothing | named, showing, settings)
 
 
-async def _shown(artist: dict[str, Any], state: State, settings: Settings) -> Answer[Artist]:
-    shown = await _shows_likes(artist["did"], state, settings)
+async def _shown(artist: dict[str, Any], showing: Showing, settings: Settings) -> Answer[Artist]:
+    shown = await _shows_likes(artist["did"], showing, settings)
     return Answer(orjson.dumps({**artist, "show_liked_on_profile": shown}))
 
 
-async def _shows_likes(did: Did, state: State, settings: Settings) -> bool:
+async def _shows_likes(did: Did, showing: Showing, settings: Settings) -> bool:
     """Likes are public records, so they are shown until somebody chooses otherwise."""
-    chosen = await state.showing.of(_profile(settings, did))
+    chosen = await showing.of(_profile(settings, did))
     return True if chosen is None else chosen
 
 

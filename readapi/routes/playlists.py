@@ -15,7 +15,7 @@ from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, lists, recommendations, social, tracks
 from readapi.queries.names import AtUriName, DidName, ListName
 from readapi.search import Index
-from readapi.state.state import State
+from readapi.state.showing import Showing
 from readapi.viewer import SignedIn
 from readapi.writing import Change, Writing, new_rkey
 from schemas.access import Viewer
@@ -39,33 +39,33 @@ Some = Annotated[int, Field(ge=1, le=50)]
 
 
 @routes.get("/lists/playlists")
-async def own_playlists(index: Index, who: SignedIn, state: State) -> Answer[list[Playlist]]:
+async def own_playlists(index: Index, who: SignedIn, showing: Showing) -> Answer[list[Playlist]]:
     """List your own playlists, newest first, the newest thousand at most."""
-    return await _listed(index, who.did, who.viewer, state)
+    return await _listed(index, who.did, who.viewer, showing)
 
 
 @routes.get("/lists/playlists/by-artist/{did}")
 async def playlists_of(
-    did: DidName, index: Index, viewer: Viewer | None, state: State
+    did: DidName, index: Index, viewer: Viewer | None, showing: Showing
 ) -> Answer[list[Playlist]]:
     """List the playlists that somebody shows, newest first, the newest thousand at most."""
-    return await _listed(index, did, viewer, state)
+    return await _listed(index, did, viewer, showing)
 
 
 @routes.get("/lists/playlists/by-uri", raises=(NotFound,))
 async def playlist_by_uri(
-    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: Showing
 ) -> Answer[PlaylistWithTracks]:
     """Return the playlist that a record is, and its tracks."""
-    return await _whole(index, lists.find(index, "playlist", uri), supporters, viewer, state)
+    return await _whole(index, lists.find(index, "playlist", uri), supporters, viewer, showing)
 
 
 @routes.get("/lists/playlists/{playlist_id}")
 async def get_playlist(
-    playlist_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+    playlist_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: Showing
 ) -> Answer[PlaylistWithTracks]:
     """Return a playlist and its tracks."""
-    return await _whole(index, lists.find(index, "playlist", playlist_id), supporters, viewer, state)
+    return await _whole(index, lists.find(index, "playlist", playlist_id), supporters, viewer, showing)
 
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
@@ -82,13 +82,13 @@ async def recommend_tracks(
 
 @routes.post("/lists/playlists", requires=("list",), raises=REFUSALS)
 async def make_playlist(
-    sent: NewPlaylist, index: Index, who: SignedIn, state: State, writing: Writing
+    sent: NewPlaylist, index: Index, who: SignedIn, showing: Showing, writing: Writing
 ) -> Answer[Playlist]:
     """Make a playlist with nothing in it."""
     collection = writing.collections.list
     value = authoring.new(collection, "playlist", sent.name, None)
     [written] = await writing.commit(who, Create(collection, new_rkey(), value))
-    return await _told(index, written.uri, value, who, state)
+    return await _told(index, written.uri, value, who, showing)
 
 
 @routes.patch("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
@@ -97,7 +97,7 @@ async def change_playlist(
     sent: PlaylistChange,
     index: Index,
     who: SignedIn,
-    state: State,
+    showing: Showing,
     writing: Writing,
 ) -> Answer[Playlist]:
     """Rename your playlist, or choose whether your profile shows it."""
@@ -106,18 +106,18 @@ async def change_playlist(
         who, uri.collection, uri.rkey, lambda found: authoring.renamed(found, sent.name, None)
     )
     if sent.show_on_profile is not None:
-        await state.showing.choose(str(uri), sent.show_on_profile)
-    return await _told(index, uri, record.value, who, state)
+        await showing.choose(str(uri), sent.show_on_profile)
+    return await _told(index, uri, record.value, who, showing)
 
 
 @routes.delete("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
 async def delete_playlist(
-    playlist_id: ListName, index: Index, who: SignedIn, state: State, writing: Writing
+    playlist_id: ListName, index: Index, who: SignedIn, showing: Showing, writing: Writing
 ) -> Deleted:
     """Delete your playlist; the tracks in it stay."""
     uri = lists.uri_of(lists.own(index, "playlist", playlist_id, who.did))
     await writing.delete(who, uri.collection, uri.rkey)
-    await state.showing.choose(str(uri), None)
+    await showing.choose(str(uri), None)
     return Deleted(deleted=True)
 
 
@@ -127,7 +127,7 @@ async def add_track(
     sent: AddedTrack,
     index: Index,
     who: SignedIn,
-    state: State,
+    showing: Showing,
     writing: Writing,
 ) -> Answer[Playlist]:
     """Put a track at the end of your playlist. One that is in it stays where it is."""
@@ -137,24 +137,24 @@ async def add_track(
         lambda found: authoring.with_track(found, str(uri), sent.track_cid),
         index,
         who,
-        state,
+        showing,
         writing,
     )
 
 
 @routes.delete("/lists/playlists/{playlist_id}/tracks/{uri:.+}", requires=("list",), raises=CHANGES)
 async def remove_track(
-    playlist_id: ListName, uri: AtUriName, index: Index, who: SignedIn, state: State, writing: Writing
+    playlist_id: ListName, uri: AtUriName, index: Index, who: SignedIn, showing: Showing, writing: Writing
 ) -> Answer[Playlist]:
     """Take a track out of your playlist, wherever it stands in it."""
     return await _edited(
-        playlist_id, lambda found: authoring.without_track(found, uri), index, who, state, writing
+        playlist_id, lambda found: authoring.without_track(found, uri), index, who, showing, writing
     )
 
 
 @routes.put("/lists/playlists/{playlist_id}/reorder", requires=("list",), raises=CHANGES)
 async def reorder_playlist(
-    playlist_id: ListName, sent: Order, index: Index, who: SignedIn, state: State, writing: Writing
+    playlist_id: ListName, sent: Order, index: Index, who: SignedIn, showing: Showing, writing: Writing
 ) -> Answer[Playlist]:
     """Put the same tracks in another order."""
     return await _edited(
@@ -162,45 +162,45 @@ async def reorder_playlist(
         lambda found: authoring.reordered(found, [place.uri for place in sent.items]),
         index,
         who,
-        state,
+        showing,
         writing,
     )
 
 
 async def _edited(
-    name: str, change: Change, index: Index, who: SignedIn, state: State, writing: Writing
+    name: str, change: Change, index: Index, who: SignedIn, showing: Showing, writing: Writing
 ) -> Answer[Playlist]:
     uri = lists.uri_of(lists.own(index, "playlist", name, who.did))
     record = await writing.edit(who, uri.collection, uri.rkey, change)
-    return await _told(index, uri, record.value, who, state)
+    return await _told(index, uri, record.value, who, showing)
 
 
-async def _listed(index: Index, did: str, viewer: Viewer | None, state: State) -> Answer[list[Playlist]]:
+async def _listed(index: Index, did: str, viewer: Viewer | None, showing: Showing) -> Answer[list[Playlist]]:
     found = [orjson.loads(card) for card in lists.playlists_of(index, did)]
-    chosen = await state.showing.among([playlist["atproto_record_uri"] for playlist in found])
+    chosen = await showing.among([playlist["atproto_record_uri"] for playlist in found])
     shown = [_with_choice(playlist, chosen.get(playlist["atproto_record_uri"])) for playlist in found]
     is_own = viewer is not None and viewer.did == did
     return Answer(orjson.dumps([playlist for playlist in shown if is_own or playlist["show_on_profile"]]))
 
 
 async def _whole(
-    index: Index, card: Card, supporters: Supporters, viewer: Viewer | None, state: State
+    index: Index, card: Card, supporters: Supporters, viewer: Viewer | None, showing: Showing
 ) -> Answer[PlaylistWithTracks]:
     held = lists.playlist_tracks(index, card, viewer)
     viewer = await supporters.among(viewer, held)
     playlist = orjson.loads(card.card)
-    chosen = await state.showing.of(playlist["atproto_record_uri"])
+    chosen = await showing.of(playlist["atproto_record_uri"])
     listed = present.tracks(held, viewer, social.liked(index, held, viewer))
     return present.answer(present.extended(orjson.dumps(_with_choice(playlist, chosen)), tracks=listed))
 
 
 async def _told(
-    index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, state: State
+    index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, showing: Showing
 ) -> Answer[Playlist]:
     """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""
     card = index.find_list("playlist", str(uri))
     told = orjson.loads(card.card) if card is not None else _as_written(index, uri, value, who)
-    return Answer(orjson.dumps(_with_choice(told, await state.showing.of(str(uri)))))
+    return Answer(orjson.dumps(_with_choice(told, await showing.of(str(uri)))))
 
 
 def _with_choice(playlist: dict[str, Any], chosen: bool | None) -> dict[str, Any]:
