@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import orjson
 from pydantic import Field
 
 from readapi import cursors, present
@@ -22,7 +23,7 @@ routes = Routes("tracks")
 Words = Annotated[str, Field(max_length=100, description="Only tracks of which all these words are told.")]
 
 
-@routes.get("/tracks/me", raises=(PdsUnavailable, PdsRefused, SessionExpired))
+@routes.get("/tracks/me", raises=(SessionExpired,))
 async def own_tracks(
     index: Index,
     who: SignedIn,
@@ -34,10 +35,13 @@ async def own_tracks(
     cursor: Cursor = None,
 ) -> Answer[OwnTrackPage]:
     """List your own tracks, those too that nobody else may see; also those in your private Space."""
-    order = f"mine.{sort}"
-    private = await finder.own(who)
+    order, private, incomplete = f"mine.{sort}", [], None
+    try:
+        private = await finder.own(who)
+    except (PdsUnavailable, PdsRefused) as error:
+        incomplete = error.message
     shelf = library.own(index, who.viewer, q, sort, cursors.read(cursor, order), limit, private)
-    return await _page(index, who, supporters, shelf, order)
+    return await _page(index, who, supporters, shelf, order, incomplete)
 
 
 @routes.get("/tracks/liked")
@@ -57,7 +61,12 @@ async def tracks_liked(
 
 
 async def _page(
-    index: Index, who: SignedIn, supporters: Supporters, shelf: Shelf, order: str
+    index: Index,
+    who: SignedIn,
+    supporters: Supporters,
+    shelf: Shelf,
+    order: str,
+    incomplete: str | None = None,
 ) -> Answer[OwnTrackPage]:
     cards = shelf.page.items
     viewer = await supporters.among(who.viewer, cards)
@@ -65,6 +74,7 @@ async def _page(
         present.record(
             tracks=present.tracks(cards, viewer, social.liked(index, cards, viewer)),
             total=b"%d" % shelf.total,
+            incomplete=orjson.dumps(incomplete),
             **present.rest(cursors.write(shelf.page.after, order)),
         )
     )

@@ -102,10 +102,10 @@ class Finder:
         return Found(card, dataclasses.replace(who.viewer, admitted=track.space))
 
     async def show(self, name: str, who: SignedIn | None) -> Found:
-        """The same for those who look at it: what they are refused they do not know of."""
+        """The same for those who look at it: what they are refused or may not ask for they do not know of."""
         try:
             return await self.find(name, who)
-        except SpaceRefused:
+        except (SpaceRefused, ScopeUpgradeRequired):
             raise NotFound(tracks.NO_SUCH_TRACK) from None
 
     async def own(self, who: SignedIn) -> list[Card]:

@@ -40,10 +40,10 @@ class Hosts:
         self._dpop = Dpop(network)
         self._turns = Turns()
 
-    async def of(self, did: Did) -> Known:
-        """Whose servers and keys to ask."""
+    async def of(self, did: Did, *, anew: bool = False) -> Known:
+        """Whose servers and keys to ask; `anew`: looked up again if the answer has stood for a while."""
         try:
-            return await self._network.resolve(did)
+            return await self._network.resolve(did, anew=anew)
         except Unavailable as error:
             raise PdsUnavailable(LATER) from error
 

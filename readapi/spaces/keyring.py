@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from readapi.errors import PdsRefused, PdsUnavailable, SpaceRefused
 from readapi.oauth import keys
 from readapi.oauth.answers import Token
+from readapi.oauth.network import Known
 from readapi.pds import Author
 from readapi.spaces import credentials
 from readapi.spaces.credentials import Unfit
@@ -89,8 +90,18 @@ class Keyring:
         return SpaceRefused(sentence)
 
     async def _ask(self, who: Author, space: Space) -> Pass:
-        token = await self._delegation(who, space)
-        authority, key = await self._hosts.of(space.authority), keys.generated()
+        """Ask once more where the authority has moved, or has another key, since it was last looked up."""
+        known = await self._hosts.of(space.authority)
+        try:
+            return await self._let_in(who, space, known)
+        except SpaceRefused:
+            anew = await self._hosts.of(space.authority, anew=True)
+            if (anew.space_host, anew.space_key) == (known.space_host, known.space_key):
+                raise
+            return await self._let_in(who, space, anew)
+
+    async def _let_in(self, who: Author, space: Space, authority: Known) -> Pass:
+        token, key = await self._delegation(who, space), keys.generated()
         if authority.space_host is None or authority.space_key is None:
             raise self.refuse(who, space)
         response = await self._hosts.exchange(authority.space_host, key, token, str(space))

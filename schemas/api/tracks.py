@@ -124,10 +124,14 @@ class LikedTrackPage(Page):
 
 
 class OwnTrackPage(Page):
-    """Tracks of whoever asks; `total` is of all that match."""
+    """Tracks of whoever asks; `total` is of all that match.
+
+    `incomplete`: a sentence when tracks in a private Space could not be asked for.
+    """
 
     tracks: list[Track]
     total: Count
+    incomplete: str | None
 
 
 class LikeState(Shape):
