@@ -152,7 +152,7 @@ class Desk:
 
     def _track_id(self, upload: Upload) -> int | None:
         """Of the track that was published, once it is shown."""
-        card = self._index.track_at(str(upload.track)) if upload.status == "completed" else None
+        card = self._index.track_at(str(upload.track)) if upload.is_there else None
         return None if card is None else int(tracks.told(card)["id"])
 
     def _title(self, uri: AtUri) -> str:

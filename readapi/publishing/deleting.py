@@ -4,6 +4,7 @@ from readapi.audio.sources import Sources
 from readapi.pds import Author
 from readapi.publishing.originals import Originals
 from readapi.queries import tracks
+from readapi.state.uploads import Uploads
 from readapi.writing import Writing
 from schemas.stored import Card
 
@@ -11,10 +12,11 @@ from schemas.stored import Card
 class Deleting:
     """What an interruption leaves is found by `Reconciling`."""
 
-    def __init__(self, writing: Writing, originals: Originals, sources: Sources) -> None:
+    def __init__(self, writing: Writing, originals: Originals, sources: Sources, uploads: Uploads) -> None:
         self._writing = writing
         self._originals = originals
         self._sources = sources
+        self._uploads = uploads
 
     async def delete(self, author: Author, track: Card) -> None:
         """Delete one. Raises what `Writing.delete` raises; then everything is as it was."""
@@ -23,3 +25,4 @@ class Deleting:
         file_ids = await self._originals.files_of(uri)
         await self._originals.forget_all(uri)
         self._sources.forget(track, file_ids)
+        await self._uploads.note_deletion(uri)

@@ -58,13 +58,13 @@ def services(
     capabilities = Capabilities(repos, supporters)
     policies = Policies(state, capabilities)
     return {
-        Deleting: Deleting(writing, originals, sources),
+        Deleting: Deleting(writing, originals, sources, state.uploads),
         Capabilities: capabilities,
         Policies: policies,
         Quota: quota,
         Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
         Queueing: Queueing(state, policies, quota, index),
-        Finder: Finder(settings, index, state.space_tracks, repos, Keyring(pds.xrpc, hosts), hosts, sources),
+        Finder: Finder(settings, index, state, repos, Keyring(pds.xrpc, hosts), hosts, sources),
     }
 
 

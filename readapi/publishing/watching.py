@@ -47,16 +47,15 @@ async def find(state: State, upload_id: str, who: SignedIn) -> Upload:
 
 
 def told(upload: Upload) -> UploadProgress:
-    """How far it is. The track is told of once there is one."""
-    done = upload.status == "completed"
+    """How far it is. The track is told of for as long as there is one."""
     return UploadProgress(
         upload_id=upload.id,
         status=upload.status,
         message=upload.message,
         phase=upload.phase,
         progress_pct=upload.progress_pct,
-        track_id=record_id(str(upload.track)) if done else None,
-        atproto_uri=str(upload.track) if done else None,
+        track_id=record_id(str(upload.track)) if upload.is_there else None,
+        atproto_uri=str(upload.track) if upload.is_there else None,
         error=upload.error,
     )
 

@@ -21,7 +21,7 @@ from readapi.spaces.cards import SpaceCard
 from readapi.spaces.hosts import LATER, Hosts
 from readapi.spaces.keyring import Keyring, Pass
 from readapi.spaces.repos import SpaceRepos, address
-from readapi.state.space_tracks import SpaceTracks
+from readapi.state.state import State
 from readapi.viewer import SignedIn
 from schemas import spaces
 from schemas.access import Viewer
@@ -71,7 +71,7 @@ class Finder:
         self,
         settings: Settings,
         index: Index,
-        known: SpaceTracks,
+        state: State,
         repos: SpaceRepos,
         keyring: Keyring,
         hosts: Hosts,
@@ -80,7 +80,8 @@ class Finder:
         self._collections = settings.collections
         self._base_url = settings.base_url
         self._index = index
-        self._known = known
+        self._known = state.space_tracks
+        self._uploads = state.uploads
         self._repos = repos
         self._keyring = keyring
         self._hosts = hosts
@@ -132,6 +133,7 @@ class Finder:
         await self._known.remove(track)
         if value is not None and (cid := _recording(value)) is not None:
             self._sources.forget_private(track, cid)
+        await self._uploads.note_deletion(track)
         return True
 
     async def _in_a_space(self, name: str) -> InSpace | None:

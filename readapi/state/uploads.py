@@ -19,6 +19,7 @@ from schemas.publishing import TemplateAccess
 Status = Literal["pending", "processing", "completed", "failed"]
 Kind = Literal["publish", "replace", "restore"]
 RECEIVED = "The file has been received."
+DELETED = "The track was deleted since."
 KEPT = timedelta(days=30)  # how long anybody can ask what became of one
 
 
@@ -78,6 +79,11 @@ class Upload:
     @property
     def is_settled(self) -> bool:
         return self.status not in UNFINISHED
+
+    @property
+    def is_there(self) -> bool:
+        """There is a track of it."""
+        return self.status == "completed" and self.phase != "deleted"
 
 
 _WANTED = TypeAdapter(Wanted)
@@ -143,6 +149,14 @@ class Uploads:
         """It will not be done; the message is a sentence. Raises TakenOver."""
         told = {"status": "failed", "error": error, "message": message}
         await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
+
+    async def note_deletion(self, track: AtUri) -> None:
+        """What is done was done, but of this track there is nothing any more."""
+        done = (uploads.c.did == track.did) & (uploads.c.track_uri == str(track))
+        told = {"phase": "deleted", "message": DELETED, "version": uploads.c.version + 1}
+        change = update(uploads).where(done, uploads.c.status == "completed").values(told)
+        async with self._database.writing() as connection:
+            await connection.execute(change)
 
     async def unfinished(self) -> set[str]:
         """The ids of those whose files are still wanted."""

@@ -46,8 +46,14 @@ async def test_nothing_is_left_of_a_deleted_track(
     before = (kept(studio, track), kept(studio, now))
 
     deleted = await mara.ask(method, path.format(track["id"]))
+    told = await mara.settled(replaced.json["upload_id"])
 
     assert deleted.status in (200, 303)
+    assert (told["message"], told["track_id"], told["atproto_uri"]) == (
+        "The track was deleted since.",
+        None,
+        None,
+    )
     assert [bool(files) for files in before] == [True, True]
     assert (kept(studio, track), kept(studio, now)) == ([], [])
     assert not await mara.has_record(track["uri"])

@@ -331,6 +331,7 @@ async def test_only_their_artist_deletes_them(opened: Private, tmp_path: Path) -
     own = await opened.stage.music.send("DELETE", path, **opened.logins["mara"])
 
     assert (others.status, own.status) == (404, 200)
+    assert (await opened.settled("mara", done["upload_id"]))["track_id"] is None
     assert list(cached.iterdir()) == []
     assert not [value for value in opened.host.records.values() if value["title"] == "Short-lived"]
     assert (await opened.heard("mara", done["track_id"])).status == 404
