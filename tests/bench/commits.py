@@ -5,7 +5,7 @@ import contextlib
 import json
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -44,20 +44,32 @@ class Indexer:
             lines = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines())
         return Held(Memory.of(self.pid), float(lines["fmsvc_duckdb_bytes"]) / 2**20)
 
+    async def in_step(self, repos: int) -> None:
+        """Wait until all of so many repos at least are committed."""
+        await self._until(lambda report: _is_in_step(report, repos))
+
     async def reached(self, seq: int = 0, repos: int = 0) -> None:
         """Wait until all is in step and found: everything up to a frame, and so many repos at least."""
+        await self._until(
+            lambda report: (
+                _is_in_step(report, repos)
+                and (report["cursor"] or 0) >= seq
+                and report["watermark"] >= report["op"]
+            )
+        )
+
+    async def _until(self, holds: Callable[[dict[str, Any]], bool]) -> None:
         async with asyncio.timeout(CAUGHT_UP_SECONDS):
             while True:
                 report = await self.health()
-                if report and _is_done(report, seq, repos):
+                if report and holds(report):
                     return
                 await asyncio.sleep(0.02)
 
 
-def _is_done(report: dict[str, Any], seq: int, repos: int) -> bool:
-    active = report["repos"].get("active", 0)
-    in_step = active == sum(report["repos"].values()) and active >= repos
-    return in_step and (report["cursor"] or 0) >= seq and report["watermark"] >= report["op"]
+def _is_in_step(report: dict[str, Any], repos: int) -> bool:
+    active: int = report["repos"].get("active", 0)
+    return active == sum(report["repos"].values()) and active >= repos
 
 
 @dataclass(frozen=True, slots=True)

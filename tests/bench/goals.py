@@ -40,7 +40,7 @@ def _of_route(route: str, bound: float) -> Goal:
 ALL: Final = (
     Goal(decoding.NAME, 20, decoding.CLIENT),
     Goal(commits.NAME, 1000),
-    Goal(backfill.FOUND, 10_000),
+    Goal(backfill.COMMITTED, 10_000),
     Goal(backfill.MEMORY, backfill.FLAT_MEGABYTES, is_most=True),
     _of_route(questions.TRACK, 0.6),
     _of_route(questions.SEARCH, 0.2),
