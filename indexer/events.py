@@ -12,11 +12,15 @@ Action = Literal["create", "update", "delete"]
 
 # Frame and Passed are made for every message of the network: a NamedTuple costs a third of a dataclass.
 class Frame(NamedTuple):
-    """One message as it came: `source` names the sequence space that its numbers belong to."""
+    """One message as it came: `source` names the sequence space that its numbers belong to.
+
+    `passed`: how many came with it that needed no decoding, and were let go.
+    """
 
     source: str
     raw: bytes
     received_at: datetime
+    passed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ Facts that we fetch ourselves (identities, image sizes, nudged records) enter th
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Container
 from datetime import datetime
 
 import structlog
@@ -29,6 +29,7 @@ from indexer.events import (
     Unverified,
 )
 from indexer.follower import Follower
+from indexer.glance import Glance
 from indexer.intake import Intake
 from indexer.judge import Judge
 from indexer.lag import Lag
@@ -80,13 +81,14 @@ class Pipeline:
 
     async def read(self) -> None:
         """Until the source ends; waiting here, when too much is held, makes the network wait."""
-        async with contextlib.aclosing(self._source.frames(self.finished)) as frames:
-            async for frame in frames:
+        reading = understood(self._source, self.finished, self._collections, self._repos)
+        async with contextlib.aclosing(reading) as frames:
+            async for frame, events in frames:
                 if self._begins_anew:
                     self._begins_anew = False
                     self._gap()
-                decode = self._source.decode
-                for event in decode(frame.raw, self._collections, self._repos, frame.received_at):
+                self.events[Passed.__name__] += frame.passed
+                for event in events:
                     self._take(event, frame)
                     self._move(event, frame.source)
                 await self._intake.room()
@@ -164,6 +166,16 @@ class Pipeline:
         self._identities.ask(written.unresolved)
         self._pictures.ask(written.unmeasured)
         self._follower.committed(written.op)
+
+
+async def understood(
+    source: Source, after: int | None, collections: frozenset[Nsid], tracked: Container[Did]
+) -> AsyncGenerator[tuple[Frame, tuple[Event, ...]], None]:
+    """Yield the frames that follow `after`, and what they mean; strangers' are let go where they may."""
+    source.glance = Glance(collections, tracked)
+    async with contextlib.aclosing(source.frames(after)) as frames:
+        async for frame in frames:
+            yield frame, source.decode(frame.raw, collections, tracked, frame.received_at)
 
 
 def _dead_letter(event: Malformed, frame: Frame) -> DeadLetter:

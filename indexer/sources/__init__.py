@@ -1,7 +1,8 @@
 """Where frames come from: a relay's firehose, a Jetstream, or a file of recorded frames.
 
 A source owns its connection and its reconnections; of frames it understands only those that end the stream.
-Promises: frames in the order of their sequence space, some perhaps twice, none skipped.
+Promises: frames in the order of their sequence space, some perhaps twice, none skipped but
+those that pass at a glance while more come with them.
 Leaves to the pipeline: what frames mean, and how far the work on them has come.
 """
 
@@ -13,6 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from indexer.events import Decode, Frame
+from indexer.glance import Glance
 
 
 @dataclass(slots=True)
@@ -40,12 +42,14 @@ class Source(Protocol):
     """A stream of frames. `name` keys the cursor, because sequence numbers mean nothing elsewhere.
 
     `finished` is set by whoever does the work: the sequence number up to which everything is done, and
-    from where a broken connection is resumed. `decode` understands its frames.
+    from where a broken connection is resumed. `glance` is set likewise, if frames may be let go that need no
+    decoding. `decode` understands its frames.
     """
 
     name: str
     status: Status
     finished: Callable[[], int | None]
+    glance: Glance | None
     decode: Decode
 
     def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:

@@ -9,6 +9,7 @@ from yarl import URL
 
 from indexer.decode import decode, stream_error
 from indexer.events import Decode, Frame
+from indexer.glance import Glance
 from indexer.sources.stream import HEARTBEAT_SECONDS, Backoff, Stream
 
 PATH = "/xrpc/com.atproto.sync.subscribeRepos"
@@ -33,6 +34,7 @@ class Firehose:
     ) -> None:
         self.name = str(URL(relay).origin())
         self.finished: Callable[[], int | None] = lambda: None
+        self.glance: Glance | None = None
         self.decode: Decode = decode
         self._url = URL(relay.rstrip("/") + PATH)
         self._start = start
@@ -50,9 +52,9 @@ class Firehose:
         self.status = self._stream.status
 
     def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
-        """Yield every frame that follows `after` for as long as the caller iterates."""
+        """Yield what follows `after` for as long as the caller iterates."""
         self._after = after
-        return self._stream.frames()
+        return self._stream.frames(self.glance)
 
     def cursor_at(self, instant: datetime) -> int | None:
         """None: a relay's numbers say nothing about time."""

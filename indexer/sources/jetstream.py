@@ -12,6 +12,7 @@ from yarl import URL
 
 from indexer.dialects import JETSTREAM_PATHS
 from indexer.events import Decode, Frame
+from indexer.glance import Glance
 from indexer.jetstream_events import EPOCH, MICROSECOND, decode_json, stream_error
 from indexer.sources.stream import HEARTBEAT_SECONDS, Backoff, Stream
 from schemas.ids import Nsid
@@ -59,6 +60,7 @@ class Jetstream:
         wire = _WIRES[version]
         self.name = f"{URL(url).origin()}{wire.path}"
         self.finished: Callable[[], int | None] = lambda: None
+        self.glance: Glance | None = None  # for nothing: strangers' records are not sent
         self.decode: Decode = decode_json
         self._url = URL(self.name).with_query([(wire.filter, nsid) for nsid in sorted(collections)])
         self._is_silent_on_gaps = version == "1"

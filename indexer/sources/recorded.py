@@ -18,6 +18,7 @@ import structlog
 
 from indexer.dialects import decoder
 from indexer.events import Frame, Info, StreamError
+from indexer.glance import Glance
 from indexer.sources import Source, Status
 
 MAGIC = b"fmsvc frames 1\n"
@@ -64,6 +65,7 @@ class Recorded:
     def __init__(self, path: Path) -> None:
         self.status = Status()
         self.finished: Callable[[], int | None] = lambda: None
+        self.glance: Glance | None = None  # for nothing: each frame is read by itself
         self._path = path
         with path.open("rb") as file:
             self.name = _read_header(file, path)

@@ -5,18 +5,19 @@ import contextlib
 import email.utils
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
 import aiohttp
 import structlog
-from aiohttp import ClientWebSocketResponse, WSCloseCode, WSMsgType
+from aiohttp import WSCloseCode
 from yarl import URL
 
 from indexer.events import Frame
+from indexer.glance import Glance
 from indexer.sources import Status
+from indexer.sources.inbox import Bunch, Inbox, Socket
 
 HEARTBEAT_SECONDS = 30.0
 CONNECT_SECONDS = 20.0
@@ -26,12 +27,9 @@ MAX_MESSAGE_BYTES = 8 << 20
 # Refusing one message for ever would stop the stream at it; decoders refuse what is over their limit.
 MAX_GIANT_BYTES = 64 << 20
 
-_DATA = (WSMsgType.BINARY, WSMsgType.TEXT)
 _MAX_SENTENCE = 300
 
 log = structlog.get_logger()
-
-Socket = ClientWebSocketResponse[Literal[False]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,33 +78,45 @@ class Stream:
         self._backoff = backoff or Backoff()
         self._heartbeat = heartbeat_seconds
         self._failures = 0
+        self._ended: str | None = None  # why the server itself ends this connection, as a sentence
         self._max_bytes = MAX_MESSAGE_BYTES
 
-    async def frames(self) -> AsyncGenerator[Frame, None]:
-        """Yield every message for as long as the caller iterates."""
+    async def frames(self, glance: Glance | None = None) -> AsyncGenerator[Frame, None]:
+        """Yield every message for as long as the caller iterates, but for those that pass at a glance."""
         status = self.status
         while True:
             socket = await self._connect()
-            since, before = time.monotonic(), status.frames
-            ended: str | None = None
+            since, before, self._ended = time.monotonic(), status.frames, None
             try:
-                while ended is None and (message := await socket.receive()).type in _DATA:
-                    raw, received_at = message.data, datetime.now(UTC)
-                    status.frames += 1
-                    status.bytes += len(raw)
-                    status.last_frame_at = received_at
-                    ended = self._farewell(raw)
-                    if ended is None and status.error is not None:
-                        status.error = None
-                    yield Frame(self.name, raw, received_at)
+                async with Inbox(socket, glance) as inbox, contextlib.aclosing(inbox.bunches()) as bunches:
+                    async for bunch in bunches:
+                        for frame in self._frames(bunch):
+                            yield frame
+                        if self._ended is not None:
+                            break
             except aiohttp.ClientError as error:
-                ended = f"The connection to {self.name} failed: {error}."
+                self._ended = f"The connection to {self.name} failed: {error}."
             finally:
                 status.connected = False
                 await _disconnect(socket)
             if status.frames > before and time.monotonic() - since >= self._backoff.stable_seconds:
                 self._failures = 0
-            await self._lost(socket, ended)
+            await self._lost(socket, self._ended)
+
+    def _frames(self, bunch: Bunch) -> Iterator[Frame]:
+        """Its messages, up to one with which the server ends the stream."""
+        status, received_at, passed = self.status, datetime.now(UTC), bunch.passed
+        status.frames += passed + len(bunch.messages)
+        status.bytes += bunch.size
+        status.last_frame_at = received_at
+        for raw in bunch.messages:
+            self._ended = self._farewell(raw)
+            if self._ended is None:
+                status.error = None
+            yield Frame(self.name, raw, received_at, passed)
+            if self._ended is not None:
+                break
+            passed = 0
 
     async def _connect(self) -> Socket:
         """Try until there is a connection."""

@@ -25,8 +25,8 @@ from typing import Final
 import aiohttp
 import structlog
 
-from indexer.decode import decode
 from indexer.events import Passed
+from indexer.pipeline import understood
 from indexer.sources.firehose import Firehose
 from schemas.collections import Collections
 from schemas.ids import Did, tid_at
@@ -101,30 +101,30 @@ def serve(frames: list[bytes], total: int, port: Connection) -> None:
 
 
 def read_ours(url: str, count: int) -> float:
-    """CPU seconds for `count` frames through our source and decoder."""
+    """Frames per CPU second through our source and decoder, as the pipeline reads them."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    collections, tracked = Collections().all, frozenset[Did]()
+    tracked = frozenset[Did]()
 
     async def run() -> float:
         async with aiohttp.ClientSession() as session:
-            stream = Firehose(url, session).frames(None)
-            async with contextlib.aclosing(stream):
+            reading = understood(Firehose(url, session), None, Collections().all, tracked)
+            async with contextlib.aclosing(reading) as frames:
                 started, taken = 0.0, 0
-                async for frame in stream:
-                    if taken == 0:
-                        started = time.process_time()
-                    [passed] = decode(frame.raw, collections, tracked, frame.received_at)
+                async for frame, [passed] in frames:
                     assert isinstance(passed, Passed)
-                    taken += 1
-                    if taken > count:
+                    if not started:
+                        started = time.process_time()
+                        continue
+                    taken += 1 + frame.passed
+                    if taken >= count:
                         break
-                return time.process_time() - started
+                return taken / (time.process_time() - started)
 
     return asyncio.run(run())
 
 
 def read_sdk(url: str, count: int) -> float:
-    """CPU seconds for `count` frames through the client and calls that the SDK's documentation shows."""
+    """Frames per CPU second through the client and calls that the SDK's documentation shows."""
     from atproto import CAR, FirehoseSubscribeReposClient, models, parse_subscribe_repos_message
 
     client = FirehoseSubscribeReposClient(base_uri=f"{url}/xrpc")
@@ -143,7 +143,7 @@ def read_sdk(url: str, count: int) -> float:
             client.stop()
 
     client.start(on_message)
-    return time.process_time() - started
+    return count / (time.process_time() - started)
 
 
 def read_sdk_async(url: str, count: int) -> float:
@@ -166,13 +166,13 @@ def read_sdk_async(url: str, count: int) -> float:
             await client.stop()
 
     asyncio.run(client.start(on_message))
-    return time.process_time() - started
+    return count / (time.process_time() - started)
 
 
 def measure(read: Callable[[str, int], float], url: str, count: int) -> float:
-    """Frames per CPU second, in a process of its own."""
+    """The same in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return count / pool.apply(read, (url, count))
+        return pool.apply(read, (url, count))
 
 
 def rows(count: int = 20_000, rounds: int = 5) -> Iterator[Row]:

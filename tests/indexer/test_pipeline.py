@@ -170,6 +170,21 @@ async def test_frames_of_others_move_the_cursor(configured: Settings, repo: Forg
         assert indexer.rows("select seq from cursors") == [(41,)]
 
 
+async def test_every_frame_of_others_is_counted(configured: Settings, repo: ForgedRepo) -> None:
+    """Those too that were only glanced at; and what its author does around a record of ours is not lost."""
+    strange, frames = ForgedRepo(seed="strange"), []
+    for seq in range(1, 101):
+        author = repo if seq > 50 and seq % 10 < 3 else strange
+        author.create(TRACK if seq in (51, 71) else "app.bsky.feed.post", track("Song"))
+        frames.append(author.commit_frame(seq))
+    async with Relay(frames) as relay, following(configured, relay) as indexer:
+        await indexer.reach(100)
+
+        assert dict(indexer.indexer.pipeline.events) == {"Passed": 85, "Commit": 15}
+        assert indexer.rows("select seq from cursors") == [(100,)]
+        assert indexer.rows("select count(*) from tracks") == [(2,)]
+
+
 async def test_a_handle_is_looked_up_and_an_identity_event_looks_again(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from indexer import decode, envelope
+from indexer.glance import Glance
 from indexer.sources import stream
 from indexer.sources.firehose import Firehose
 from indexer.sources.stream import Backoff
@@ -272,6 +273,52 @@ async def test_a_slow_consumer_stops_the_socket(session):
 
         # The rest, of 40 MB, waits in the kernel's buffers and at the relay.
         assert relay.sent < 200
+
+
+async def test_strangers_commits_are_let_go_while_more_come_with_them(session):
+    """The last that came is always there, and every one is counted."""
+    sent = posts_of("bea", 50)
+    async with Relay(sent) as relay, reading(relay, session, after=0) as (source, reader):
+        source.glance = Glance(Collections().all, ())
+        reader.stream = source.frames(0)
+        taken = await reader.read(1)
+        while envelope.seq_of(taken[-1].raw) < 50:
+            taken += await reader.read(1)
+
+        assert len(taken) + sum(frame.passed for frame in taken) == 50
+        assert len(taken) < 50
+        assert (source.status.frames, source.status.bytes) == (50, sum(map(len, sent)))
+        await reader.stream.aclose()
+
+
+async def test_whose_commits_are_strangers_is_asked_when_all_before_is_worked_off(session):
+    """A frame that is still worked on may make an account one of ours."""
+    tracked = set()
+    first, *rest = posts_of("bea", 4)
+    async with Relay([first]) as relay, reading(relay, session, after=0) as (source, reader):
+        source.glance = Glance(Collections().all, tracked)
+        reader.stream = source.frames(0)
+        await reader.read(1)
+        await relay.send(*rest)
+        await asyncio.sleep(0.05)
+        tracked.add(forge.did_of("bea"))
+
+        assert [(envelope.seq_of(frame.raw), frame.passed) for frame in await reader.read(3)] == [
+            (2, 0),
+            (3, 0),
+            (4, 0),
+        ]
+        await reader.stream.aclose()
+
+
+def posts_of(seed, count):
+    """Commits in which nothing is ours."""
+    repo = ForgedRepo(seed=seed, minimal=True)
+    made = []
+    for seq in range(1, count + 1):
+        repo.create("app.bsky.feed.post", {"text": "hello"})
+        made.append(repo.commit_frame(seq))
+    return made
 
 
 async def test_a_silent_relay_is_not_a_dead_one(session):
