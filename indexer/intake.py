@@ -65,9 +65,8 @@ class Intake:
         """True when everything that was put in is committed."""
         return self._since is None and not self._writing
 
-    @property
-    def _is_full(self) -> bool:
-        return len(self.batch) >= self._batch_rows or self._bytes >= self._buffer_bytes // 2
+    def _is_full(self, rows: int) -> bool:
+        return rows >= self._batch_rows or self._bytes >= self._buffer_bytes // 2
 
     def added(self, rows: int = 0, size: int = 0) -> None:
         """Say what was just put into `batch`: so many things of so many bytes, or only a cursor."""
@@ -80,10 +79,10 @@ class Intake:
             self._has_rows = True
             self._changed.set()
         self._bytes += size + rows * ROW_BYTES
-        if self._is_full:
+        held_rows, held_bytes = len(self.batch), self._bytes + self._writing_bytes
+        if self._is_full(held_rows):
             self._changed.set()
-        held_bytes = self._bytes + self._writing_bytes
-        if len(self.batch) >= AHEAD * self._batch_rows or held_bytes >= self._buffer_bytes:
+        if held_rows >= AHEAD * self._batch_rows or held_bytes >= self._buffer_bytes:
             self._room.clear()
         HELD_BYTES.set(held_bytes)
 
@@ -148,7 +147,7 @@ class Intake:
             return 0.0
         if self._since is None:
             return math.inf
-        if self._urgent or self._is_full:
+        if self._urgent or self._is_full(len(self.batch)):
             return 0.0
         if self._has_rows:
             return self._next_at - time.monotonic()

@@ -19,6 +19,7 @@ from tests.bench.rows import Row, rounded
 from tests.network.relay import Relay
 
 CAUGHT_UP_SECONDS: Final = 600.0
+POLL_SECONDS: Final = 0.1  # seldom enough that answering costs next to nothing
 NAME: Final = "commits of ours, relay to DuckDB and Tantivy, one core"
 
 
@@ -44,6 +45,10 @@ class Indexer:
             lines = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines())
         return Held(Memory.of(self.pid), float(lines["fmsvc_duckdb_bytes"]) / 2**20)
 
+    async def published(self) -> None:
+        """Wait until there is a snapshot: the first one is due at once, whatever there is to do."""
+        await self._until(lambda report: report["snapshot_at"] is not None)
+
     async def in_step(self, repos: int) -> None:
         """Wait until all of so many repos at least are committed."""
         await self._until(lambda report: _is_in_step(report, repos))
@@ -64,7 +69,7 @@ class Indexer:
                 report = await self.health()
                 if report and holds(report):
                     return
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(POLL_SECONDS)
 
 
 def _is_in_step(report: dict[str, Any], repos: int) -> bool:
@@ -106,6 +111,7 @@ async def _run(data_dir: Path, scratch: Path, frames: list[bytes]) -> Run:
         log = scratch / "commits.log"
         indexer = await stack.enter_async_context(running(folder, relay.url, log))
         await indexer.reached()
+        await indexer.published()
         before, cpu, started = await indexer.held(), machine.cpu_seconds(indexer.pid), time.monotonic()
         await relay.send(*frames)
         await indexer.reached(len(frames))
