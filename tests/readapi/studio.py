@@ -116,10 +116,10 @@ class Artist:
         return album_id
 
     async def make_album(self, name: str, **more: Any) -> str:
-        """A new album; its id."""
+        """A new album, once the API shows it; its id."""
         reply = await self.ask("POST", "/albums/", {"title": name, **more})
         assert reply.status == 200, reply.json
-        return str(reply.json["id"])
+        return str((await self.shows(f"/albums/by-id/{reply.json['id']}", is_there))["metadata"]["id"])
 
     async def write_track(self, title: str = "Song", **fields: Any) -> tuple[int, Ref]:
         """A track that another program wrote for them, once it is shown; its id and record."""
