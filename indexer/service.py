@@ -32,6 +32,7 @@ from indexer.prover import Prover
 from indexer.repos import Repos
 from indexer.resync import Resyncs
 from indexer.retrial import Retrial
+from indexer.revisits import Revisits
 from indexer.sources import Source, choice, repo
 from indexer.sources.plays import Plays
 from indexer.spool import Spools
@@ -108,6 +109,7 @@ class Indexer:
             self._hosts,
             stores.writer,
         )
+        self._revisits = Revisits(stores, self._resolver, self._intake, self.repos, settings.identity_seconds)
         self.pipeline = Pipeline(
             source,
             collections,
@@ -146,6 +148,7 @@ class Indexer:
                 self._pictures.run(),
                 self._resyncs.run(),
                 self.upkeep.run(),
+                self._revisits.run(),
                 self._look(),
                 self._count_plays(),
                 self._publish(),

@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from threading import Lock
 from typing import Self, TypeVar
 
 import duckdb
 
 from indexer.batch import Batch, Written
+from indexer.projections.projection import utc
 from indexer.search import FOLDER, SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
+from schemas.ids import Did
 from schemas.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -66,6 +69,15 @@ class Stores:
         """How many accounts there are of each status."""
         query = "select status, count(*) from accounts group by status"
         return dict(await self.read(lambda con: con.execute(query).fetchall()))
+
+    async def identities_before(self, instant: datetime, most: int) -> list[Did]:
+        """Visible accounts of which the identity was asked for before then, the oldest first."""
+        query = (
+            "select did from accounts where not stale and resolved_at < ? "
+            "and did not in (select did from hidden_accounts) order by resolved_at, did limit ?"
+        )
+        found = await self.read(lambda con: con.execute(query, [utc(instant), most]).fetchall())
+        return [did for (did,) in found]
 
     async def duckdb_bytes(self) -> int:
         """Memory that the catalogue holds, of the limit that it has."""

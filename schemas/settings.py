@@ -136,6 +136,11 @@ class Settings(BaseModel):
     )
 
     # the indexer
+    identity_seconds: float = Field(
+        86_400.0,
+        gt=0,
+        description="How old an identity, its handle checked, may be before it is asked for again.",
+    )
     batch_rows: int = Field(5000, ge=1, le=50_000, description="Rows after which a batch is committed.")
     batch_seconds: float = Field(
         0.25, gt=0, le=60, description="Least time between two batches that are not full."

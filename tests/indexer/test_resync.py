@@ -285,6 +285,20 @@ async def test_whoever_comes_back_unheard_has_their_name_again(
         await until(lambda: indexer.rows("select handle from accounts") == [(world.handle(repo.did),)])
 
 
+async def test_whoever_is_renamed_without_a_word_has_the_new_name_once_the_old_one_is_old(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """As when a handle lapses: of that there is no event."""
+    async with (
+        Relay(frames_of(repo, 1)) as relay,
+        following(configured, relay, identity_seconds=1) as indexer,
+    ):
+        await until(lambda: indexer.rows("select handle from accounts") == [(world.handle(repo.did),)])
+        world.handles[repo.did] = "renamed.test"
+
+        await until(lambda: indexer.rows("select handle from accounts") == [("renamed.test",)])
+
+
 async def test_a_repo_that_is_not_in_step_yet_when_events_are_lost_is_fetched(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
