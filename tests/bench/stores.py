@@ -68,7 +68,8 @@ def _is_usable(folder: Path) -> bool:
         return False
     built_at = datetime.fromisoformat(json.loads(made.read_text())["at"])
     sources = [Path(search.__file__).parents[1] / name for name in ("indexer", "schemas", "tests/bench")]
-    newest = max(path.stat().st_mtime for source in sources for path in source.rglob("*.*"))
+    written = (path for source in sources for path in source.rglob("*") if path.suffix in (".py", ".sql"))
+    newest = max(path.stat().st_mtime for path in written)
     return datetime.now(UTC) - built_at < FRESH and made.stat().st_mtime > newest
 
 
