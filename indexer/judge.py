@@ -89,12 +89,17 @@ class Judge:
             self.happened("deleted", account.did, batch, account.status)
         elif account.status == "active":
             # Servers do not answer for the handle of somebody who is away.
-            self._doubt_identity(account.did, batch)
+            self.doubt_identity(account.did, batch)
 
     def identity(self, identity: Identity, batch: Batch) -> None:
         """Whatever is known of the account's name, server and key may be outdated."""
         self._repos.doubt_key(identity.did)
-        self._doubt_identity(identity.did, batch)
+        self.doubt_identity(identity.did, batch)
+
+    def doubt_identity(self, did: Did, batch: Batch) -> None:
+        """Have it asked for again."""
+        self._forget(did)
+        batch.stale.add(did)
 
     def happened(self, what: Happening, did: Did, batch: Batch, reason: str) -> None:
         """Something that needs no looking at."""
@@ -173,10 +178,6 @@ class Judge:
         state = repo.state if repo.state == "pending" else "desynchronized"
         self._become(did, batch, RepoMark(state, repo.rev, repo.data, repo.fetch, reason))
         self._ask([did])
-
-    def _doubt_identity(self, did: Did, batch: Batch) -> None:
-        self._forget(did)
-        batch.stale.add(did)
 
     def _become(self, did: Did, batch: Batch, mark: RepoMark) -> None:
         self._repos.become(did, mark)

@@ -4,8 +4,8 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from indexer.identity import Resolver
 from indexer.intake import Intake
+from indexer.judge import Judge
 from indexer.repos import Repos
 from indexer.stores import Stores
 
@@ -17,10 +17,10 @@ class Revisits:
     """Everybody's turn comes again when what is known of them is `age_seconds` old, or soon after."""
 
     def __init__(
-        self, stores: Stores, resolver: Resolver, intake: Intake, repos: Repos, age_seconds: float
+        self, stores: Stores, judge: Judge, intake: Intake, repos: Repos, age_seconds: float
     ) -> None:
         self._stores = stores
-        self._resolver = resolver
+        self._judge = judge
         self._intake = intake
         self._repos = repos
         self._age = timedelta(seconds=age_seconds)
@@ -33,6 +33,5 @@ class Revisits:
             most = 1 + 2 * len(self._repos) // TURNS
             old = await self._stores.identities_before(datetime.now(UTC) - self._age, most)
             for did in old:
-                self._resolver.forget(did)
-            self._intake.batch.stale.update(old)
-            self._intake.added(len(old))
+                self._judge.doubt_identity(did, self._intake.batch)
+                self._intake.added(1)

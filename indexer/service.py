@@ -109,7 +109,7 @@ class Indexer:
             self._hosts,
             stores.writer,
         )
-        self._revisits = Revisits(stores, self._resolver, self._intake, self.repos, settings.identity_seconds)
+        self._revisits = Revisits(stores, judge, self._intake, self.repos, settings.identity_seconds)
         self.pipeline = Pipeline(
             source,
             collections,

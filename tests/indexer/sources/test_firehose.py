@@ -19,14 +19,15 @@ from tests.network import forge
 from tests.network.forge import ForgedRepo
 from tests.network.relay import Close, Cut, Refuse, Relay, Send
 
+POST = "app.bsky.feed.post"  # in whose commits nothing is ours
 QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04, stable_seconds=30)
 
 
-def frames_of(count, seed="ana"):
+def frames_of(count, seed="ana", collection="fm.svc.like"):
     repo = ForgedRepo(seed=seed, minimal=True)
     made = []
     for seq in range(1, count + 1):
-        repo.create("fm.svc.like", {"createdAt": "2025-01-01T00:00:00Z"})
+        repo.create(collection, {"createdAt": "2025-01-01T00:00:00Z"})
         made.append(repo.commit_frame(seq))
     return made
 
@@ -277,7 +278,7 @@ async def test_a_slow_consumer_stops_the_socket(session):
 
 async def test_strangers_commits_are_let_go_while_more_come_with_them(session):
     """The last that came is always there, and every one is counted."""
-    sent = posts_of("bea", 50)
+    sent = frames_of(50, "bea", POST)
     async with Relay(sent) as relay, reading(relay, session, after=0) as (source, reader):
         source.glance = Glance(Collections().all, ())
         reader.stream = source.frames(0)
@@ -294,7 +295,7 @@ async def test_strangers_commits_are_let_go_while_more_come_with_them(session):
 async def test_whose_commits_are_strangers_is_asked_when_all_before_is_worked_off(session):
     """A frame that is still worked on may make an account one of ours."""
     tracked = set()
-    first, *rest = posts_of("bea", 4)
+    first, *rest = frames_of(4, "bea", POST)
     async with Relay([first]) as relay, reading(relay, session, after=0) as (source, reader):
         source.glance = Glance(Collections().all, tracked)
         reader.stream = source.frames(0)
@@ -309,16 +310,6 @@ async def test_whose_commits_are_strangers_is_asked_when_all_before_is_worked_of
             (4, 0),
         ]
         await reader.stream.aclose()
-
-
-def posts_of(seed, count):
-    """Commits in which nothing is ours."""
-    repo = ForgedRepo(seed=seed, minimal=True)
-    made = []
-    for seq in range(1, count + 1):
-        repo.create("app.bsky.feed.post", {"text": "hello"})
-        made.append(repo.commit_frame(seq))
-    return made
 
 
 async def test_a_silent_relay_is_not_a_dead_one(session):
