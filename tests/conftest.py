@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from schemas.settings import Settings
 from tests.network.person import Person
@@ -19,6 +20,11 @@ NUMBERS = itertools.count()
 
 # Nobody on the internet is trusted here, so none of the processes has to read whom to trust.
 os.environ["SSL_CERT_FILE"] = os.devnull
+# A busy machine is no fault of what is tested.
+settings.register_profile(
+    "unhurried", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
 gc.disable()  # until everything is imported, and that stays
 
 

@@ -45,7 +45,7 @@ def test_what_is_no_picture_measures_nothing(head: bytes) -> None:
     assert images.size(head) == (0, 0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF", b"<svg ", b"II*\0"]),
     st.binary(),

@@ -105,7 +105,7 @@ def test_a_signature_in_another_form_is_refused(curve: Curve) -> None:
 
 
 @pytest.mark.parametrize("curve", CURVES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(signature=st.binary(min_size=64, max_size=64))
 def test_random_signatures_do_not_hold(curve: Curve, signature: bytes) -> None:
     assert not keys.parse(SigningKey("ana", curve).multibase).verifies(signature, MESSAGE)

@@ -310,7 +310,7 @@ def test_a_tree_that_bites_its_tail_ends() -> None:
             ask(A_CID, {A_CID: node})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_never_do_more_than_refuse(node: bytes) -> None:
     cid = car.cid_of(node)

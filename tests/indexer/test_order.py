@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import hypothesis
-from hypothesis import HealthCheck, Phase
+from hypothesis import Phase
 from hypothesis import strategies as st
 
 from indexer.batch import Batch, RecordChange
@@ -52,8 +52,6 @@ events = st.dictionaries(
 )
 bounded = hypothesis.settings(
     max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.reuse, Phase.generate],  # to shrink an example takes minutes
     print_blob=True,
 )

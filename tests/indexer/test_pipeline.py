@@ -341,7 +341,7 @@ def mixed_frames(kinds: list[str]) -> list[bytes]:
     return made
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kinds=st.lists(st.sampled_from(["ours", "other", "account", "broken"]), max_size=40),
     batch_rows=st.integers(1, 8),

@@ -114,7 +114,7 @@ def test_a_flipped_byte_anywhere_is_refused(repo: ForgedRepo) -> None:
             proof.read(flipped, uri(repo), NOW, key(repo))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=300))
 def test_arbitrary_bytes_are_refused(answer: bytes) -> None:
     with pytest.raises(ProofError):

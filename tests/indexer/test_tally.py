@@ -17,7 +17,7 @@ def array(values: list[int]) -> Hashes:
     return numpy.array(values, dtype=numpy.int64)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(HASHES), st.lists(st.lists(HASHES, max_size=6), max_size=6), st.lists(HASHES, unique=True))
 def test_what_was_added_is_known_and_nothing_else(
     stored: list[int], added: list[list[int]], asked: list[int]
@@ -31,7 +31,7 @@ def test_what_was_added_is_known_and_nothing_else(
     assert memory.known(asked) == [value for value in asked if value in everything]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(HASHES), st.lists(st.lists(HASHES, max_size=6), max_size=6), st.data())
 def test_a_tally_counts_as_a_counter_does(
     stored: list[int], added: list[list[int]], data: st.DataObject

@@ -40,7 +40,7 @@ def music(tmp_path_factory):
         yield served
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(PATHS), name=VALUES, query=QUERIES)
 def test_any_address_gets_an_answer(music, path, name, query):
     """Whatever stands for a name in the path and whatever follows the question mark."""

@@ -220,7 +220,7 @@ async def _ready(session: aiohttp.ClientSession, port: int) -> None:
     raise AssertionError("no snapshot was found")
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
 @given(world=worlds(), data=st.data())
 def test_any_order_gives_the_same_rows_and_answers(
     world: World, data: st.DataObject, tmp_path_factory: Any

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from schemas.ids import AtUri
 from tests.network import server
 from tests.network.filling import Filled, fill
 from tests.network.merging_relay import MergingRelay
@@ -60,13 +61,21 @@ async def test_an_index_made_anew_answers_the_same(wide_network: Network, tmp_pa
 
 
 async def _holds(api: Server, filled: Filled) -> None:
-    """Wait until all there is to see can be seen."""
+    """Wait until all there is to see can be seen, under the names and handles that it ended with."""
     wanted = len(filled.tracks), len(filled.likes), len(filled.comments), len(filled.playlists)
     names = "total_tracks", "total_likes", "total_comments", "total_playlists"
+    handles = {account.did: account.handle for account in filled.accounts}
+    listed = {
+        (uri, title, handles[AtUri.parse(uri).did])
+        for uri, title in filled.tracks.items()
+        if uri not in filled.unlisted
+    }
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             status, stats = await api.ask("/stats")
-            if status == 200 and tuple(stats[name] for name in names) == wanted:
+            tracks = await _all(api, "/tracks/", "tracks", limit=50) if status == 200 else []
+            shown = {(track["uri"], track["title"], track["artist_handle"]) for track in tracks}
+            if shown == listed and tuple(stats[name] for name in names) == wanted:
                 return
             await asyncio.sleep(0.1)
 

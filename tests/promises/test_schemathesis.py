@@ -75,7 +75,7 @@ def can_be_wrong(operation: APIOperation) -> bool:
 
 
 def ask(operation: APIOperation, mode: GenerationMode, session: requests.Session) -> None:
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def hold(case: schemathesis.Case) -> None:
         case.call_and_validate(session=session, checks=CHECKS)

@@ -71,7 +71,7 @@ def keys(rows: list[Row]) -> list[tuple[int, int]]:
     return [(row.key, row.id) for row in rows]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(rows=ROWS, limit=st.integers(1, 12), rising=st.booleans(), windows=st.booleans())
 def test_every_row_once_and_in_order(shelf, rows, limit, rising, windows):
     """Upwards and downwards, walked whole or by windows; a page that is not the last is full."""
@@ -87,7 +87,7 @@ def test_every_row_once_and_in_order(shelf, rows, limit, rising, windows):
         assert all(len(page) == limit for page in pages[:-1])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(rows=ROWS, arriving=ROWS, limit=st.integers(1, 12), windows=st.booleans())
 def test_what_arrives_between_pages_moves_nothing(shelf, rows, arriving, limit, windows):
     """What was there is met once, and so is what arrives beyond the place that was reached."""

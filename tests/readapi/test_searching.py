@@ -151,7 +151,7 @@ def test_matched_words_are_marked_and_everything_else_is_escaped(stocked):
     assert stocked.results("夜の")[0]["highlight"] == "<mark>夜の</mark>東京"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(text=st.text(min_size=1, max_size=100), sort=st.sampled_from(["relevance", "recent", "popular"]))
 def test_any_text_may_be_searched_for(stocked, text, sort):
     """Whatever is in it, the answer is results and totals that agree."""
