@@ -14,9 +14,9 @@ from indexer.service import Indexer
 from indexer.sources.firehose import Firehose
 from indexer.sources.stream import Backoff
 from schemas.settings import Settings
+from tests.patience import PATIENCE_SECONDS
 
 QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04)
-PATIENCE_SECONDS = 20.0
 
 Row = tuple[Any, ...]
 

@@ -34,6 +34,7 @@ from tests.network import forge
 from tests.network.forge import ForgedRepo, SigningKey
 from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Close, Cut, Refuse, Relay
+from tests.patience import PATIENCE_SECONDS
 
 TRACK, LIKE, PROFILE = "fm.svc.track", "fm.svc.like", "fm.svc.actor.profile"
 
@@ -274,7 +275,7 @@ async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings, 
             indexer.stores.index.close()
 
             with pytest.raises(StoreError, match="search index"):
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     await indexer.run(asyncio.Event())
 
 

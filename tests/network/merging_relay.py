@@ -29,12 +29,12 @@ from tests.network.meddling import Meddler, Message
 from tests.network.pds import Account
 from tests.network.relay import PATH, Refuse, Relay
 from tests.network.testnet import Testnet
+from tests.patience import PATIENCE_SECONDS
 
 FIRST_SEQ = 1000
 PAGE = 500
 ELSEWHERE = "net.example.thing"
 RECONNECT_SECONDS = 0.05
-PATIENCE_SECONDS = 60.0
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import aiohttp
 import orjson
 
-PATIENCE_SECONDS = 60.0
+from tests.patience import PATIENCE_SECONDS
 
 
 class Process:

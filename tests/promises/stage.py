@@ -15,11 +15,11 @@ from tests.network import server
 from tests.network.pds import Account, Json
 from tests.network.server import Server
 from tests.network.testnet import Network, Testnet
+from tests.patience import PATIENCE_SECONDS
 
 COLLECTIONS = Collections()
 MADE = "2026-01-02T03:04:05Z"
 POLL_SECONDS = 0.01
-PATIENCE_SECONDS = 20.0
 
 Condition = Callable[[int, Any], bool]
 

@@ -26,7 +26,8 @@ from tests.indexer.running import until
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Relay
-from tests.promises.process import PATIENCE_SECONDS, Process
+from tests.patience import PATIENCE_SECONDS
+from tests.promises.process import Process
 
 KILLS = int(os.environ.get("KILLS", "6"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.network.testnet import Network
+from tests.patience import PATIENCE_SECONDS
 from tests.promises.scenarios.mixture import Mixture
-from tests.promises.scenarios.world import PATIENCE_SECONDS, world
+from tests.promises.scenarios.world import world
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

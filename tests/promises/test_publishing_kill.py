@@ -31,6 +31,7 @@ from tests.network import server
 from tests.network.pds import Write
 from tests.network.server import Server, free_port, running_server
 from tests.network.testnet import Network, Testnet
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.sounds import sound
 from tests.readapi.door import Door
 from tests.readapi.studio import COLLECTIONS, Artist, Json, Studio, ready, template
@@ -172,7 +173,7 @@ async def test_a_worker_that_is_told_to_stop_gives_back_what_it_claimed(net: Tes
         reply = await mara.send("POST", "/tracks/", long, title="Song", publishing=PROTECTED)
         await programs.work.start()
         path = f"/tracks/uploads/{reply.json['upload_id']}"
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (await mara.ask("GET", path)).json["status"] == "pending":  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
@@ -313,7 +314,7 @@ async def _check_store(programs: Programs, studio: Studio, artist: Artist) -> No
 
 async def _idle(studio: Studio) -> None:
     """Until everything is settled and what is left of it dropped."""
-    async with open_state(Settings(data_dir=studio.data_dir)) as state, asyncio.timeout(60):
+    async with open_state(Settings(data_dir=studio.data_dir)) as state, asyncio.timeout(PATIENCE_SECONDS):
         while await state.uploads.unfinished():  # noqa: ASYNC110  # other processes set no event of ours
             await asyncio.sleep(0.1)
     await asyncio.sleep(1.0)

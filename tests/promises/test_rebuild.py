@@ -21,13 +21,13 @@ from tests.network.filling import Filled, fill
 from tests.network.merging_relay import MergingRelay
 from tests.network.server import Server
 from tests.network.testnet import Network, Testnet
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 ARTISTS = 8
 CALLS = int(os.environ.get("REBUILD_CALLS", "300"))
 AT_ONCE = 8
-PATIENCE_SECONDS = 60.0
 # The instant of the snapshot that was counted is no answer of the network's.
 AS_OF = re.compile(rb'"as_of":"[^"]*"')
 

@@ -18,6 +18,7 @@ from schemas.settings import Settings
 from tests.network import server
 from tests.network.person import Person
 from tests.network.testnet import Testnet
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.door import Door, expire
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
@@ -43,7 +44,7 @@ def variables(net: Testnet, settings: Settings, port: int, public_port: int) -> 
 
 async def answers(service: server.Server) -> None:
     """Wait until it does."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (await service.ask("/health"))[0] != 200:  # noqa: ASYNC110  # another process's doing
             await asyncio.sleep(0.02)
 

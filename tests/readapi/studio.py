@@ -19,12 +19,12 @@ from tests.network import server
 from tests.network.pds import Account, Json, Ref, XrpcError
 from tests.network.person import Person
 from tests.network.testnet import Testnet
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.door import Door
 from tests.readapi.music import UNLIMITED, Reply
 
 COLLECTIONS = Collections()
 MADE = "2026-01-02T03:04:05.000Z"
-PATIENCE_SECONDS = 60.0
 NUMBERS = itertools.count(1)
 
 

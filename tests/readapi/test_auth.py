@@ -10,6 +10,7 @@ from schemas.collections import SCROBBLING, Collections
 from schemas.settings import Settings
 from tests.network.person import Person
 from tests.network.testnet import Testnet
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.door import Door, expire, opened
 
 pytestmark = pytest.mark.network
@@ -88,7 +89,7 @@ async def test_a_server_that_is_gone_is_told(net: Testnet, tmp_path, person: Per
         async with net.pds[0].hung_up():
             gone = await door.ask("POST", start)
         # What failed is remembered for a moment, and connections that broke are found out one by one.
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 if (await door.ask("POST", start)).status != 502:
                     break

@@ -8,6 +8,7 @@ import pytest
 
 from readapi.endpoint import Routes
 from readapi.finishing import Finishing
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.site import Site, running
 
 routes = Routes("test")
@@ -78,7 +79,7 @@ async def test_whoever_hangs_up_stops_only_what_answers_them(
     await asyncio.sleep(0.1)
     site[1].go_on.set()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await site[1].ended.get() == end
 
 

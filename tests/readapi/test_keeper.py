@@ -13,6 +13,7 @@ from readapi.keeper import Keeper
 from readapi.state.grants import GrantId
 from readapi.state.state import State
 from schemas.settings import Settings
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.state.people import grant
 from tests.readapi.token_server import TokenServer
 
@@ -69,7 +70,7 @@ async def test_a_worker_killed_during_a_refresh_loses_nothing(
 
     os.killpg(user.pid, signal.SIGKILL)
     await user.communicate()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await stored_token(state, grant_id) == "access-token-1":  # noqa: ASYNC110  # another process's doing
             await asyncio.sleep(0.02)
 

@@ -22,6 +22,7 @@ from tests.indexer.running import Running, running, until
 from tests.network.forge import ForgedRepo, Written
 from tests.network.forged_network import Corrupt, ForgedNetwork
 from tests.network.relay import Refuse, Relay
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.serving import serving as worker_of
 
 TRACK = "fm.svc.track"
@@ -78,7 +79,7 @@ async def serving(settings: Settings) -> AsyncIterator[tuple[str, aiohttp.Client
 
 async def until_found(world: World) -> None:
     """Wait for the worker to see the track."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             async with world.ask(world.track) as response:
                 if response.status == 200:

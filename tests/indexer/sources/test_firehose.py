@@ -18,6 +18,7 @@ from schemas.collections import Collections
 from tests.network import forge
 from tests.network.forge import ForgedRepo
 from tests.network.relay import Close, Cut, Refuse, Relay, Send
+from tests.patience import PATIENCE_SECONDS
 
 POST = "app.bsky.feed.post"  # in whose commits nothing is ours
 QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04, stable_seconds=30)
@@ -40,7 +41,7 @@ async def session():
 
 async def until(condition):
     """Wait for something that becomes true while the loop runs."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             if condition():
                 return
@@ -57,7 +58,7 @@ class Reader:
 
     async def read(self, count):
         taken = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             async for frame in self.stream:
                 taken.append(frame)
                 self.finished = envelope.seq_of(frame.raw) or self.finished

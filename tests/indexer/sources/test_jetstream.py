@@ -19,6 +19,7 @@ from tests.network import forge
 from tests.network.forge import ForgedRepo
 from tests.network.jetstream import JetstreamDouble, Message
 from tests.network.relay import Close, Refuse
+from tests.patience import PATIENCE_SECONDS
 
 OURS = Collections().all
 LIKE = "fm.svc.like"
@@ -56,7 +57,7 @@ async def reading(host: JetstreamDouble, version: str = "1", after: int | None =
 
             async def read(count: int):
                 events = []
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     while len(events) < count:
                         frame = await anext(stream)
                         events += source.decode(frame.raw, OURS, [forge.did_of("ana")], frame.received_at)
@@ -210,7 +211,7 @@ async def test_the_double_speaks_as_the_sdks_own_client_expects(ana):
             if len(heard) == 4:
                 await client.stop()
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await client.start(hear)
 
     assert [type(message).__name__ for message in heard] == ["Commit", "Commit", "Identity", "Account"]

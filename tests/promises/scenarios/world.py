@@ -13,12 +13,12 @@ from tests.network.gate import Gate
 from tests.network.merging_relay import MergingRelay
 from tests.network.pds import Account
 from tests.network.testnet import Network, Testnet
+from tests.patience import PATIENCE_SECONDS
 from tests.promises.process import Process
 from tests.promises.scenarios import oracle
 from tests.promises.scenarios.truth import Truth
 from tests.promises.scenarios.witness import Witness
 
-PATIENCE_SECONDS = 90.0  # that it ends in agreement is the promise, not how soon on a busy machine
 HASTE = {
     "FMSVC_LOG_LEVEL": "error",
     "FMSVC_BATCH_SECONDS": "0.05",

@@ -16,6 +16,7 @@ import pytest_asyncio
 
 from readapi.audio.keys import original_key
 from tests.network.server import free_port
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.listening import Listening, listening
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -76,7 +77,7 @@ def _lengthen(stage: Listening) -> None:
 
 
 async def _answers(client: aiohttp.ClientSession, url: str) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 async with client.get(url):
@@ -128,7 +129,7 @@ async def test_slow_clients_hold_little_memory_and_keep_nobody_waiting(served: S
         slow.append(writer)
     asked = {"Range": "bytes=0-4"}
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(PATIENCE_SECONDS),
         aiohttp.ClientSession() as client,
         client.get(served.address + served.path, headers=asked) as answer,
     ):

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import aiohttp
 
+from tests.patience import PATIENCE_SECONDS
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
     "--headless",
@@ -29,7 +31,6 @@ _FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-port=0",
 )
-_PATIENCE_SECONDS = 60.0
 
 Message = dict[str, Any]
 
@@ -68,7 +69,7 @@ class Browser:
             asked["sessionId"] = session
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_str(json.dumps(asked))
-        said = await asyncio.wait_for(waiting, _PATIENCE_SECONDS)
+        said = await asyncio.wait_for(waiting, PATIENCE_SECONDS)
         if "error" in said:
             raise RuntimeError(f"{method}: {said['error']['message']}")
         result: Message = said["result"]
@@ -99,7 +100,7 @@ class Browser:
         await page.paint("light")
         await page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         await page.call("Page.navigate", url=url)
-        await asyncio.wait_for(page.loaded.wait(), _PATIENCE_SECONDS)
+        await asyncio.wait_for(page.loaded.wait(), PATIENCE_SECONDS)
         return page
 
     async def close_pages(self) -> None:
@@ -170,7 +171,7 @@ class Page:
 
     async def frame(self) -> str:
         """The session of the first frame that runs apart, once it has loaded."""
-        await asyncio.wait_for(self._framed.wait(), _PATIENCE_SECONDS)
+        await asyncio.wait_for(self._framed.wait(), PATIENCE_SECONDS)
         await self.until(
             "location.protocol !== 'about:' && document.readyState === 'complete'", self.frames[0]
         )
@@ -222,7 +223,7 @@ class Page:
             f"document.readyState === 'complete' && location.href.startsWith({json.dumps(address)})"
             " ? location.href : null"
         )
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 with contextlib.suppress(RuntimeError):  # between two pages there is none to ask
                     if (found := await self.evaluate(there)) is not None:
@@ -261,7 +262,7 @@ async def launched(chromium: str) -> AsyncIterator[Browser]:
 
 
 async def _address(announced: Path, process: asyncio.subprocess.Process) -> str:
-    async with asyncio.timeout(_PATIENCE_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (announced.exists() and len(lines := announced.read_text().splitlines()) == 2):
             if process.returncode is not None:
                 raise RuntimeError(f"chromium ended with {process.returncode}")

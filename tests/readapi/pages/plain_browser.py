@@ -8,8 +8,8 @@ import aiohttp
 from yarl import URL
 
 from tests.network.person import Person
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 60.0
 HTML = {"Accept": "text/html"}
 
 

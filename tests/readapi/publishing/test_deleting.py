@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.network.pds import Json
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.sounds import own_sound
-from tests.readapi.studio import PATIENCE_SECONDS, Artist, Studio, template
+from tests.readapi.studio import Artist, Studio, template
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 

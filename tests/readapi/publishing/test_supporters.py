@@ -14,6 +14,7 @@ from readapi.publishing.supporters import Supporters
 from schemas.access import Viewer
 from schemas.ids import Did
 from schemas.settings import Settings
+from tests.patience import PATIENCE_SECONDS
 
 MARA, IDA, BEN = Did("did:plc:mara"), Did("did:plc:ida"), Did("did:plc:ben")
 
@@ -43,7 +44,7 @@ async def asking(
     """A verifier, and what asks it; the clock stands still."""
     verifier, app = Verifier(), web.Application()
     app.router.add_get("/supports", verifier.handle)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
@@ -94,9 +95,9 @@ async def test_whoever_does_not_clearly_say_yes_says_no(status: int, answer: obj
 async def test_nobody_waits_for_a_verifier_that_hangs() -> None:
     """After a while the answer is no."""
     async with asking([0.0], timeout_seconds=0.1) as (verifier, known):
-        verifier.pause = 1.0
+        verifier.pause = 2 * PATIENCE_SECONDS
 
-        async with asyncio.timeout(0.8):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert await known.of(Viewer(BEN), [MARA]) == Viewer(BEN)
 
 

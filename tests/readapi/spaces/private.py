@@ -20,6 +20,7 @@ from schemas.collections import Collections
 from schemas.ids import Handle
 from tests.indexer.changes import did
 from tests.network.space_host import SpaceHost
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.listening import Listening, listening
 from tests.readapi.music import Reply
 from tests.readapi.state.people import grant, tokens
@@ -27,7 +28,6 @@ from tests.readapi.state.people import grant, tokens
 COLLECTIONS = Collections()
 SCOPES = frozenset({"atproto", *COLLECTIONS.scopes, "blob:*/*"})
 WITH_SPACES = SCOPES | {COLLECTIONS.space_scope}
-PATIENCE_SECONDS = 30.0
 Json = dict[str, Any]
 
 
