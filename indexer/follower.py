@@ -10,7 +10,7 @@ from indexer.search import STEP_ENTRIES
 LAST_ENTRIES = 500  # of the outbox, which a stop still takes the time for
 PAUSE = 2  # times as long as the step before it
 MANY_ENTRIES = 2000  # in one step: a flood, which costs a third less in larger steps
-FLOOD_PAUSES = 3  # after such a step, for as long as the flood lasts
+FLOOD_PAUSES = 6  # after such a step, for as long as the flood lasts
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
 
 

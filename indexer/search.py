@@ -23,7 +23,7 @@ from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, rounded
 
 FOLDER: Final = "search"
-STEP_ENTRIES: Final = 20_000  # of the outbox, rendered and committed together: fewer, larger segments
+STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
 CHUNK: Final = 4000  # documents rendered at a time when all are
 
 # In an order that keeps an artist's documents together: what they share is then read once.
