@@ -1,7 +1,7 @@
 """Accounts that ever wrote a record of ours: what their status hides, and what their removal removes."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow
@@ -42,9 +42,9 @@ class Accounts:
     def survives(self, change: RecordChange) -> bool:
         """False for what went with its account: a late or repeated commit brings nothing back.
 
-        What is proven to be in the repo of an account that is there again is no such thing.
+        What its server gives, or is proven of an account that is there again, is no such thing.
         """
-        if change.rev > self._removed.get(change.did, ""):
+        if change.rev > self._removed.get(change.did, "") or change.verified == "repo":
             return True
         return change.did not in self._deleted and change.verified != "unverified"
 
@@ -58,27 +58,32 @@ class Accounts:
     def obey(
         self, events: Iterable[Account], refusals: Mapping[Did, str | None]
     ) -> tuple[set[Did], dict[Did, str]]:
-        """Take over newer statuses of known accounts, and what their servers say of them; None: nothing.
+        """Take over newer statuses of known accounts, and what their servers say of them; None: it is there.
 
-        Returns the accounts that it hid or showed, and the revs up to which records are to be removed.
+        A server knows better than a relay whether an account is deleted: it shows it again, or lets it be
+        removed. Returns the accounts that were hidden or shown, and the revs up to which records are to go.
         """
         mine = [event for event in events if event.did in self.known]
-        said_otherwise = {
+        told = {event.did for event in mine}
+        answers = {
             did: refusal
             for did, refusal in refusals.items()
-            if did in self.known and (refusal is not None or did in self._refused)
+            if did in self.known and (refusal or did in self._refused or did in self._deleted or did in told)
         }
-        rows = self._rows({event.did for event in mine} | said_otherwise.keys())
-        for did, refusal in said_otherwise.items():
-            rows[did]["refusal"] = refusal
-        removals: dict[Did, str] = {}
+        rows = self._rows(told | answers.keys())
         for event in mine:
             row, said = rows[event.did], (utc(event.time), event.status)
-            if event.status == "deleted" and tid_at(event.time) > (row["removed_rev"] or ""):
-                row["removed_rev"] = removals[event.did] = tid_at(event.time)
             # Equal times are told apart by the words, so that the order of arrival does not matter.
             if row["status_time"] is None or said > (row["status_time"], row["status"]):
                 row["status_time"], row["status"] = said
+        removals: dict[Did, str] = {}
+        for did, refusal in answers.items():
+            row = rows[did]
+            row["refusal"] = refusal
+            if row["status"] == "deleted" and refusal is None:
+                row["status"] = "active"
+            elif row["status"] == refusal == "deleted":
+                row["removed_rev"] = removals[did] = tid_at(row["status_time"].replace(tzinfo=UTC))
         self._replace(rows)
         self._removed |= removals
         self._deleted = _renewed(self._deleted, rows, lambda row: row["status"] == "deleted")

@@ -213,6 +213,7 @@ class Written:
 
     `unmeasured`: pictures of which it found no size. `mended`: where the repos of its mends stand now.
     `doubtful`: accounts that came back or moved, so that commits of theirs may have passed us by.
+    `removed`: accounts whose records went with them.
     """
 
     rows: int
@@ -224,3 +225,4 @@ class Written:
     unmeasured: tuple[Picture, ...]
     mended: Mapping[Did, RepoMark] = field(default_factory=dict)
     doubtful: tuple[Did, ...] = ()
+    removed: tuple[Did, ...] = ()

@@ -61,7 +61,7 @@ class Holdings:
         self.marks.store(mended.marks)
         applied += self._take(mended.changes, now, stale, moves)
         letters = [*batch.dead_letters, *mended.letters, *_clashes(applied)]
-        returned = self._flip(batch, stale, moves)
+        returned, removed = self._flip(batch, stale, moves)
         renamed, moved = self.accounts.learn(batch.identities, now)
         stale.renamed(renamed)
         doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
@@ -87,6 +87,7 @@ class Holdings:
             unmeasured=tuple(self.pictures.unmeasured_in(rows)),
             mended=mended.marks,
             doubtful=tuple(doubtful),
+            removed=tuple(removed),
         )
 
     def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
@@ -110,12 +111,13 @@ class Holdings:
             case "comment":
                 self._counters.comments(applied, self.accounts.hidden, moves)
 
-    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> list[Did]:
-        """Let the accounts' events hide, show and remove, and their servers' words hide and show.
+    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> tuple[list[Did], list[Did]]:
+        """Let the accounts' events and their servers' words hide and show, and both together remove.
 
-        Returns those that came back, to be shown or to be asked for, and were not fetched just now.
+        Returns those that came back, to be shown or to be asked for, and were not fetched just now; and those
+        that were removed.
         """
-        fetched = {mend.did for mend in batch.mends if mend.fetched}
+        fetched = {mend.did for mend in batch.mends if mend.fetched and not mend.again} - batch.again
         refusals = dict.fromkeys(fetched) | batch.refusals
         shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self.accounts.hidden
         away = self.accounts.away
@@ -128,7 +130,7 @@ class Holdings:
         self.marks.store(dict.fromkeys(removals, UNKNOWN))
         self._counters.contributions(affected - self.accounts.hidden, 1, moves)
         returned = (flipped - self.accounts.hidden) | (away - self.accounts.away)
-        return sorted(returned - fetched)
+        return sorted(returned - fetched), sorted(removals)
 
 
 def _clashes(applied: list[Applied]) -> list[DeadLetter]:

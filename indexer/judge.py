@@ -86,7 +86,9 @@ class Judge:
         """Take over a status, whether the stream tells of it or the relay was asked."""
         batch.accounts.append(account)
         if account.status == "deleted":
-            self.happened("deleted", account.did, batch, account.status)
+            # Perhaps by a server that it has left. The one that it is on now is asked.
+            self.doubt_identity(account.did, batch)
+            self.happened("doubt", account.did, batch, "said to be deleted")
         elif account.status == "active":
             # Servers do not answer for the handle of somebody who is away.
             self.doubt_identity(account.did, batch)
@@ -111,7 +113,7 @@ class Judge:
                 batch.again.add(did)
             case "forget":
                 is_mended = self._repos[did].state == "resyncing"
-                self._repos.become(did, RepoMark("resyncing" if is_mended else "pending", fetch=True))
+                self._become(did, batch, RepoMark("resyncing" if is_mended else "pending", fetch=True))
 
     def _meet(self, commit: Commit, batch: Batch) -> None:
         """The first that we see of this repo. On an empty tree, it is all that there is."""

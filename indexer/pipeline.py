@@ -155,6 +155,8 @@ class Pipeline:
         """A transaction is committed: move on, and set in motion what follows from it."""
         for did, known in written.mended.items():
             self._repos.mended(did, known)
+        for did in written.removed:
+            self._judge.happened("removed", did, self._intake.batch, "the account is deleted")
         for did in written.doubtful:
             self._judge.happened("doubt", did, self._intake.batch, "the account came back or moved")
             self._intake.added(1)

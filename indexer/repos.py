@@ -16,7 +16,7 @@ from indexer.batch import RepoMark, State
 from indexer.marks import Stored
 from schemas.ids import Did, Tid
 
-Happening = Literal["commit", "faulty commit", "sync", "unproven change", "doubt", "listed", "deleted"]
+Happening = Literal["commit", "faulty commit", "sync", "unproven change", "doubt", "listed", "removed"]
 
 # pass: nothing.  verify: check the commit, and apply it if it chains.  compare: is that the tree we have?
 # wait: keep the commit for later.  queue: that, and fetch the repo.  fetch: fetch it, whatever we know.
@@ -31,7 +31,7 @@ _ROWS: Final[Mapping[Happening, tuple[Effect, ...]]] = {
     "unproven change": ("fetch", "fetch",  "again",   "fetch",   "fetch",        "again"),
     "doubt":           ("pass",  "fetch",  "again",   "fetch",   "fetch",        "fetch"),
     "listed":          ("fetch", "pass",   "pass",    "pass",    "pass",         "pass"),
-    "deleted":         ("pass",  "forget", "forget",  "forget",  "forget",       "forget"),
+    "removed":         ("pass",  "forget", "forget",  "forget",  "forget",       "forget"),
 }  # fmt: skip
 
 _COLUMNS: Final = ("unknown", "pending", "resyncing", "active", "desynchronized", "error")

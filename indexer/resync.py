@@ -72,12 +72,14 @@ class Resyncs:
             raise  # Nothing is wrong with the repo: its server has enough to do with others.
         except RepoGone as gone:
             RESYNCS.labels(gone.status).inc()
+            # Hidden until its server gives it again. Removed only if the relay calls it deleted too: a server
+            # may have lost it for a while.
+            self._intake.batch.refusals[did] = gone.status
+            await self._intake.committed()
             if self._away(did) and not self._repos[did].waits:
                 del self._failures[did]
                 self._leave(did, "pending", str(gone))
                 return  # There is nothing to fetch before it comes back or writes, and then it is asked for.
-            # Hidden until its server gives it again. Not removed: a server may have lost it for a while.
-            self._intake.batch.refusals[did] = gone.status
             self._failed(did, str(gone))
             raise OutOfStep(str(gone)) from gone
         except (OutboundError, ValueError) as error:

@@ -97,6 +97,11 @@ def write(writer: Writer, *changes: RecordChange | Account) -> None:
     )
 
 
+def remove(writer: Writer, person: str, *, at: int) -> None:
+    """Somebody is said to be deleted then, and their server agrees."""
+    writer.write(Batch(accounts=[account(person, "deleted", at=at)], refusals={did(person): "deleted"}))
+
+
 def contents(con: duckdb.DuckDBPyConnection) -> Rows:
     """Every row that must not depend on the order of events, sorted, by table."""
     tables = con.execute(

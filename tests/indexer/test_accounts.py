@@ -7,7 +7,7 @@ import pytest
 
 from indexer.batch import Batch, IdentityFact
 from indexer.writer import Writer
-from schemas.ids import Handle, tid_at
+from schemas.ids import Handle
 from tests import documents
 from tests.indexer.changes import (
     account,
@@ -16,9 +16,9 @@ from tests.indexer.changes import (
     contents,
     delete,
     did,
-    instant,
     like,
     put,
+    remove,
     settings,
     uri,
     write,
@@ -99,7 +99,7 @@ def test_a_deleted_account_leaves_only_its_rows(writer: Writer) -> None:
         like("ben", TRACK, at=1),
     )
 
-    write(writer, account("ana", "deleted", at=2))
+    remove(writer, "ana", at=2)
 
     rows = {table: len(found) for table, found in contents(writer.reader()).items() if found}
     assert rows == {"accounts": 2, "repos": 1, "likes": 1, "meta": 1, "track_counts": 1}
@@ -108,29 +108,44 @@ def test_a_deleted_account_leaves_only_its_rows(writer: Writer) -> None:
 
 def test_nothing_up_to_a_removal_comes_back(writer: Writer, tmp_path: Path) -> None:
     """Old commits change nothing, after a restart either; what is written later is kept, and hidden."""
-    write(writer, put("ana", "track", at=1), account("ana", "deleted", at=5))
+    write(writer, put("ana", "track", at=1))
+    remove(writer, "ana", at=5)
     writer.close()
     reopened = Writer.open(settings(tmp_path))
 
     write(reopened, put("ana", "track", at=1), put("ana", "track", 1, at=5))
     replayed = len(contents(reopened.reader())["tracks"])
     write(reopened, put("ana", "track", at=6))
-    hidden = visible(reopened)
-    write(reopened, account("ana", "active", at=7))
 
-    assert (replayed, hidden, visible(reopened)) == (0, 0, 1)
+    assert (replayed, visible(reopened)) == (0, 0)
+    assert len(contents(reopened.reader())["tracks"]) == 1
     reopened.close()
 
 
-def test_a_removal_is_remembered_even_when_the_account_is_back(writer: Writer) -> None:
-    """The deletion arrives after the news that the account is active again: what it removed is gone."""
-    write(writer, put("ana", "track", at=1), account("ana", "active", at=9))
+@pytest.mark.parametrize("refusal", [None, "deactivated", "takendown"])
+def test_a_relay_alone_removes_nothing(writer: Writer, refusal: str | None) -> None:
+    """What it calls deleted is hidden; what its server says counts, and that is something else or nothing."""
+    write(writer, put("ana", "track", at=1))
 
-    write(writer, account("ana", "deleted", at=5))
+    writer.write(
+        Batch(
+            accounts=[account("ana", "deleted", at=2)],
+            refusals={} if refusal is None else {did("ana"): refusal},
+        )
+    )
 
-    ((removed_rev,),) = writer.reader().execute("select removed_rev from accounts").fetchall()
-    assert (status(writer), removed_rev) == ("active", tid_at(instant(5)))
-    assert contents(writer.reader())["tracks"] == []
+    assert (status(writer), visible(writer)) == ("deleted", 0)
+    assert len(contents(writer.reader())["tracks"]) == 1
+
+
+def test_a_server_alone_removes_nothing(writer: Writer) -> None:
+    """It may have lost the account for a while; until it gives it again, it is hidden."""
+    write(writer, put("ana", "track", at=1), account("ana", "deleted", at=2), account("ana", "active", at=3))
+
+    writer.write(Batch(refusals={did("ana"): "deleted"}))
+
+    assert (status(writer), visible(writer)) == ("active", 0)
+    assert len(contents(writer.reader())["tracks"]) == 1
 
 
 def test_an_identity_is_learned_and_then_settled(writer: Writer) -> None:

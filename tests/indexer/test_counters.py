@@ -4,7 +4,7 @@ from indexer.batch import Batch
 from indexer.counters import Counters
 from indexer.writer import Writer
 from schemas.ids import record_key
-from tests.indexer.changes import account, comment, delete, did, like, put, uri, write
+from tests.indexer.changes import account, comment, delete, did, like, put, remove, uri, write
 
 TRACK, OTHER = uri("ana", "track", 0), uri("ana", "track", 1)
 
@@ -78,7 +78,7 @@ def test_a_hidden_person_does_not_count_until_back(writer: Writer) -> None:
 def test_a_removed_person_may_like_again(writer: Writer) -> None:
     """Nothing of the removed likes is left in the counts."""
     write(writer, like("ben", TRACK, at=1))
-    write(writer, account("ben", "deleted", at=2))
+    remove(writer, "ben", at=2)
     write(writer, account("ben", "active", at=3))
 
     write(writer, like("ben", TRACK, at=4))

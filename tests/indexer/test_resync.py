@@ -180,15 +180,35 @@ async def test_a_server_cannot_undo_what_the_relay_says(
         assert titles(indexer) == []
 
 
-async def test_a_deleted_account_that_is_active_again_has_its_records(
-    configured: Settings, repo: ForgedRepo
+@pytest.mark.parametrize("said", ["active", "deleted"])
+async def test_a_deleted_account_that_is_back_has_its_records(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, said: str
 ) -> None:
+    """Its records were removed; that its server gives them again counts, whatever the relay says of it."""
     async with Relay(frames_of(repo, 2)) as relay, following(configured, relay) as indexer:
         await indexer.reach(2)
+        world.status[repo.did] = "deleted"
+        await relay.send(repo.account_frame(3, "deleted", time=datetime.now(UTC)))
+        await until(lambda: indexer.rows("from tracks") == [])
+        world.status.clear()
+        await relay.send(repo.account_frame(4, said, time=datetime.now(UTC)))
+        await indexer.reach(4)
+
+        await until(lambda: titles(indexer) == ["Song 1", "Song 2"])
+
+
+async def test_a_relay_that_calls_an_account_deleted_is_not_believed(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Its records are hidden until its server can be asked, and shown when that has them still."""
+    async with Relay(frames_of(repo, 2)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(2)
+        world.faults |= {method: repeat(Refuse(503)) for method in ("getRecord", "getRepo")}
         await relay.send(repo.account_frame(3, "deleted", time=datetime.now(UTC)))
         await until(lambda: titles(indexer) == [])
-        await relay.send(repo.account_frame(4, "active", time=datetime.now(UTC)))
-        await indexer.reach(4)
+        await until(lambda: indexer.rows("from repos where state = 'error'"))
+        assert indexer.rows("select count(*) from tracks") == [(2,)]
+        world.faults.clear()
 
         await until(lambda: titles(indexer) == ["Song 1", "Song 2"])
 

@@ -1,6 +1,9 @@
 """Accounts come, change their names, keys and servers, hide, return and go."""
 
-from tests.network.meddling import Drop, of
+import itertools
+
+from tests.network.meddling import Drop, Rewrite, of
+from tests.network.relay import Refuse
 from tests.promises.scenarios.truth import COLLECTIONS
 from tests.promises.scenarios.world import World
 from tests.promises.scenarios.writing import ELSEWHERE, everything, like, publish, track
@@ -164,6 +167,23 @@ async def an_account_is_deleted_unseen(world: World) -> None:
     await world.lose_sight()
 
 
+async def an_account_is_falsely_said_to_be_deleted(world: World) -> None:
+    """The relay says so while the account's server is down; that has it still."""
+    carol = await world.person("carol")
+    await everything(carol)
+    await world.agrees()
+    world.servers[0].faults = itertools.repeat(Refuse(500))
+    lie = Rewrite(
+        of(carol.did, kinds=("#account",)), lambda body: body | {"active": False, "status": "deleted"}
+    )
+    async with world.relay.meddling(lie):
+        await carol.deactivate()
+        await carol.activate()
+        await world.settled()
+
+    world.servers[0].faults = iter(())
+
+
 async def a_key_is_rotated(world: World) -> None:
     """And what is written afterwards is signed with the new one."""
     carol = await world.person("carol")
@@ -234,6 +254,7 @@ ALL = (
     an_account_is_taken_down_and_restored,
     an_account_is_deleted,
     an_account_is_deleted_unseen,
+    an_account_is_falsely_said_to_be_deleted,
     a_key_is_rotated,
     a_key_is_rotated_unheard,
     an_account_moves,
