@@ -1,7 +1,8 @@
 """The audit: is what we have of each repo what its server has? It finds what was lost without a trace.
 
 Every repo is compared once a day at an hour of its own, so that the work is spread and no list of it need be
-kept. A server that is ahead of us is only suspected: the stream may be about to tell us as well.
+kept. A server that is ahead of us is only suspected: the stream may be about to tell us as well, or that the
+account is on another server by now.
 """
 
 import asyncio
@@ -15,9 +16,13 @@ from typing import Final, Literal
 import prometheus_client
 import structlog
 
-from indexer import xrpc
+from indexer import car, dag_cbor, xrpc
+from indexer.car import CarError
+from indexer.dag_cbor import CborError
 from indexer.hosts import Hosts, NotNow
 from indexer.outbound import Answered, Outbound, OutboundError
+from schemas import data_model
+from schemas.data_model import DataModelError
 from schemas.ids import Did, Tid, is_tid
 
 PERIOD_SECONDS: Final = 86_400
@@ -29,7 +34,7 @@ LEAST_PAUSE_SECONDS: Final = 1.0
 ANSWER_BYTES: Final = 8 << 10
 ANSWER_SECONDS: Final = 15.0
 
-Outcome = Literal["same", "drifted", "gone", "in repair", "unreachable"]
+Outcome = Literal["same", "drifted", "gone", "moved", "in repair", "unreachable"]
 
 AUDITED = prometheus_client.Counter(
     "fmsvc_audited_total", "Repos compared with their servers, by what came of it.", ["outcome"]
@@ -59,7 +64,7 @@ class Suspect:
 
 
 class Audit:
-    """`repos` are those in step now, `rev_of` what we have of one of them; None: it is no longer in step.
+    """`repos` are those in step now, `ours` is what we have of one of them; None: it is no longer in step.
 
     `drifted` is told of each repo that has to be fetched again.
     """
@@ -70,7 +75,7 @@ class Audit:
         hosts: Hosts,
         *,
         repos: Callable[[], Iterable[Audited]],
-        rev_of: Callable[[Did], Tid | None],
+        ours: Callable[[Did], Audited | None],
         drifted: Callable[[Did], None],
         grace_seconds: float = GRACE_SECONDS,
         clock: Callable[[], float] = time.time,
@@ -78,7 +83,7 @@ class Audit:
         self._outbound = outbound
         self._hosts = hosts
         self._repos = repos
-        self._rev_of = rev_of
+        self._ours = ours
         self._drifted = drifted
         self._grace_seconds = grace_seconds
         self._clock = clock
@@ -129,7 +134,8 @@ class Audit:
                 log.info("audit failed", did=repo.did, reason=str(error))
                 outcomes["unreachable"] += 1
                 continue
-            if rev is not None and rev in (repo.rev, self._rev_of(repo.did)):
+            ours = self._ours(repo.did) or repo
+            if rev is not None and rev in (repo.rev, ours.rev):
                 outcomes["same"] += 1
             else:
                 suspects.append(Suspect(repo, rev))
@@ -160,18 +166,39 @@ class Audit:
         rev = answer.get("rev")
         if not isinstance(rev, str) or not is_tid(rev):
             raise xrpc.BadAnswer("the rev is not a TID")
-        return Tid(rev)
+        return Tid(rev) if rev == repo.rev else await self._signed(repo, answer.get("cid")) or Tid(rev)
+
+    async def _signed(self, repo: Audited, cid: object) -> Tid | None:
+        """The rev that is written in a commit; None when the commit cannot be had.
+
+        A server that a repo was brought to gives the time of that for the rev of a commit that is older.
+        """
+        try:
+            link = data_model.link(cid)
+            url = xrpc.address(repo.pds, "com.atproto.sync.getBlocks", did=repo.did, cids=str(cid))
+            answer = await self._outbound.fetch(url, ANSWER_BYTES, ANSWER_SECONDS)
+            commit = dag_cbor.decode(car.read(answer, ANSWER_BYTES).blocks.get(link, b""))
+        except OutboundError as error:
+            if error.transient:
+                raise
+            return None
+        except (DataModelError, CarError, CborError):
+            return None
+        rev = commit.get("rev") if isinstance(commit, dict) else None
+        return Tid(rev) if isinstance(rev, str) and is_tid(rev) else None
 
     def _judged(self, suspect: Suspect) -> Outcome:
         """Is it still different from what we have by now?"""
-        ours = self._rev_of(suspect.repo.did)
+        ours = self._ours(suspect.repo.did)
         if ours is None:
             return "in repair"
-        if ours == suspect.rev:
+        if ours.pds != suspect.repo.pds:
+            return "moved"
+        if ours.rev == suspect.rev:
             return "same"
-        if suspect.rev is not None and suspect.repo.rev < suspect.rev < ours:
+        if suspect.rev is not None and suspect.repo.rev < suspect.rev < ours.rev:
             return "same"
-        log.warning("drift found", did=suspect.repo.did, ours=ours, theirs=suspect.rev)
+        log.warning("drift found", did=suspect.repo.did, ours=ours.rev, theirs=suspect.rev)
         DRIFT.inc()
         self._drifted(suspect.repo.did)
         return "gone" if suspect.rev is None else "drifted"

@@ -22,7 +22,7 @@ from indexer.repos import Repos
 from indexer.sources import Source
 from indexer.statuses import Statuses
 from indexer.writer import Writer
-from schemas.ids import Did, Tid
+from schemas.ids import Did
 from schemas.settings import Settings
 
 AUDIT_PATH: Final = "/audit"
@@ -50,6 +50,7 @@ class Upkeep:
         self._resolver = resolver
         self._judge = judge
         self._intake = intake
+        self._writer = writer
         self._gap = asyncio.Event()
         if any(listing.source == OURS and listing.finished_at is None for listing in writer.listings()):
             self._gap.set()  # The last run ended before all was compared.
@@ -60,7 +61,7 @@ class Upkeep:
             outbound,
             hosts,
             repos=self._audited,
-            rev_of=self._rev_of,
+            ours=self._ours,
             drifted=self._drifted,
             grace_seconds=settings.drift_seconds,
         )
@@ -135,14 +136,17 @@ class Upkeep:
         self._intake.added(1)
 
     def _audited(self) -> Iterator[Audited]:
-        for did, repo in list(self._repos.in_step()):
-            if repo.pds is not None and repo.rev is not None:
-                yield Audited(did, repo.pds, repo.rev)
+        return filter(None, map(self._ours, list(self._repos)))
 
-    def _rev_of(self, did: Did) -> Tid | None:
+    def _ours(self, did: Did) -> Audited | None:
+        """None for who is away as well: that their server shows nothing of them is as it should be."""
         repo = self._repos[did]
-        return repo.rev if repo.state == "active" else None
+        if repo.state != "active" or repo.pds is None or repo.rev is None or did in self._writer.away:
+            return None
+        return Audited(did, repo.pds, repo.rev)
 
     def _drifted(self, did: Did) -> None:
+        # It may be on another server by now, without our having heard of that.
+        self._judge.doubt_identity(did, self._intake.batch)
         self._judge.happened("doubt", did, self._intake.batch, "its server has something else")
         self._intake.added(1)

@@ -38,9 +38,9 @@ class Ours:
     def have(self, url: str, repo: ForgedRepo, rev: Tid) -> None:
         self.repos[Did(repo.did)] = Audited(Did(repo.did), url, rev)
 
-    def rev_of(self, did: Did) -> Tid | None:
+    def now(self, did: Did) -> Audited | None:
         self.meanwhile()
-        return self.repos[did].rev if did in self.repos else None
+        return self.repos.get(did)
 
     @asynccontextmanager
     async def audited(self) -> AsyncIterator[Audit]:
@@ -49,7 +49,7 @@ class Ours:
                 outbound,
                 Hosts(),
                 repos=lambda: list(self.repos.values()),
-                rev_of=self.rev_of,
+                ours=self.now,
                 drifted=self.drifted.append,
                 grace_seconds=0.01,
             )
@@ -83,7 +83,7 @@ async def test_only_what_differs_is_fetched_again(ours: Ours) -> None:
 
     assert found == {"same": 19, "drifted": 1}
     assert ours.drifted == [behind.did]
-    assert net.asked == {"getLatestCommit": 20}
+    assert net.asked == {"getLatestCommit": 20, "getBlocks": 1}
 
 
 async def test_a_server_that_fell_behind_has_drifted_too(ours: Ours) -> None:
@@ -123,6 +123,20 @@ async def test_a_repo_that_is_being_mended_is_left_to_that(ours: Ours) -> None:
         ours.meanwhile = ours.repos.clear
 
         assert await ours.check() == {"in repair": 1}
+
+    assert ours.drifted == []
+
+
+async def test_a_server_that_an_account_has_left_says_nothing_about_it(ours: Ours) -> None:
+    """That it moved is heard of while the server that it was on answers."""
+    [repo] = repos(1)
+    async with ForgedNetwork([repo]) as left, ForgedNetwork([repo]) as there:
+        ours.take(left.url, repo)
+        left.status[repo.did] = "deactivated"
+        looks = itertools.count()
+        ours.meanwhile = lambda: next(looks) and ours.take(there.url, repo)
+
+        assert await ours.check() == {"moved": 1}
 
     assert ours.drifted == []
 
@@ -181,6 +195,16 @@ def test_the_work_is_spread_over_the_day() -> None:
 
     assert min(hours) > 60
     assert max(hours) < 140
+
+
+async def test_a_commit_that_cannot_be_had_is_as_new_as_is_said(ours: Ours) -> None:
+    """Not every server gives single blocks."""
+    [repo] = repos(1)
+    async with ForgedNetwork([repo]) as net:
+        net.missing.add("getBlocks")
+        ours.have(net.url, repo, OLDER)
+
+        assert await ours.check() == {"drifted": 1}
 
 
 @pytest.mark.network

@@ -60,13 +60,20 @@ class Process:
 
     async def health(self) -> dict[str, Any]:
         """What it says of itself; nothing while it does not answer."""
-        connector = aiohttp.UnixConnector(str(self._socket))
         try:
-            async with (
-                aiohttp.ClientSession(connector=connector) as session,
-                session.get("http://indexer/health") as response,
-            ):
-                health: dict[str, Any] = orjson.loads(await response.read())
-                return health
+            return await self._ask("GET", "/health")
         except (aiohttp.ClientError, OSError):
             return {}
+
+    async def audit(self) -> dict[str, int]:
+        """Have every repo compared with its server. How many came to what."""
+        return await self._ask("POST", "/audit")
+
+    async def _ask(self, method: str, path: str) -> dict[str, Any]:
+        connector = aiohttp.UnixConnector(str(self._socket))
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.request(method, f"http://indexer{path}") as response,
+        ):
+            answer: dict[str, Any] = orjson.loads(await response.read())
+            return answer

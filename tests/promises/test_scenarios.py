@@ -31,3 +31,11 @@ async def test_scenario(shared: World, scenario: Scenario) -> None:
 async def test_all_that_was_shown_is_shown_still(shared: World) -> None:
     """After all of it, everything is compared once more."""
     await shared.agrees(thorough=True)
+
+
+async def test_an_audit_finds_that_all_is_well(shared: World) -> None:
+    """Also of those who moved or are away: what agrees is not called drift."""
+    outcomes = await shared.indexer.audit()
+
+    assert outcomes["same"] > 0
+    assert not outcomes.keys() & {"drifted", "gone"}
