@@ -201,7 +201,7 @@ class Outbound:
                     return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:
                     said = await response.content.read(REASON_BYTES)
-                    raise Answered(response.status, said, _retry_after(response.headers))
+                    raise Answered(response.status, said, _retry_after(response))
                 url = str(parsed.join(URL(response.headers["location"])))
         raise Forbidden("a redirect too many")
 
@@ -282,14 +282,17 @@ async def _pieces(
         patience.reschedule(until + received / SLOWEST_BYTES_PER_SECOND)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def _retry_after(response: aiohttp.ClientResponse) -> float | None:
     """Seconds from now. Servers write a number, a date, or the RateLimit-Reset of older drafts."""
+    headers = response.headers
     asked = headers.get("retry-after", "")
     try:
         if asked.isdecimal():
             return float(asked)
         if asked:
             return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+        if response.status != 429:
+            return None  # A PDS tells it with every answer; nobody has to wait while something is left.
         reset = float(headers.get("ratelimit-reset", ""))
     except (ValueError, OverflowError):
         return None

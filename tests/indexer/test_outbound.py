@@ -18,7 +18,9 @@ from tests.network.doubles import Names
 
 
 async def pause(request: web.Request) -> web.Response:
-    return web.Response(status=429, headers=dict(request.query))
+    """Refuse with these headers, and 429 unless `status` is among them."""
+    headers = dict(request.query)
+    return web.Response(status=int(headers.pop("status", "429")), headers=headers)
 
 
 async def trickle(request: web.Request) -> web.StreamResponse:
@@ -250,6 +252,8 @@ async def test_a_host_that_does_not_exist_is_told_from_one_that_is_down(loopback
         ({"RateLimit-Reset": "9"}, 9),
         ({"RateLimit-Reset": "1000000001"}, 0),
         ({"RateLimit-Reset": "x"}, None),
+        ({"status": "503", "Retry-After": "7"}, 7),
+        ({"status": "400", "RateLimit-Reset": "9"}, None),
     ],
 )
 async def test_a_refusal_says_when_to_come_back(
