@@ -84,7 +84,8 @@ class Mends:
         if mend.again:
             after = RepoMark("desynchronized", after.rev, after.data, True, "more came meanwhile")
         elif replayed.left:
-            after = RepoMark("desynchronized", after.rev, after.data, True, "commits are missing")
+            why = WENT_BACK if mend.fetched else "commits are missing"
+            after = RepoMark("desynchronized", after.rev, after.data, True, why)
         elif replayed.refused:
             after = RepoMark("desynchronized", after.rev, after.data, True, "a commit was refused")
         elif after.rev is None:

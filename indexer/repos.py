@@ -126,7 +126,7 @@ class Repos:
         repo.mending = None
         done = mark.state == "active" and not (repo.fetch or repo.waits)
         fetch = mark.fetch or repo.fetch
-        self.become(did, mark if done else RepoMark("resyncing", mark.rev, mark.data, fetch))
+        self.become(did, mark if done else RepoMark("resyncing", mark.rev, mark.data, fetch, mark.reason))
 
     def out_of_step(self) -> Iterator[Did]:
         """Repos that want a resync, those that were in step before first."""

@@ -15,6 +15,7 @@ from indexer.hosts import NotNow
 from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.keys import Key
+from indexer.mends import WENT_BACK
 from indexer.outbound import OutboundError, TooLarge
 from indexer.repos import Repos
 from indexer.verify import Refused
@@ -38,6 +39,10 @@ class OutOfStep(OutboundError):
     """The repo is not in step yet; it is worth trying again."""
 
     transient = True
+
+
+class Behind(OutOfStep):
+    """The server shows less than we know. It may catch up, or its account write something new."""
 
 
 class Resyncs:
@@ -82,6 +87,11 @@ class Resyncs:
                 return  # There is nothing to fetch before it comes back or writes, and then it is asked for.
             self._failed(did, str(gone))
             raise OutOfStep(str(gone)) from gone
+        except Behind as behind:
+            RESYNCS.labels("behind").inc()
+            # Not an error: the next commit may lead on from what the server has, and has it asked at once.
+            self._leave(did, "desynchronized", str(behind))
+            raise
         except (OutboundError, ValueError) as error:
             if isinstance(error, Refused) and error.check == "signature":
                 self._resolver.doubt(did)
@@ -111,6 +121,8 @@ class Resyncs:
                 RESYNCS.labels("fetched" if fetched else "chained").inc()
             if repo.state != "resyncing":  # in step; or out of it anew, and asked for anew
                 return
+            if repo.reason == WENT_BACK:
+                raise Behind(WENT_BACK)
         raise NotNow("commits come faster than they can be replayed", BUSY_SECONDS)
 
     def _learn(self, facts: IdentityFact) -> None:

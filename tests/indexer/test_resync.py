@@ -350,6 +350,31 @@ async def test_a_repo_that_cannot_be_fetched_goes_on_showing_what_proves_itself(
         assert titles(indexer) == ["Song 1", "Song 2", "Song 3"]
 
 
+async def test_a_server_that_went_back_is_asked_again_with_patience(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """Restored from a backup, it shows less than is known, until the account writes something new."""
+    patient = configured.model_copy(update={"retry_seconds": None})
+    async with Relay(frames_of(repo, 2)) as relay, following(patient, relay) as indexer:
+        await indexer.reach(2)
+        restored = ForgedRepo(seed="resynced", start=repo.now - timedelta(minutes=5))
+        [_] = frames_of(restored, 1)
+        world.add(restored)
+        fetched = world.asked["getRepo"]
+        await relay.send(restored.commit_frame(3, blocks=b""))
+        await until(lambda: "older state" in (indexer.indexer.repos[repo.did].reason or ""))
+
+        assert world.asked["getRepo"] == fetched + 1
+        assert indexer.indexer.repos[repo.did].state == "desynchronized"
+        assert titles(indexer) == ["Song 1", "Song 2"]
+
+        restored.now = repo.now
+        await relay.send(*frames_of(restored, 1, first=4))
+        await indexer.reach(4)
+        assert titles(indexer) == ["Song 1", "Song 4"]
+        assert indexer.rows("select count(*) from waiting_commits") == [(0,)]
+
+
 async def test_a_disk_that_was_full_for_a_moment_is_tried_again(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
