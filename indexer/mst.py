@@ -168,6 +168,8 @@ def shared_bytes(left: bytes, right: bytes) -> int:
 
 
 def _node(leftmost: object, entries: list[dict[str, Any]]) -> Node:
+    if type(entries) is not list:
+        raise MstError("a node of the tree has wrong fields")
     keys: list[bytes] = []
     values: list[bytes] = []
     subtrees = [_subtree(leftmost)]

@@ -161,6 +161,8 @@ def entry(**changes: object) -> dict[str, object]:
         (libipld.encode_dag_cbor({"l": None}), "wrong fields"),
         (libipld.encode_dag_cbor({"l": None, "e": [], "x": 1}), "wrong fields"),
         (libipld.encode_dag_cbor({"l": None, "e": None}), "wrong fields"),
+        (libipld.encode_dag_cbor({"l": None, "e": ""}), "wrong fields"),
+        (libipld.encode_dag_cbor({"l": None, "e": {}}), "wrong fields"),
         (libipld.encode_dag_cbor({"l": None, "e": [7]}), "wrong fields"),
         (libipld.encode_dag_cbor({"l": 7, "e": []}), "not a CID"),
         (libipld.encode_dag_cbor({"l": None, "e": [entry(x=1)]}), "wrong fields"),
