@@ -94,7 +94,10 @@ def _commit_object(block: bytes | None) -> dict[str, Any]:
         fields = dag_cbor.decode(block)
     except CborError as error:
         raise Refused("commit object", f"the commit object {error}") from error
-    if type(fields) is not dict or fields.get("version") != VERSION:
+    # The signature is held to what libipld writes, which makes links of mere bytes: those were never signed.
+    if libipld.encode_dag_cbor(fields) != block:
+        raise Refused("commit object", "the commit object is not as it was signed")
+    if type(fields) is not dict or type(fields.get("version")) is not int or fields["version"] != VERSION:
         raise Refused("commit object", f"the commit is not version {VERSION}")
     return fields
 

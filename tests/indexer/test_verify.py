@@ -148,6 +148,16 @@ def commit_of_version_2(repo: ForgedRepo) -> bytes:
     return with_commit(genuine(repo), repo.key, version=2)
 
 
+def commit_of_version_3_in_floating_point(repo: ForgedRepo) -> bytes:
+    return with_commit(genuine(repo), repo.key, version=3.0)
+
+
+def link_rewritten_as_bytes(repo: ForgedRepo) -> bytes:
+    """By anybody: what was signed has a link there."""
+    raw = genuine(repo)
+    return with_commit_block(raw, encode_dag_cbor(libipld.decode_dag_cbor(repo.commit_block)))
+
+
 def commit_without_a_tree(repo: ForgedRepo) -> bytes:
     return with_commit(genuine(repo), repo.key, data=None)
 
@@ -297,6 +307,8 @@ FORGERIES: list[tuple[Callable[[ForgedRepo], bytes], str]] = [
     (true_commit_of_another, "commit object: the commit is another account's"),
     (another_did_in_the_commit, "commit object: the commit is another account's"),
     (commit_of_version_2, "commit object: the commit is not version 3"),
+    (commit_of_version_3_in_floating_point, "commit object: the commit is not version 3"),
+    (link_rewritten_as_bytes, "commit object: the commit object is not as it was signed"),
     (commit_without_a_tree, "commit object: the commit has no tree"),
     (commit_without_a_rev, "commit object: the commit's rev is not a TID"),
     (commit_that_is_not_canonical, "commit object: the commit object is not canonical DAG-CBOR"),
