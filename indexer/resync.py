@@ -81,6 +81,7 @@ class Resyncs:
             # may have lost it for a while.
             self._intake.batch.refusals[did] = gone.status
             await self._intake.committed()
+            self._resolver.doubt(did)  # The account may live somewhere else by now.
             if self._away(did) and not self._repos[did].waits:
                 del self._failures[did]
                 self._leave(did, "pending", str(gone))

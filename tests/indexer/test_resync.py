@@ -121,6 +121,19 @@ async def test_what_a_server_refuses_is_hidden_until_it_gives_it_again(
         await until(lambda: titles(indexer) == ["Song 1", "Unread"])
 
 
+async def test_whoever_moved_unheard_is_found_at_their_new_server(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """The old one only says that they are not there; the directory is asked where they are."""
+    async with ForgedNetwork([repo]) as elsewhere, turned_away(configured, world, repo) as (relay, indexer):
+        world.homes[repo.did] = elsewhere.url
+        await relay.send(unreadable(repo, 2, "Unread"))
+        await indexer.reach(2)
+
+        assert titles(indexer) == ["Song 1", "Unread"]
+        assert indexer.rows("select pds from accounts") == [(elsewhere.url,)]
+
+
 async def test_a_server_may_change_its_mind_within_one_batch(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:

@@ -32,7 +32,8 @@ class Xrpc(Exception):
 
 
 class ForgedNetwork(doubles.Loopback):
-    """`status`: why accounts are not active. `handles`, `keys`: what documents claim instead of the truth."""
+    """`status`: why accounts are not active. `handles`, `keys`, `homes`: what documents claim instead of the
+    truth; a home is a server's address."""
 
     def __init__(self, repos: Iterable[ForgedRepo] = ()) -> None:
         super().__init__(web.get("/xrpc/{method}", self._xrpc), web.get("/{did}", self._document))
@@ -40,6 +41,7 @@ class ForgedNetwork(doubles.Loopback):
         self.status: dict[str, str] = {}
         self.handles: dict[str, str] = {}
         self.keys: dict[str, str] = {}
+        self.homes: dict[str, str] = {}
         self.faults: dict[str, Iterator[Fault | None]] = {}
         self.missing: set[str] = set()
         self.asked: Counter[str] = Counter()
@@ -93,7 +95,7 @@ class ForgedNetwork(doubles.Loopback):
             did,
             alsoKnownAs=[f"at://{self.handle(did)}"],
             verificationMethod=[key],
-            service=doubles.service(self.url),
+            service=doubles.service(self.homes.get(did, self.url)),
         )
 
     def _repo(self, did: str) -> ForgedRepo:
