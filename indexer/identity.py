@@ -13,7 +13,7 @@ from indexer import did_documents
 from indexer.batch import IdentityFact
 from indexer.did_documents import Document
 from indexer.handles import Handles
-from indexer.outbound import Answered, Outbound, OutboundError, Unreachable
+from indexer.outbound import Answered, NoSuchHost, Outbound, OutboundError, Unreachable
 from schemas.ids import INVALID_HANDLE, Did, Handle
 
 KEEP_SECONDS = 3600.0
@@ -174,6 +174,10 @@ class Resolver:
             if answered.status not in NO_SUCH_DOCUMENT:
                 raise Unreachable(f"instead of the DID document, {answered}") from answered
             return None
+        except NoSuchHost as error:
+            if did.startswith("did:web:"):
+                return None
+            raise Unreachable("the directory's name does not resolve") from error
         except OutboundError as error:
             if error.transient:
                 raise

@@ -257,6 +257,18 @@ async def test_a_directory_that_is_down_is_told_from_a_did_that_does_not_exist(w
     assert failed.value.transient
 
 
+async def test_a_directory_without_an_address_says_nothing_of_anybody() -> None:
+    """A mistake in DNS must not end everybody's handle; a did:web ends with its host."""
+    async with Outbound(Names({})) as outbound:
+        resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url="https://plc.example.com")
+
+        with pytest.raises(OutboundError) as failed:
+            await resolver.resolve(ALICE)
+        assert (await resolver.resolve(Did("did:web:gone.example.com"))).pds is None
+
+    assert failed.value.transient
+
+
 async def test_failures_are_remembered_for_a_minute(world: World) -> None:
     """A directory that is down is not asked again by every record of a busy account."""
     world.publish(b"", 503)
