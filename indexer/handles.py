@@ -6,7 +6,7 @@ from urllib.parse import quote
 import orjson
 
 from indexer.names import Dns
-from indexer.outbound import Outbound, OutboundError, Unreachable
+from indexer.outbound import Answered, Outbound, OutboundError, Unreachable
 from schemas.ids import Handle
 
 ANSWER_BYTES = 4096
@@ -51,7 +51,13 @@ class Handles:
 
     async def _by_service(self, handle: Handle) -> str | None:
         url = f"{self._service}/xrpc/com.atproto.identity.resolveHandle?handle={quote(handle)}"
-        body = await self._outbound.fetch(url, ANSWER_BYTES, HTTPS_SECONDS)
+        try:
+            body = await self._outbound.fetch(url, ANSWER_BYTES, HTTPS_SECONDS)
+        except OutboundError as error:
+            if isinstance(error, Answered) and error.status == 400:
+                return None
+            # Whatever is wrong with the service is not wrong with everybody's handle.
+            raise Unreachable(f"instead of the handle's DID, {error}") from error
         try:
             answer = orjson.loads(body)
         except ValueError:

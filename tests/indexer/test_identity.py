@@ -338,11 +338,14 @@ async def test_a_handle_service_replaces_dns_and_https() -> None:
         pages.answers[f"{ask}alice.test"] = (200, orjson.dumps({"did": ALICE}))
         pages.answers[f"{ask}nobody.test"] = (400, b"{}")
         pages.answers[f"{ask}broken.test"] = (200, b"not json")
+        pages.answers[f"{ask}forbidden.test"] = (403, b"{}")
 
         assert await handles.find(Handle("alice.test")) == ALICE
         assert await handles.find(Handle("nobody.test")) is None
-        with pytest.raises(OutboundError):
-            await handles.find(Handle("broken.test"))
+        for name in ("broken.test", "forbidden.test", "no-such-page.test"):
+            with pytest.raises(OutboundError) as unasked:
+                await handles.find(Handle(name))
+            assert unasked.value.transient
 
 
 async def test_what_was_found_before_a_restart_is_not_asked_for_again_until_it_is_old(world: World) -> None:
