@@ -79,8 +79,12 @@ class Pipeline:
         source.finished = lambda: self.finished
         intake.written = self.written
 
-    async def read(self) -> None:
-        """Until the source ends; waiting here, when too much is held, makes the network wait."""
+    async def read(self, *, anew: bool = False) -> None:
+        """Until the source ends; waiting here, when too much is held, makes the network wait.
+
+        `anew`: another source was followed before, and what lies before the first event of this may be lost.
+        """
+        self._begins_anew = anew
         reading = understood(self._source, self.finished, self._collections, self._repos)
         async with contextlib.aclosing(reading) as frames:
             async for frame, events in frames:

@@ -143,7 +143,7 @@ class Indexer:
         async with control:
             await self._keep(
                 stop.wait(),
-                self.pipeline.read(),
+                self.pipeline.read(anew=self.pipeline.finished is None and len(self.repos) > 0),
                 self._identities.run(),
                 self._pictures.run(),
                 self._resyncs.run(),

@@ -303,6 +303,18 @@ async def _no_repos(_: web.Request) -> web.Response:
     return web.json_response({"repos": []})
 
 
+async def test_what_is_lost_between_two_relays_is_found(configured: Settings, repo: ForgedRepo) -> None:
+    """The numbers of one say nothing to another: all that is known is compared when it begins."""
+    first, *_ = frames_of(repo, 3)
+    async with Relay([first]) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        assert titles(indexer) == ["Song 1"]
+    stranger = ForgedRepo(seed="stranger", start=repo.now)
+    stranger.create("app.bsky.feed.post", {"text": "hi"})
+    async with Relay([stranger.commit_frame(70)]) as relay, following(configured, relay) as indexer:
+        await until(lambda: titles(indexer) == ["Song 1", "Song 2", "Song 3"])
+
+
 async def test_whoever_comes_back_unheard_has_their_name_again(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo
 ) -> None:
