@@ -105,11 +105,13 @@ class Judge:
 
     def happened(self, what: Happening, did: Did, batch: Batch, reason: str) -> None:
         """Something that needs no looking at."""
+        urgent = what != "unproven change"
         match self._repos.effect(what, did):
             case "fetch":
-                self._leave(did, batch, reason)
+                self._leave(did, batch, reason, urgent=urgent)
             case "again":
-                self._repos[did].fetch = True
+                repo = self._repos[did]
+                repo.fetch, repo.urgent = True, repo.urgent or urgent
                 batch.again.add(did)
             case "forget":
                 is_mended = self._repos[did].state == "resyncing"
@@ -173,10 +175,11 @@ class Judge:
             WaitingCommit(commit.did, commit.rev, frame.received_at, frame.source, commit.seq, commit.raw)
         )
 
-    def _leave(self, did: Did, batch: Batch, reason: str, *, fetch: bool = True) -> None:
+    def _leave(self, did: Did, batch: Batch, reason: str, *, fetch: bool = True, urgent: bool = True) -> None:
         """Out of step; what is applied stays as it is until a resync."""
         repo = self._repos.track(did)
         repo.fetch |= fetch
+        repo.urgent |= urgent
         state = repo.state if repo.state == "pending" else "desynchronized"
         self._become(did, batch, RepoMark(state, repo.rev, repo.data, repo.fetch, reason))
         self._ask([did])

@@ -49,7 +49,9 @@ EFFECTS: Final = MappingProxyType(
 class Repo:
     """What is held in memory of each. `rev` and `data` are those of the newest commit that is applied.
 
-    `key`: the signing key, None while it has to be asked for. `fetch`: only a fetch can put it in step.
+    `key`: the signing key, None while it has to be asked for. `fetch`: only a fetch can put it in step;
+    `urgent`: and something may be missing until then, else it only proves what is shown. `rests_until`: when
+    it may be fetched again for that alone, by the monotonic clock.
     `reason`: why it is not active. `loose`: it cannot be fetched for long, so commits are shown that are
     proven by themselves. `waits`: a commit came too late for the mend that is being written, which is in the
     batch `mending`.
@@ -61,6 +63,8 @@ class Repo:
     key: str | None = None
     pds: str | None = None
     fetch: bool = True
+    urgent: bool = True
+    rests_until: float = 0.0
     reason: str | None = None
     loose: bool = False
     waits: bool = False
@@ -119,12 +123,15 @@ class Repos:
         self.by_state[mark.state] += 1
         repo.state, repo.rev, repo.data = mark.state, mark.rev, mark.data
         repo.fetch, repo.reason = mark.fetch, mark.reason
+        repo.urgent &= mark.state != "active"
 
     def mended(self, did: Did, mark: RepoMark) -> None:
         """A mend is written: the repo is in step, unless something came that the mend did not see."""
         repo = self._repos[did]
         repo.mending = None
         done = mark.state == "active" and not (repo.fetch or repo.waits)
+        # What the mend was told of is either urgent already or not; what it found missing is.
+        repo.urgent |= mark.fetch and not repo.fetch
         fetch = mark.fetch or repo.fetch
         self.become(did, mark if done else RepoMark("resyncing", mark.rev, mark.data, fetch, mark.reason))
 

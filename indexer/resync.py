@@ -1,8 +1,10 @@
 """Brings repos in step again: by the commits that wait if they chain, else by fetching the whole of it."""
 
 import contextlib
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Final
 
 import structlog
@@ -25,6 +27,8 @@ from schemas.ids import Did
 LOOSE_AFTER: Final = 3  # attempts, after which the commits that wait are shown without the rest
 ROUNDS: Final = 4  # a repo that goes on changing faster than it is mended is left for later
 BUSY_SECONDS: Final = 5.0
+REST_SECONDS: Final = 30.0  # from one fetch that only proves what is shown to the next; or, where that is
+REST_TIMES: Final = 20.0  # longer, so many times what the fetch took
 TOO_LARGE_SECONDS: Final = 86400.0  # it costs much each time, and repos seldom shrink
 
 RESYNCS = Total("fmsvc_resyncs_total", "Resyncs ended, by how.", ["result"])
@@ -48,7 +52,8 @@ class Behind(OutOfStep):
 class Resyncs:
     """`mend` is an errand: it raises OutboundError when it has to be run again.
 
-    `away`: does the relay say that this account is not active?
+    `away`: does the relay say that this account is not active? `retry_seconds`: the longest rest between
+    fetches that are quick.
     """
 
     def __init__(
@@ -58,18 +63,21 @@ class Resyncs:
         intake: Intake,
         fetch: Fetch,
         away: Callable[[Did], bool],
+        retry_seconds: float | None = None,
     ) -> None:
         self._repos = repos
         self._resolver = resolver
         self._intake = intake
         self._fetch = fetch
         self._away = away
+        self._rest_seconds = min(REST_SECONDS, retry_seconds or inf)
         self._failures: Counter[Did] = Counter()
 
     async def mend(self, did: Did) -> None:
         """Bring one repo in step."""
         if self._repos[did].state == "active":
             return
+        self._rest(did)
         try:
             with SECONDS.time():
                 await self._mend(did)
@@ -124,7 +132,17 @@ class Resyncs:
                 return
             if repo.reason == WENT_BACK:
                 raise Behind(WENT_BACK)
+            self._rest(did)
         raise NotNow("commits come faster than they can be replayed", BUSY_SECONDS)
+
+    def _rest(self, did: Did) -> None:
+        """Let changes that come in a burst be proven by few fetches. Raises NotNow."""
+        repo = self._repos[did]
+        seconds = repo.rests_until - time.monotonic()
+        if repo.fetch and not repo.urgent and seconds > 0:
+            if repo.state == "resyncing":
+                self._leave(did, "desynchronized", "changes came without proof")
+            raise NotNow("it was fetched just now", seconds)
 
     def _learn(self, facts: IdentityFact) -> None:
         repo = self._repos[facts.did]
@@ -137,17 +155,21 @@ class Resyncs:
         if facts.pds is None:
             raise OutOfStep("the account has no server")
         repo = self._repos[facts.did]
-        repo.fetch = False
+        urgent, repo.fetch, repo.urgent = repo.urgent, False, False
+        began = time.monotonic()
         try:
-            return await self._proven(facts.did, facts.pds, key)
+            fetched = await self._proven(facts.did, facts.pds, key)
         except Exception as error:
-            repo.fetch = True
+            repo.fetch, repo.urgent = True, repo.urgent or urgent
             attempts = LOOSE_AFTER if isinstance(error, TooLarge) else self._failures[facts.did] + 1
             if not isinstance(error, NotNow) and attempts >= LOOSE_AFTER:
                 repo.loose = True
                 await self._intake.room()
                 await self._put(Mend(facts.did, key, loose=True))
             raise
+        ended = time.monotonic()
+        repo.rests_until = ended + max(self._rest_seconds, (ended - began) * REST_TIMES)
+        return fetched
 
     async def _proven(self, did: Did, pds: str, key: Key) -> Fetched:
         """Fetch it. A server that a repo has moved to does not sign it anew: the next commit does."""

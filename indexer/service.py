@@ -74,10 +74,15 @@ class Indexer:
         self._hosts = Hosts(own=[settings.plc_url])
         self._outbound = outbound
         self._spools = Spools(settings.data_dir)
-        resyncs = Resyncs(
-            self.repos, self._resolver, self._intake, self._fetch, away=lambda did: did in stores.writer.away
-        )
         retry_seconds = settings.retry_seconds
+        resyncs = Resyncs(
+            self.repos,
+            self._resolver,
+            self._intake,
+            self._fetch,
+            away=lambda did: did in stores.writer.away,
+            retry_seconds=retry_seconds,
+        )
         self._resyncs = Errands[Did](
             "resync", resyncs.mend, workers=RESYNCS, patience=RESYNC_PATIENCE.within(retry_seconds)
         )

@@ -14,15 +14,21 @@ import pytest
 from indexer import service
 from indexer.service import Indexer
 from indexer.sources import choice
+from schemas.ids import Did
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.running import running, until
+from tests.network import meddling
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
+from tests.network.gate import Gate
 from tests.network.jetstream import JetstreamDouble
-from tests.network.relay import Refuse, Relay
+from tests.network.pds import Account
+from tests.network.relay import PATH, Refuse, Relay
+from tests.network.testnet import Testnet
 
 TRACK = "fm.svc.track"
+CHANGES = 30
 START = datetime.now(UTC) - timedelta(hours=1)
 ROWS = "select rkey, state, verified from tracks order by rkey"
 
@@ -33,18 +39,18 @@ def ana() -> ForgedRepo:
 
 
 @pytest.fixture
-async def network(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
-    async with ForgedNetwork([ana]) as network:
-        yield network
+async def forged(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
+    async with ForgedNetwork([ana]) as forged:
+        yield forged
 
 
 @pytest.fixture
-def configured(tmp_path: Path, network: ForgedNetwork) -> Settings:
+def configured(tmp_path: Path, forged: ForgedNetwork) -> Settings:
     return Settings(
         data_dir=tmp_path,
-        relay=network.url.replace("http", "ws"),
-        plc_url=network.url,
-        handle_resolver=network.url,
+        relay=forged.url.replace("http", "ws"),
+        plc_url=forged.url,
+        handle_resolver=forged.url,
         allow_loopback=True,
         batch_seconds=0.02,
         retry_seconds=0.1,
@@ -65,23 +71,34 @@ async def following(configured: Settings, host: JetstreamDouble, **fields: str) 
         await task
 
 
+@contextlib.asynccontextmanager
+async def overheard(account: Account) -> AsyncIterator[AsyncIterator[bytes]]:
+    """The commits of one account, as its server tells of them."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{account.pds.relay_url}{PATH}?cursor=0") as stream,
+    ):
+        read = ((frame.data, meddling.read("", frame.data)) async for frame in stream)
+        yield (raw async for raw, said in read if said and (said.did, said.kind) == (account.did, "#commit"))
+
+
 def rows(indexer: Indexer, query: str = ROWS) -> list[tuple[Any, ...]]:
     return indexer.stores.writer.reader().execute(query).fetchall()
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
 async def test_records_are_shown_at_once_and_proven_later(
-    configured: Settings, network: ForgedNetwork, ana: ForgedRepo, version: str
+    configured: Settings, forged: ForgedNetwork, ana: ForgedRepo, version: str
 ) -> None:
     """While the account's server is down they are marked unverified; its repo then upgrades them."""
-    network.faults |= {method: repeat(Refuse(503)) for method in ("getRepo", "getRecord", "getBlocks")}
+    forged.faults |= {method: repeat(Refuse(503)) for method in ("getRepo", "getRecord", "getBlocks")}
     one = ana.create(TRACK, documents.least("track"))
     async with (
         JetstreamDouble([ana.commit_frame(1)]) as host,
         following(configured, host, jetstream_version=version) as indexer,
     ):
         await until(lambda: rows(indexer) == [(one.rkey, "live", "unverified")])
-        network.faults.clear()
+        forged.faults.clear()
 
         await until(lambda: rows(indexer) == [(one.rkey, "live", "repo")])
         two = ana.create(TRACK, documents.least("track"))
@@ -125,3 +142,29 @@ async def test_what_does_not_match_its_cid_is_a_dead_letter(configured: Settings
 
         reasons = rows(indexer, "select reason from dead_letters")
         assert reasons == [("the record does not match its CID",)]
+
+
+@pytest.mark.network
+async def test_a_burst_of_changes_is_proven_by_few_fetches(configured: Settings, net: Testnet) -> None:
+    """From a real server: each change is shown at once, and all of them are proven in the end."""
+    pds = net.pds[0]
+    carol = await pds.create_account("in-a-hurry.test")
+    async with (
+        Gate(pds.url) as server,
+        Gate(net.plc_url, names={pds.url: server.url}) as plc,
+        JetstreamDouble() as host,
+        overheard(carol) as frames,
+    ):
+        update = {"plc_url": plc.url, "handle_resolver": pds.url, "retry_seconds": 1.0}
+        async with following(configured.model_copy(update=update), host) as indexer:
+            await anext(frames)  # its empty beginning
+            for number in range(1, CHANGES + 1):
+                await carol.create_record(TRACK, documents.least("track"))
+                await host.hear(await anext(frames))
+                await until(lambda number=number: len(rows(indexer)) == number)
+                # No change comes while the repo is on its way, and goes along with that.
+                await until(lambda: indexer.repos[Did(carol.did)].state != "resyncing")
+
+            await until(lambda: {row[2] for row in rows(indexer)} == {"repo"})
+
+    assert server.asked["getRecord"] <= CHANGES // 3
