@@ -132,6 +132,11 @@ class Rewrite:
         return ()
 
 
+def deleted(body: dict[str, Any]) -> dict[str, Any]:
+    """What is said of an account, made into the news that it is gone."""
+    return body | {"active": False, "status": "deleted"}
+
+
 def truncated(raw: bytes) -> bytes:
     """The frame without its end."""
     return raw[: len(raw) * 2 // 3]

@@ -2,7 +2,7 @@
 
 import itertools
 
-from tests.network.meddling import Drop, Rewrite, of
+from tests.network.meddling import Drop, Rewrite, deleted, of
 from tests.network.relay import Refuse
 from tests.promises.scenarios.truth import COLLECTIONS
 from tests.promises.scenarios.world import World
@@ -173,9 +173,7 @@ async def an_account_is_falsely_said_to_be_deleted(world: World) -> None:
     await everything(carol)
     await world.agrees()
     world.servers[0].faults = itertools.repeat(Refuse(500))
-    lie = Rewrite(
-        of(carol.did, kinds=("#account",)), lambda body: body | {"active": False, "status": "deleted"}
-    )
+    lie = Rewrite(of(carol.did, kinds=("#account",)), deleted)
     async with world.relay.meddling(lie):
         await carol.deactivate()
         await carol.activate()

@@ -8,7 +8,20 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from tests.network.gate import Corrupt, Fault, Gate, Stall
-from tests.network.meddling import Drop, Kind, Meddler, Repeat, Shuffle, Spoil, flipped, noise, of, truncated
+from tests.network.meddling import (
+    Drop,
+    Kind,
+    Meddler,
+    Repeat,
+    Rewrite,
+    Shuffle,
+    Spoil,
+    deleted,
+    flipped,
+    noise,
+    of,
+    truncated,
+)
 from tests.network.pds import Account, Json, Ref, Write
 from tests.network.relay import Cut, Refuse
 from tests.promises.scenarios.streams import CLOSE_CODES
@@ -219,6 +232,7 @@ class Mixture:
             Shuffle(concerns, self._dice.randint(2, 5), self._dice),
             Spoil(concerns, self._dice.choice([truncated, noise])),
             Spoil(of(*whose, kinds=("#commit",)), flipped),
+            Rewrite(of(*whose, kinds=("#account",)), deleted),
         ]
         meddler = self._dice.choice(choices)
         self._say(f"{type(meddler).__name__} {kinds} of {person.account.handle if whose else 'all'}")
