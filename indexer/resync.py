@@ -120,6 +120,8 @@ class Resyncs:
         self._repos.become(did, RepoMark("resyncing", repo.rev, repo.data, repo.fetch, repo.reason))
         facts = await self._resolver.resolve(did)
         self._learn(facts)
+        if facts.pds is None and self._away(did):
+            raise RepoGone("deleted", witness="the DID document")  # There is no server that could know better.
         key = keys.parse(facts.signing_key or "")
         for _ in range(ROUNDS):
             fetched = await self._fetched(facts, key) if repo.fetch else None

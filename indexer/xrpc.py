@@ -25,10 +25,10 @@ class BadAnswer(OutboundError):
 
 
 class RepoGone(Exception):
-    """The server has no repo to show: a state of the account, not an error. `status` names it."""
+    """Nobody has the repo to show: a state of the account, not an error. `status` names it."""
 
-    def __init__(self, status: str) -> None:
-        super().__init__(f"the server says that the repo is {status}")
+    def __init__(self, status: str, witness: str = "the server") -> None:
+        super().__init__(f"{witness} says that the repo is {status}")
         self.status = status
 
 

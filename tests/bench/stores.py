@@ -78,6 +78,8 @@ def _fill(settings: Settings, corpus: Corpus) -> None:
     try:
         for batch in _batches(corpus):
             writer.prune(writer.write(batch).op)
+            # As often as a service does: the next one would begin with merging what was left half full.
+            writer.checkpoint()
             _say(f"{len(batch)} written")
         writer.write(Batch(repos=dict.fromkeys(writer.tracked, IN_STEP)))
         search.rebuild(writer.reader(), settings.data_dir / search.FOLDER, settings.base_url, _progress)

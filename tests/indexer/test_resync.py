@@ -226,6 +226,18 @@ async def test_a_relay_that_calls_an_account_deleted_is_not_believed(
         await until(lambda: titles(indexer) == ["Song 1", "Song 2"])
 
 
+async def test_of_a_deleted_account_without_a_did_document_nothing_is_kept(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+) -> None:
+    """There is no server left that could know better than the relay."""
+    async with Relay(frames_of(repo, 2)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(2)
+        world.faults["document"] = repeat(Refuse(410))
+        await relay.send(repo.account_frame(3, "deleted", time=datetime.now(UTC)))
+
+        await until(lambda: indexer.rows("from tracks") == [])
+
+
 async def test_nobody_can_speak_for_tomorrow(configured: Settings, repo: ForgedRepo) -> None:
     async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
         await indexer.reach(1)
