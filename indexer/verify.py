@@ -13,13 +13,14 @@ import libipld
 from indexer import car, dag_cbor, mst
 from indexer.dag_cbor import CborError
 from indexer.events import Commit, Operation, Sync
-from indexer.keys import Key
+from indexer.keys import SIGNATURE_BYTES, Key
 from indexer.mst import MstError
 from indexer.partial_tree import PartialTree
 from schemas.ids import Did, Tid, is_tid
 
 VERSION: Final = 3
 EMPTY_TREE: Final = mst.EMPTY
+_SIGNATURE: Final = b"\x63sig\x58" + bytes([SIGNATURE_BYTES])  # the field's name, and the head of its bytes
 CHECKS: Final = (
     "commit object",
     "signature",
@@ -73,7 +74,10 @@ def sync(message: Sync, key: Key) -> Head:
 
 def head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
     """The commit object of this CID, signed by this account. Raises Refused."""
-    fields = _commit_object(blocks.get(cid))
+    block = blocks.get(cid)
+    if block is None:
+        raise Refused("commit object", "the commit object is missing")
+    fields = _commit_object(block)
     rev, tree = fields.get("rev"), fields.get("data")
     if fields.get("did") != did:
         raise Refused("commit object", "the commit is another account's")
@@ -82,24 +86,28 @@ def head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
     if not car.is_cid(tree):
         raise Refused("commit object", "the commit has no tree")
     signature = fields.pop("sig", None)
-    if type(signature) is not bytes or not key.verifies(signature, libipld.encode_dag_cbor(fields)):
+    unsigned = libipld.encode_dag_cbor(fields)
+    if type(signature) is not bytes or not key.verifies(signature, unsigned):
         raise Refused("signature", "the signature is not the account's")
+    # libipld makes links of mere bytes, so that what it writes has to be what the object holds.
+    if _without(signature, block) != unsigned:
+        raise Refused("commit object", "the commit object is not as it was signed")
     return Head(did, Tid(rev), tree, cid)
 
 
-def _commit_object(block: bytes | None) -> dict[str, Any]:
-    if block is None:
-        raise Refused("commit object", "the commit object is missing")
+def _commit_object(block: bytes) -> dict[str, Any]:
     try:
         fields = dag_cbor.decode(block)
     except CborError as error:
         raise Refused("commit object", f"the commit object {error}") from error
-    # The signature is held to what libipld writes, which makes links of mere bytes: those were never signed.
-    if libipld.encode_dag_cbor(fields) != block:
-        raise Refused("commit object", "the commit object is not as it was signed")
     if type(fields) is not dict or type(fields.get("version")) is not int or fields["version"] != VERSION:
         raise Refused("commit object", f"the commit is not version {VERSION}")
     return fields
+
+
+def _without(signature: bytes, block: bytes) -> bytes:
+    """The commit object's bytes as they were before its signature became one of its fields."""
+    return bytes([block[0] - 1]) + block[1:].replace(_SIGNATURE + signature, b"", 1)
 
 
 def _signed(message: Commit | Sync, key: Key) -> Head:

@@ -59,6 +59,16 @@ def judged(raw: bytes, repo: ForgedRepo) -> str:
     return "believed"
 
 
+def signature_of(raw: bytes) -> bytes:
+    blocks = opened(raw)
+    signature: bytes = libipld.decode_dag_cbor(blocks.blocks[blocks.roots[0]])["sig"]
+    return signature
+
+
+def looks_like_a_link(value: bytes) -> bool:
+    return bool(libipld.encode_dag_cbor(value) != encode_dag_cbor(value))
+
+
 @pytest.fixture
 def repo() -> ForgedRepo:
     """An account with 60 records."""
@@ -91,6 +101,15 @@ def test_a_genuine_commit_is_believed(repo: ForgedRepo) -> None:
 
     assert (head.did, head.rev, head.cid) == (repo.did, repo.rev, car.cid_of(repo.commit_block))
     assert head.data == libipld.decode_dag_cbor(repo.commit_block)["data"]
+
+
+def test_a_signature_that_looks_like_a_link_is_believed_like_any_other(repo: ForgedRepo) -> None:
+    """To libipld, one of a thousand does."""
+    raw = genuine(repo)
+    signed = (with_commit(raw, repo.key, number=number) for number in range(20_000))
+    unlucky = next(made for made in signed if looks_like_a_link(signature_of(made)))
+
+    assert judged(unlucky, repo) == "believed"
 
 
 @pytest.mark.parametrize("curve", ["k256", "p256"])
