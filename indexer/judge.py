@@ -113,6 +113,7 @@ class Judge:
                 repo = self._repos[did]
                 repo.fetch, repo.urgent = True, repo.urgent or urgent
                 batch.again.add(did)
+                self._ask([did])  # The resync may be about to end, having found nothing to fetch.
             case "forget":
                 is_mended = self._repos[did].state == "resyncing"
                 self._become(did, batch, RepoMark("resyncing" if is_mended else "pending", fetch=True))

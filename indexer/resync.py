@@ -121,7 +121,7 @@ class Resyncs:
         facts = await self._resolver.resolve(did)
         self._learn(facts)
         if facts.pds is None and self._away(did):
-            raise RepoGone("deleted", witness="the DID document")  # There is no server that could know better.
+            raise RepoGone("deleted", witness="the DID document")  # No server is left that could know better.
         key = keys.parse(facts.signing_key or "")
         for _ in range(ROUNDS):
             fetched = await self._fetched(facts, key) if repo.fetch else None

@@ -399,10 +399,10 @@ async def test_a_server_that_went_back_is_asked_again_with_patience(
         world.add(restored)
         fetched = world.asked["getRepo"]
         await relay.send(restored.commit_frame(3, blocks=b""))
-        await until(lambda: "older state" in (indexer.indexer.repos[repo.did].reason or ""))
+        await until(lambda: indexer.indexer.repos[repo.did].state == "desynchronized")
 
+        assert "older state" in (indexer.indexer.repos[repo.did].reason or "")
         assert world.asked["getRepo"] == fetched + 1
-        assert indexer.indexer.repos[repo.did].state == "desynchronized"
         assert titles(indexer) == ["Song 1", "Song 2"]
 
         restored.now = repo.now
