@@ -94,7 +94,7 @@ class Pipeline:
                 self.events[Passed.__name__] += frame.passed
                 for event in events:
                     self._take(event, frame)
-                    self._move(event, frame.source)
+                    self._move(event, frame)
                 await self._intake.room()
 
     def again(self, letter: DeadLetter) -> bool:
@@ -147,12 +147,14 @@ class Pipeline:
                     # After an error comes another stream: what lies before its first event is lost too.
                     self._begins_anew = isinstance(event, StreamError)
 
-    def _move(self, event: Event, source: str) -> None:
+    def _move(self, event: Event, frame: Frame) -> None:
         """All events up to this one are in this batch or an earlier one: the cursor goes with them."""
         if isinstance(event, _UNNUMBERED) or event.seq is None:
             return
         event_time = None if isinstance(event, Malformed) else event.time
-        self._intake.batch.cursors[source] = Mark(event.seq, event_time)
+        if event_time is not None and event_time > frame.received_at:
+            event_time = frame.received_at  # Whatever takes this source's place goes on at this time.
+        self._intake.batch.cursors[frame.source] = Mark(event.seq, event_time)
         self._intake.added()
 
     def written(self, batch: Batch, written: Written) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
 
@@ -110,6 +111,18 @@ async def test_a_stopped_indexer_goes_on_where_it_was(configured: Settings, repo
 
             assert relay.cursors == [0, 5]
             assert indexer.rows("select count(*) from tracks") == [(10,)]
+
+
+async def test_a_clock_that_is_fast_does_not_say_how_far_a_source_was_followed(
+    configured: Settings, repo: ForgedRepo
+) -> None:
+    """Another source goes on at that time, and would leave out what came in between."""
+    repo.create("app.bsky.feed.post", {"text": "hi"})
+    tomorrow = repo.commit_frame(1, time=datetime.now(UTC) + timedelta(days=1))
+    async with Relay([tomorrow]) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+
+        assert indexer.indexer.stores.writer.followed_until() <= datetime.now(UTC)
 
 
 async def test_stopping_commits_what_was_read(configured: Settings, repo: ForgedRepo) -> None:
