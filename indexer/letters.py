@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import quote
 
 import duckdb
 import orjson
@@ -71,7 +72,7 @@ async def letter(settings: Settings, name: str) -> DeadLetter | None:
     if not control.answers(settings.data_dir):
         with _read(settings) as con:
             return dead_letters.find(con, name)
-    answer = await _ask(settings, f"{PATH}/{name}", {})
+    answer = await _ask(settings, f"{PATH}/{quote(name, safe='')}", {})
     return answer and DeadLetter(**_dated(answer) | {"raw": base64.b64decode(answer["raw"])})
 
 

@@ -111,11 +111,11 @@ async def test_a_letter_is_found_by_its_name(configured: Settings, runs: bool) -
     async with either(configured, runs):
         name = (await letters.listing(configured, ALL, 9)).letters[1].name
         found = await letters.letter(configured, name[:6].upper())
-        nothing = await letters.letter(configured, "zz")
+        nothing = [await letters.letter(configured, odd) for odd in ("zz", "a/b", "?limit=1", "é %")]
 
     assert len(name) == 10
     assert found == kept
-    assert nothing is None
+    assert nothing == [None] * 4
 
 
 @with_and_without
