@@ -75,9 +75,10 @@ async def _name(address: str, handles: Handles) -> AtUri:
     """The record that is meant. Its account may go by its handle."""
     account, _, rest = address.removeprefix("at://").partition("/")
     try:
-        if is_handle(account):
-            account = await handles.find(Handle(account.lower())) or account
-        return AtUri.parse(f"at://{account}/{rest}")
+        did = await handles.find(Handle(account.lower())) if is_handle(account) else account
+        if did is None:
+            raise ValueError(f"nobody goes by {account}")
+        return AtUri.parse(f"at://{did}/{rest}")
     except (OutboundError, ValueError) as error:
         raise _Stop("address", f"{address}: {error}") from error
 

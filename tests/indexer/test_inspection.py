@@ -88,6 +88,13 @@ async def test_what_is_no_address_is_told(network: ForgedNetwork, uri: str) -> N
     assert (await failure(network, uri)).name == "address"
 
 
+async def test_a_handle_that_names_nobody_is_not_called_malformed(network: ForgedNetwork) -> None:
+    """What is wrong is told, not what follows from it."""
+    failed = await failure(network, "at://nobody.test/fm.svc.track/self")
+
+    assert failed.told.endswith("nobody goes by nobody.test")
+
+
 async def test_an_account_that_is_not_there_is_told(network: ForgedNetwork, track: Written) -> None:
     """The directory does not know it."""
     network.repos.clear()
