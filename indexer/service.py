@@ -199,8 +199,9 @@ class Indexer:
 
     async def _fetch(self, did: Did, pds: str, key: Key) -> Fetched:
         """A whole repo, when it is its server's turn."""
-        collections, now = self._settings.collections.all, datetime.now(UTC)
+        collections = self._settings.collections.all
         async with self._hosts.turn(pds):
+            now = datetime.now(UTC)
             return await repo.fetch(self._outbound, pds, did, key, collections, now, spools=self._spools)
 
     async def _look(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from indexer import service
+from indexer import hosts, repo_slice, service
 from indexer.batch import Batch, Written
 from indexer.spool import Spool
 from schemas.settings import Settings
@@ -410,6 +410,27 @@ async def test_a_server_that_went_back_is_asked_again_with_patience(
         await indexer.reach(4)
         assert titles(indexer) == ["Song 1", "Song 4"]
         assert indexer.rows("select count(*) from waiting_commits") == [(0,)]
+
+
+async def test_what_is_written_while_a_fetch_waits_for_its_turn_is_not_of_the_future(
+    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the line at the server is."""
+    monkeypatch.setattr(repo_slice, "MAX_AHEAD", timedelta(0))
+    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+        await indexer.reach(1)
+        async with AsyncExitStack() as line:
+            for _ in range(hosts.LANES_OF_OUR_OWN):
+                await line.enter_async_context(indexer.indexer._hosts.turn(world.url))
+            await relay.send(unreadable(repo, 2, "Unread"))
+            mending = indexer.indexer.repos[repo.did]
+            await until(lambda: mending.state == "resyncing" and not mending.fetch)
+            repo.create(TRACK, track("Late"))
+            repo.commit_frame(3, time=datetime.now(UTC))
+        await indexer.reach(2)
+
+        assert titles(indexer) == ["Late", "Song 1", "Unread"]
+        assert world.asked["getRecord"] == 1
 
 
 async def test_a_disk_that_was_full_for_a_moment_is_tried_again(
