@@ -7,6 +7,7 @@ writing meanwhile, to its log.
 import fcntl
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -108,6 +109,8 @@ class Snapshots:
         for path in sorted(self._all(), key=_number)[:-2]:
             if not _is_read(path):
                 path.unlink()
+                for left in self.folder.glob(f"{path.name}.*"):  # by readers that were killed
+                    shutil.rmtree(left, ignore_errors=True)
 
     @property
     def export_due(self) -> bool:

@@ -14,21 +14,35 @@ import duckdb
 import structlog
 
 from readapi.errors import IndexNotReady
+from schemas.settings import Settings
 
 log = structlog.get_logger()
 
 Row = tuple[Any, ...]
-_MEMORY = "192MB"
+_MEMORY_AT_REST = "1MB"  # of DuckDB, between two questions
 _MOST_ANSWERS = 512
 
 
 class Snapshot:
-    """One published file, and what has been asked of it so far. Its connection lives as long as this does."""
+    """One published file, and what has been asked of it so far. Its connection lives as long as this does.
 
-    def __init__(self, path: Path, executor: ThreadPoolExecutor) -> None:
+    While it answers, DuckDB has so much `memory`; what needs more is put aside on the disk.
+    """
+
+    def __init__(self, path: Path, memory: str, executor: ThreadPoolExecutor) -> None:
         self.name = path.name
         self.as_of = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        self._con = duckdb.connect(path, read_only=True, config={"memory_limit": _MEMORY, "threads": 1})
+        self._con = duckdb.connect(
+            path,
+            read_only=True,
+            config={
+                "memory_limit": _MEMORY_AT_REST,
+                "threads": 1,
+                # By default all who read the file have the same one, and write over each other's.
+                "temp_directory": f"{path}.{os.getpid()}.tmp",
+            },
+        )
+        self._memory = memory
         self._executor = executor
         self._answers: dict[object, asyncio.Future[list[Row]]] = {}
 
@@ -46,7 +60,12 @@ class Snapshot:
         return await asyncio.shield(answer)
 
     def _fetch(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        return self._con.execute(sql, values).fetchall()
+        self._con.execute(f"set memory_limit = '{self._memory}'")
+        try:
+            return self._con.execute(sql, values).fetchall()
+        finally:
+            # DuckDB would keep what it read, which the system has in its own cache anyway.
+            self._con.execute(f"set memory_limit = '{_MEMORY_AT_REST}'")
 
     def _forget_failure(self, key: object, answer: "asyncio.Future[list[Row]]") -> None:
         if answer.cancelled() or answer.exception() is not None:
@@ -56,8 +75,9 @@ class Snapshot:
 class Catalog:
     """Knows the newest snapshot. Queries run one at a time on a thread of their own."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self._link = data_dir / "snapshots" / "current"
+    def __init__(self, settings: Settings) -> None:
+        self._link = settings.data_dir / "snapshots" / "current"
+        self._memory = settings.query_memory
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="catalog")
         self._snapshot: Snapshot | None = None
 
@@ -93,7 +113,9 @@ class Catalog:
         path = self._link.parent / name
         loop = asyncio.get_running_loop()
         try:
-            self._snapshot = await loop.run_in_executor(self._executor, Snapshot, path, self._executor)
+            self._snapshot = await loop.run_in_executor(
+                self._executor, Snapshot, path, self._memory, self._executor
+            )
         except (duckdb.Error, OSError) as error:
             # It may be pruned between reading its name and opening it; the next look finds a newer one.
             log.warning("snapshot not opened", name=name, error=str(error)[:200])

@@ -20,7 +20,7 @@ class Stores:
 
     def __init__(self, settings: Settings) -> None:
         self.index = Index(settings.data_dir)
-        self.catalog = Catalog(settings.data_dir)
+        self.catalog = Catalog(settings)
         self.indexer = IndexerStatus(settings.data_dir)
         self._followers: list[asyncio.Task[None]] = []
 

@@ -146,7 +146,9 @@ class Settings(BaseModel):
         0.25, gt=0, le=60, description="Least time between two batches that are not full."
     )
     buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held before the socket waits.")
-    duckdb_memory: str = Field("768MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit.")
+    duckdb_memory: str = Field(
+        "768MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit in the indexer."
+    )
     snapshot_seconds: float = Field(1.0, gt=0, description="Least time between two snapshots.")
     snapshot_share: float = Field(
         0.05, gt=0, le=1, description="Share of all time that publishing snapshots may take."
@@ -174,6 +176,9 @@ class Settings(BaseModel):
         "default: each counts for itself.",
     )
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
+    query_memory: str = Field(
+        "64MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit in a worker, while it answers."
+    )
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
     oauth_keys: SecretStr | None = Field(
         None,

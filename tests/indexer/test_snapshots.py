@@ -150,6 +150,20 @@ def test_a_reader_in_another_process_keeps_its_snapshot(writer: Writer, snapshot
     assert sorted(path.name for path in snapshots.folder.glob("*.duckdb")) == kept[1:]
 
 
+def test_what_killed_readers_left_goes_with_their_snapshot(writer: Writer, snapshots: Snapshots) -> None:
+    """What did not fit into their memory lies beside the file that they read."""
+    left = snapshots.folder / "catalog-1.duckdb.77.tmp"
+    left.mkdir()
+    (left / "duckdb_temp_storage_DEFAULT-0.tmp").write_bytes(b"x")
+    for _ in range(2):
+        snapshots.publish()
+    assert left.exists()
+
+    snapshots.publish()
+
+    assert not left.exists()
+
+
 def test_copying_keeps_other_processes_out_of_the_live_file(writer: Writer, snapshots: Snapshots) -> None:
     """POSIX drops a process's locks with the first descriptor closed; ours stays open."""
     snapshots.publish()

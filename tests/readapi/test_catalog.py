@@ -9,6 +9,7 @@ import pytest
 
 from readapi.catalog import Catalog
 from readapi.errors import IndexNotReady
+from schemas.settings import Settings
 
 
 def publish(data_dir: Path, name: str, number: int) -> None:
@@ -23,7 +24,7 @@ def publish(data_dir: Path, name: str, number: int) -> None:
 
 @pytest.fixture
 def catalog(tmp_path):
-    opened = Catalog(tmp_path)
+    opened = Catalog(Settings(data_dir=tmp_path))
     yield opened
     opened.close()
 
@@ -87,3 +88,28 @@ async def test_a_link_to_nothing_changes_nothing(catalog, tmp_path):
     assert not await catalog.refresh()
 
     assert await catalog.current.rows("select number from numbers") == [(1,)]
+
+
+async def test_what_was_read_is_not_held(catalog, tmp_path):
+    """A question may need much; until the next one, next to nothing of it is kept."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    with duckdb.connect(tmp_path / "snapshots" / "catalog-1.duckdb") as con:
+        con.execute("create table hashes as select hash(range) as number from range(2_000_000)")
+    await catalog.refresh()
+    await catalog.current.rows("select sum(number) from hashes")
+
+    ((held,),) = await catalog.current.rows("select sum(memory_usage_bytes) from duckdb_memory()")
+
+    assert held <= 1 << 20
+
+
+async def test_what_memory_does_not_hold_is_put_aside_by_each_process_for_itself(catalog, tmp_path):
+    """DuckDB's own choice is one folder for all who read the file, where they write over each other's."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    await catalog.refresh()
+
+    pairs = "select count(*) from range(3_000_000) a join range(3_000_000) b on hash(a.range) = hash(b.range)"
+    assert await catalog.current.rows(pairs) == [(3_000_000,)]
+
+    beside = {path.name for path in (tmp_path / "snapshots").iterdir()}
+    assert beside == {"current", "catalog-1.duckdb", f"catalog-1.duckdb.{os.getpid()}.tmp"}
