@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
+from readapi import heap
 from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
@@ -153,7 +154,10 @@ async def _serving(
     gate.watch(metrics)
     app = build_app(endpoints, offered)
     runner = Runner(app, gate, shutdown_timeout=STOP_SECONDS)
-    flushing = asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush))
+    beside = [
+        asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
+        asyncio.create_task(repeat(heap.SECONDS, heap.give_back)),
+    ]
     try:
         await stores.open()
         await runner.setup()
@@ -163,7 +167,8 @@ async def _serving(
         await runner.cleanup()
         await offered[Finishing].close(FINISH_SECONDS)
         await stores.close()
-        flushing.cancel()
+        for task in beside:
+            task.cancel()
         access_log.flush()
 
 
