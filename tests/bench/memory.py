@@ -17,6 +17,7 @@ FULL: Final = Size(1_000_000, 10_000_000)
 INDEXER_LIMIT: Final = 2048.0
 WORKER_LIMIT: Final = 300.0
 DUCKDB_LIMIT: Final = 768.0  # of the indexer, by default
+QUERY_LIMIT: Final = 64.0  # of DuckDB in a worker, by default, while it answers
 
 
 class Idle(NamedTuple):
@@ -26,9 +27,7 @@ class Idle(NamedTuple):
     worker: Memory
 
 
-def rows(
-    program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float = 0.0
-) -> Iterator[Row]:
+def rows(program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float) -> Iterator[Row]:
     """As measured, before and after the load; and at the full size.
 
     What a catalogue takes before there is any load grows in a straight line from an empty one; what the load
@@ -39,7 +38,7 @@ def rows(
     yield Row(f"memory of {program}", used.private, "MB")
     yield Row(f"memory of {program} before the load", before.memory.private, "MB")
     yield Row(f"memory of {program} of an empty catalogue", empty.private, "MB")
-    if limit:
+    if after.limited:
         yield Row(f"memory of {program} that DuckDB holds", rounded(after.limited), "MB")
     grown = empty.private + (before.rest - empty.private) * FULL.likes / size.likes
     yield Row(at_full_size(program), rounded(grown + after.rest - before.rest + limit), "MB")

@@ -86,11 +86,12 @@ class Bench:
         loader = Loader(core, self.effort.load_seconds, scratch / "paths")
         questions = Questions(data_dir, stores.BASE_URL)
         with api.started(data_dir, loader, scratch) as bench:
+            before = Held(Memory.of(bench.worker.pid))
             kinds = {name: questions.kinds()[name] for name in self.effort.kinds}
             yield from bench.rows(kinds, self.effort.turns)
             yield from bench.with_session(sessions.begun(data_dir), self.effort.turns)
             yield from bench.searches(questions.searches(self.effort.searches), self.effort.turns)
             curves = bench.curves(kinds, self.effort.levels)
-            used = Held(Memory.of(bench.worker.pid))
-            yield from memory.rows(memory.WORKER, used, used, idle, self.size)
+            after = Held(Memory.of(bench.worker.pid))
+            yield from memory.rows(memory.WORKER, before, after, idle, self.size, limit=memory.QUERY_LIMIT)
         self.curves = {name: [asdict(load) for load in loads] for name, loads in curves.items()}

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import api, backfill, results, stores, streaming, verifying
+from tests.bench import api, backfill, memory, results, stores, streaming, verifying
 from tests.bench.corpus import Size
+from tests.bench.machine import Held, Memory
 from tests.bench.questions import Questions
 from tests.bench.run import Bench, Effort
 
@@ -38,6 +39,18 @@ def test_figures_come_with_references(build: Path) -> None:
     assert [len(curve) for curve in bench.curves.values()] == [1, 1]
     kept = {"size": TINY.as_json(), "rows": [row.as_json() for row in rows.values()]}
     assert "| GET /tracks/{id} | ≥ 0.6 × |" in "\n".join(results.page(kept))
+
+
+def test_memory_grows_with_the_catalogue_but_not_what_has_a_bound() -> None:
+    """Of 110 MB at a tenth of the full size 10 are the catalogue's; the load adds 90, DuckDB 64 at most."""
+    empty, before, after = (Memory(private, private, private) for private in (100.0, 110.0, 200.0))
+
+    *_, row = memory.rows(
+        memory.WORKER, Held(before), Held(after), empty, Size(100_000, 1_000_000), memory.QUERY_LIMIT
+    )
+
+    assert row.name == memory.at_full_size(memory.WORKER)
+    assert row.value == 100 + 10 * 10 + 90 + 64
 
 
 def test_every_check_of_a_commit_has_a_cost() -> None:
