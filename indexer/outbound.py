@@ -193,22 +193,27 @@ class Outbound:
         read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]],
         headers: Mapping[str, str] | None,
     ) -> Answer:
+        parsed = self._checked(url)
+        session = self._session_for(parsed)
         for _ in range(redirects + 1):
-            parsed = self._checked(url)
-            asking = self._session_for(parsed).get(parsed, allow_redirects=False, headers=headers)
-            async with asking as response:
+            async with session.get(parsed, allow_redirects=False, headers=headers) as response:
                 if response.status == 200:
                     return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:
                     said = await response.content.read(REASON_BYTES)
                     raise Answered(response.status, said, _retry_after(response))
-                url = str(parsed.join(URL(response.headers["location"])))
+                # The operator's own origins are trusted when we ask there ourselves, not when we are sent.
+                parsed = self._guarded_url(str(parsed.join(URL(response.headers["location"]))))
+                session = self._guarded
         raise Forbidden("a redirect too many")
 
     def _checked(self, url: str) -> URL:
         parsed = URL(url)
         if parsed.absolute and parsed.origin() in self._trusted:
             return parsed
+        return self._guarded_url(url)
+
+    def _guarded_url(self, url: str) -> URL:
         try:
             return permitted(url, allow_loopback=self._allow_loopback)
         except NotPermitted as reason:

@@ -209,6 +209,17 @@ async def test_a_redirect_is_checked_like_the_first_address(
         await loopback.fetch(url, 10, 5, redirects=3)
 
 
+async def test_nobody_is_redirected_to_where_only_the_operator_may_send(server: TestServer) -> None:
+    """A stranger's redirect does not lead to an inner address, though we ask there of our own accord."""
+    names, inner = Names({"plc.inner.example": ("127.0.0.1", server.port or 0)}), "http://plc.inner.example"
+    async with Outbound(names, allow_loopback=True, trusted=[inner]) as opened:
+        sent = str(server.make_url("/redirect").with_query(to=f"{inner}/small"))
+
+        assert await opened.fetch(f"{inner}/small", 10, 5) == b"small"
+        with pytest.raises(Forbidden):
+            await opened.fetch(sent, 10, 5, redirects=1)
+
+
 async def test_a_circle_of_redirects_ends(server: TestServer, loopback: Outbound) -> None:
     circle = server.make_url("/redirect")
 
