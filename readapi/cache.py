@@ -31,7 +31,7 @@ class Kept:
     __slots__ = ("answer", "caching", "etag", "forms", "route")
 
     def __init__(self, answer: Answer[object], route: str, caching: Caching = PUBLIC) -> None:
-        self.answer = answer
+        self.answer = answer._replace(tag=b"")  # it may be as long as the body
         self.route = route
         self.caching = caching
         self.forms: dict[Way, Form] = {}

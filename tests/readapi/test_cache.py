@@ -55,3 +55,11 @@ def test_a_cache_of_no_bytes_keeps_nothing():
 def test_equal_bytes_have_equal_etags():
     """Whichever worker made them."""
     assert ONE_KILOBYTE.etag == Kept(Answer(b"x" * 1000), "/x").etag != Kept(Answer(b"y" * 1000), "/x").etag
+
+
+def test_what_an_etag_was_made_of_is_not_kept():
+    """The tag of a page of results is as long as the page."""
+    page, same = (Kept(Answer(body, tag=b"x" * 1000), "/x") for body in (b"y" * 1000, b"z" * 1000))
+
+    assert page.etag == same.etag
+    assert page.answer == Answer(b"y" * 1000)
