@@ -67,6 +67,8 @@ class Network:
             staged |= self._stage(repo)
         frame = repo.commit_frame(self.seq, self.now)
         self.known.add(repo.did)
+        if self.status[repo.did] == "deleted":  # Its own server shows it again, whatever the relay says.
+            self.status[repo.did] = "active"
         for uri, cid in staged.items():
             if cid is not None:
                 self.records[uri] = cid
