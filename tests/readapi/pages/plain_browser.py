@@ -58,8 +58,9 @@ class PlainBrowser:
         """Load a page until it tells this."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
-                if words in await self.text(path):
-                    return True
+                async with self.get(path) as answer:
+                    if answer.status == 200 and words in await answer.text():
+                        return True
                 await asyncio.sleep(0.1)
 
     async def brought_back(self, page: str) -> str:

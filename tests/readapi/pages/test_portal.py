@@ -146,6 +146,7 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     assert await plain.shows(upload, "Look after the track")
     [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
     album = await plain.sent("/portal/albums", title="Plain Album")
+    assert await plain.shows(album, "Plain Album")
     described = await plain.sent(track, title="Plainer Song", album="Plain Album", image=b"", tags="b")
     page = await plain.text(described)
     job = await plain.sent(f"{track}/publishing", **SIGNED_IN)
@@ -169,6 +170,7 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
 async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None:
     """Tracks with a template of their own keep it, and new tracks on the album get the album's."""
     album = (await plain.sent("/portal/albums", title="Shelf")).partition("?")[0]
+    assert await plain.shows(album, "Shelf")
     album_id = album.rpartition("/")[2]
     own = {"own_template": "on", **OPEN}
     uploads = [
@@ -216,6 +218,8 @@ async def test_a_form_that_is_sent_twice_uploads_once(plain: PlainBrowser) -> No
 
     assert twice[0] == twice[1]
     assert len({twice[0], changed, again}) == 3
+    for upload in (twice[0], changed, again):  # else they count when the next test uploads
+        assert await plain.shows(upload, "Look after the track")
 
 
 async def test_rights_metadata_is_saved_and_told(plain: PlainBrowser) -> None:
@@ -267,7 +271,7 @@ async def test_choices_that_are_not_offered_are_shown_with_the_reason(plain: Pla
 
 async def test_what_does_not_fit_comes_back_as_it_was_typed(plain: PlainBrowser) -> None:
     """Each fault at its field; no file, no title, an address that is none, a name that is taken."""
-    await plain.sent("/portal/albums", title="Taken")
+    assert await plain.shows(await plain.sent("/portal/albums", title="Taken"), "Taken")
     typed = {"title": "Un<b>titled", "description": "Typed once."}
     async with plain.post("/portal/uploads", **typed) as answer:
         upload = await answer.text()

@@ -11,6 +11,7 @@ import pytest
 
 from readapi.catalog import Snapshot
 from readapi.queries import top
+from schemas.settings import Settings
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 
@@ -45,7 +46,7 @@ def snapshot(tmp_path: Path) -> Iterator[Snapshot]:
         _likes(con, 3, "2026-04-01 06:00", "2026-01-05 06:00", people="a")
         _likes(con, 4, "2026-03-31 06:00", "2026-03-31 06:00", people="abc")
     with ThreadPoolExecutor(1) as executor:
-        yield Snapshot(path, executor)
+        yield Snapshot(path, Settings().query_memory, executor)
 
 
 def _likes(con: duckdb.DuckDBPyConnection, track: int, created: str, indexed: str, people: str) -> None:
