@@ -10,8 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from yarl import URL
+
 from indexer import search, verify
-from indexer.batch import Batch, Listing, RepoMark
+from indexer.batch import Batch, Listing, Mark, RepoMark
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
 from schemas.ids import tid_at
@@ -51,14 +53,14 @@ def prepared(size: Size, build: Path = BUILD) -> Path:
 
 
 def copied(folder: Path, target: Path, relay: str) -> Path:
-    """A copy to write in: the catalogue and the search index, without snapshots. Its relay has no news."""
+    """A copy to write in: the catalogue and the search index, without snapshots. It follows this relay."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(folder, target, ignore=shutil.ignore_patterns("snapshots", "*.lock"))
     settings, now = settings_of(target, relay=relay), datetime.now(UTC)
     with Writer.open(settings) as writer:
-        # Else it would be asked for lists, and the servers of everybody for what they have.
+        # Else the relay would be asked for lists, and the servers of everybody for what they have.
         read = [Listing(settings.relay_url, name, None, now) for name in settings.collections.all]
-        writer.write(Batch(listings=read))
+        writer.write(Batch(listings=read, cursors={str(URL(relay).origin()): Mark(0, now)}))
     return target
 
 
