@@ -11,7 +11,6 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -20,6 +19,7 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.connector import AddrInfoType
 from yarl import URL
 
+from indexer import retry_after
 from indexer.addresses import NotPermitted, is_public, permitted
 
 CONNECTIONS = 64
@@ -289,17 +289,13 @@ async def _pieces(
 
 def _retry_after(response: aiohttp.ClientResponse) -> float | None:
     """Seconds from now. Servers write a number, a date, or the RateLimit-Reset of older drafts."""
-    headers = response.headers
-    asked = headers.get("retry-after", "")
+    if asked := response.headers.get("retry-after"):
+        return retry_after.seconds(asked)
+    if response.status != 429:
+        return None  # A PDS tells it with every answer; nobody has to wait while something is left.
     try:
-        if asked.isdecimal():
-            return float(asked)
-        if asked:
-            return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
-        if response.status != 429:
-            return None  # A PDS tells it with every answer; nobody has to wait while something is left.
-        reset = float(headers.get("ratelimit-reset", ""))
-    except (ValueError, OverflowError):
+        reset = float(response.headers.get("ratelimit-reset", ""))
+    except ValueError:
         return None
     # An instant in some servers, seconds from now in others.
     return max(0.0, reset - time.time()) if reset > 1e9 else max(0.0, reset)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import email.utils
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ import structlog
 from aiohttp import WSCloseCode
 from yarl import URL
 
+from indexer import retry_after
 from indexer.events import Frame
 from indexer.glance import Glance
 from indexer.sources import Status
@@ -178,11 +178,4 @@ async def _disconnect(socket: Socket) -> None:
 def _retry_after(error: aiohttp.WSServerHandshakeError) -> float:
     """Seconds that the server asks for, as a number or a date; 0 when it does not."""
     asked = error.headers.get("Retry-After", "") if error.headers else ""
-    try:
-        if asked.isdecimal():
-            seconds = float(asked)
-        else:
-            seconds = (email.utils.parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):
-        return 0.0
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER_SECONDS)
+    return min(retry_after.seconds(asked) or 0.0, MAX_RETRY_AFTER_SECONDS)
