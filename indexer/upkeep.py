@@ -136,7 +136,7 @@ class Upkeep:
         self._intake.added(1)
 
     def _audited(self) -> Iterator[Audited]:
-        return filter(None, map(self._ours, list(self._repos)))
+        return filter(None, [self._ours(did) for did, _ in self._repos.in_step()])
 
     def _ours(self, did: Did) -> Audited | None:
         """None for who is away as well: that their server shows nothing of them is as it should be."""
