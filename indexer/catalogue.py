@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -11,11 +10,12 @@ import duckdb
 import numpy
 import pyarrow
 
+from indexer import tables
 from indexer.seen import Hashes
+from indexer.tables import Newer, Unfit
 from schemas.settings import Settings
 
 FILE: Final = "catalog.duckdb"
-SCHEMA_VERSION: Final = 2
 DAMAGE: Final = (
     OSError,
     duckdb.FatalException,
@@ -143,8 +143,10 @@ def _sentence(path: Path, said: str) -> str | None:
 
 
 def _afresh(path: Path) -> str:
-    folder = path.parent
-    return f"move {folder} away and start again: everything in it is read anew from the network."
+    return (
+        f"stop the service, move {FILE}*, search and snapshots out of {path.parent} and start again: "
+        "they are read anew from the network. Leave everything else there, which is not."
+    )
 
 
 def _make(path: Path, settings: Settings) -> None:
@@ -172,25 +174,12 @@ def _connect(path: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
 
 
 def _prepare(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    version = _schema_version(con)
-    if version != SCHEMA_VERSION:
-        made_by = "a newer" if version > SCHEMA_VERSION else "an older"
-        raise StoreError(
-            f"{path} was made by {made_by} version of this program; use that one, or {_afresh(path)}"
-        )
-    con.execute("begin")
-    con.execute(resources.files("schemas").joinpath("tables.sql").read_text())
-    con.execute("insert or ignore into meta values ('schema_version', ?)", [str(SCHEMA_VERSION)])
-    con.execute("insert or ignore into meta values ('outbox_op', '0'), ('outbox_pruned', '0')")
-    con.execute("commit")
-
-
-def _schema_version(con: duckdb.DuckDBPyConnection) -> int:
-    """The version that made the file; ours if nobody has."""
-    if "meta" not in _tables(con):
-        return SCHEMA_VERSION
-    found = con.execute("select value from meta where name = 'schema_version'").fetchone()
-    return int(found[0]) if found else SCHEMA_VERSION
+    try:
+        tables.prepare(con)
+    except Newer as error:
+        raise StoreError(f"{path} {error}; use that one, or {_afresh(path)}") from error
+    except Unfit as error:
+        raise StoreError(f"{path} {error}; {_afresh(path)}") from error
 
 
 def _tables(con: duckdb.DuckDBPyConnection) -> list[str]:

@@ -261,7 +261,7 @@ def test_a_damaged_file_is_refused_with_what_to_do(tmp_path: Path, damage: bytes
     file = tmp_path / "catalog.duckdb"
     file.write_bytes(file.read_bytes()[:6000] if damage is None else damage)
 
-    with pytest.raises(StoreError, match=r"move .* away and start again"):
+    with pytest.raises(StoreError, match=r"move .* out of .* and start again"):
         Writer.open(settings(tmp_path))
 
 
