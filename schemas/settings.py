@@ -93,7 +93,11 @@ class Settings(BaseModel):
         20, ge=1, description="Publishing jobs of one account that may be unfinished at a time."
     )
     job_workers: int = Field(
-        4, ge=1, le=16, description="Accounts whose uploads and publishing jobs are worked at together."
+        4,
+        ge=1,
+        le=16,
+        description="Accounts whose uploads and publishing jobs are worked at together, besides what takes "
+        "longer than usual.",
     )
     job_seconds: float = Field(
         1800.0, gt=0, description="Longest try at one upload, or at one track of a publishing job."

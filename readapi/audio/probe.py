@@ -3,7 +3,9 @@
 Files are hostile: call this in a process with limits (`readapi.audio.renditions.examine`).
 """
 
+import itertools
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -16,6 +18,13 @@ from readapi.audio.recording import MIME_TYPES, FileType, NotAudio, Probed
 from schemas.bounds import MAX_SECONDS
 
 MAX_COVER_BYTES = 20_000_000
+MAX_PACKETS = 2_000_000  # eleven hours of Opus, fourteen of MP3
+# Those of the shortest frames that codecs have, and of PCM in many channels, come more slowly than that.
+MAX_PACKETS_PER_SECOND = 2_000
+SPARE_PACKETS = 5_000  # before a file has to have any sound in them
+_BEFORE_COVER = 1_000  # packets that are looked through for a cover
+
+TOO_MANY_PACKETS = "This file is cut into more pieces than a recording is."
 
 # Demuxers by FFmpeg's names: none of them follows references to other files.
 _FORMATS: dict[str, FileType] = {
@@ -84,16 +93,22 @@ def _file_type(format_name: str, codec: str) -> FileType:
 
 def _seconds(container: InputContainer, stream: AudioStream) -> int:
     """Where the last packet ends. The first is decoded, so that noise does not pass for sound."""
-    end, decoded = 0.0, False
-    for packet in container.demux(stream):
+    ticks = 1 / (stream.time_base or 1)
+    least = float(MAX_PACKETS_PER_SECOND / ticks)  # packets a tick
+    end, decoded = 0, False
+    # All streams, so that those beside the sound are counted too.
+    for count, packet in enumerate(container.demux(), 1):
+        if count > SPARE_PACKETS + end * least or count > MAX_PACKETS:
+            raise NotAudio(TOO_MANY_PACKETS)
+        if packet.stream_index != stream.index:
+            continue
         if not decoded and packet.size:
             decoded = bool(packet.decode())
-        if packet.pts is not None and packet.time_base is not None:
-            end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
+        if packet.pts is not None:
+            end = max(end, packet.pts + (packet.duration or 0))
     if not decoded or end <= 0:
         raise NotAudio("There is no sound in this file.")
-    start = float((stream.start_time or 0) * (stream.time_base or 0))
-    seconds = math.floor(end - max(start, 0.0) + 0.5)
+    seconds = math.floor((end - max(stream.start_time or 0, 0)) / ticks + Fraction(1, 2))
     if seconds > MAX_SECONDS:
         raise NotAudio("This file is longer than a recording may be.")
     return seconds
@@ -103,12 +118,11 @@ def _cover(container: InputContainer) -> tuple[bytes | None, str | None]:
     for picture in container.streams.video:
         if picture.codec_context.name not in _COVERS:
             continue
-        for packet in container.demux(picture):
-            found = bytes(packet)
-            container.seek(0)
-            if found and len(found) <= MAX_COVER_BYTES:
-                return found, _COVERS[picture.codec_context.name]
-            break
+        packets = itertools.islice(container.demux(), _BEFORE_COVER)
+        found = next((bytes(one) for one in packets if one.stream_index == picture.index), b"")
+        container.seek(0)
+        if found and len(found) <= MAX_COVER_BYTES:
+            return found, _COVERS[picture.codec_context.name]
     return None, None
 
 

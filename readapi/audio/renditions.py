@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
@@ -14,36 +15,66 @@ import orjson
 
 from readapi.audio.recording import Interrupted, NotAudio, Probed
 
-EXAMINE_SECONDS = 120
+EXAMINE_SECONDS = 60  # however busy the machine is
+EXAMINE_CPU_SECONDS = 10
 EXAMINED_AT_ONCE = 4
 RENDER_SECONDS = 3600
+RENDERED_AT_ONCE = 2
+LONG_SECONDS = 1800  # recordings that are longer are rendered one at a time, beside the others
+LONG_RENDERED_AT_ONCE = 1
+SPARE_CPU_SECONDS = 60  # of a rendition, besides those that its length is worth
+LEAST_SPEED = 20  # seconds of sound that are rendered in one of the CPU
 _LINE_BYTES = 32 << 20  # a cover, in base64
 _ENDED = "This file could not be read within the limits for one."
-
-_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_TOO_MUCH_WORK = "This file takes more work to be read than a recording may."
 
 Progress = Callable[[float], None]
 
 
-async def examine(source: Path, seconds: int = EXAMINE_SECONDS) -> Probed:
+class _Turns:
+    """How many files are read at a time: examined, rendered, and rendered though they are long."""
+
+    def __init__(self) -> None:
+        self.examining = asyncio.Semaphore(EXAMINED_AT_ONCE)
+        self.rendering = asyncio.Semaphore(RENDERED_AT_ONCE)
+        self.long = asyncio.Semaphore(LONG_RENDERED_AT_ONCE)
+
+
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
+
+
+async def examine(
+    source: Path, seconds: int = EXAMINE_SECONDS, cpu_seconds: int = EXAMINE_CPU_SECONDS
+) -> Probed:
     """What is in a file, if that can be found out in so long; a few at a time. Raises NotAudio."""
-    turns = _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(EXAMINED_AT_ONCE))
-    async with turns:
-        return await _read([str(source)], seconds, lambda _: None)
+    async with _turns().examining:
+        return await _read([str(source)], seconds, cpu_seconds, lambda _: None)
 
 
-async def render(source: Path, target: Path, progress: Progress) -> Probed:
-    """Make a rendition, telling now and then which part of it is done; what is in it. Raises NotAudio."""
+async def render(source: Path, target: Path, length: int | None, progress: Progress) -> Probed:
+    """Make a rendition, telling now and then which part of it is done; what is in it. Raises NotAudio.
+
+    `length`: of the recording in seconds, as far as it is known. It decides which recordings wait for each
+    other, and how much work one is worth.
+    """
+    long = length is None or length > LONG_SECONDS
+    cpu_seconds = RENDER_SECONDS if length is None else SPARE_CPU_SECONDS + length // LEAST_SPEED
+    files = [str(source), str(target)]
     try:
-        return await _read([str(source), str(target)], RENDER_SECONDS, progress)
+        async with _turns().long if long else _turns().rendering:
+            return await _read(files, RENDER_SECONDS, min(cpu_seconds, RENDER_SECONDS), progress)
     except BaseException:
         target.unlink(missing_ok=True)
         raise
 
 
-async def _read(files: list[str], seconds: int, progress: Progress) -> Probed:
+def _turns() -> _Turns:
+    return _TURNS.setdefault(asyncio.get_running_loop(), _Turns())
+
+
+async def _read(files: list[str], seconds: int, cpu_seconds: int, progress: Progress) -> Probed:
     try:
-        async with asyncio.timeout(seconds), _reader(seconds, files) as process:
+        async with asyncio.timeout(seconds), _reader(cpu_seconds, files) as process:
             assert process.stdout is not None
             async for line in process.stdout:
                 told = orjson.loads(line)
@@ -53,17 +84,19 @@ async def _read(files: list[str], seconds: int, progress: Progress) -> Probed:
                     raise NotAudio(told["refused"])
                 else:
                     return _probed(told["probed"])
+            if await process.wait() == -signal.SIGXCPU:
+                raise NotAudio(_TOO_MUCH_WORK)
     except TimeoutError:
         pass
     raise Interrupted(_ENDED)
 
 
 @asynccontextmanager
-async def _reader(seconds: int, files: list[str]) -> AsyncIterator[asyncio.subprocess.Process]:
+async def _reader(cpu_seconds: int, files: list[str]) -> AsyncIterator[asyncio.subprocess.Process]:
     """The process; it ends with the block, and with the process that started it."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "readapi.audio.render", str(seconds), *files),
+        *("-m", "readapi.audio.render", str(cpu_seconds), *files),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

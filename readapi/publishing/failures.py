@@ -6,6 +6,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.audio.recording import Interrupted, NotAudio
 from readapi.errors import ApiError, Internal, PdsUnavailable
+from readapi.publishing.lanes import Displaced
 from readapi.state.claims import Attempt
 from schemas.errors import Code
 
@@ -30,8 +31,9 @@ def may_pass(error: Exception, attempt: Attempt, waited: timedelta, most_tries: 
 
 
 def is_ours(error: BaseException) -> bool:
-    """Does it count as a try? Servers that cannot be reached are given time instead."""
-    return not isinstance(error, PdsUnavailable)
+    """Does it count as a try? Servers that cannot be reached are given time, and what was displaced is not
+    at fault."""
+    return not isinstance(error, PdsUnavailable | Displaced)
 
 
 def later(waited: timedelta) -> timedelta:

@@ -96,7 +96,7 @@ class Originals:
             with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
                 target = Path(folder) / "rendition"
                 async with self._store.local(original_key(managed.file_id)) as source:
-                    await renditions.render(source, target, lambda part: None)
+                    await renditions.render(source, target, managed.duration, lambda part: None)
                 await self._store.put(rendition_key(managed.file_id, RENDITION_TYPE), target)
         return dataclasses.replace(managed, rendition_type=RENDITION_TYPE)
 

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from readapi.publishing import failures
 from readapi.publishing.failures import GivenUp
 from readapi.publishing.job_work import JobWork
+from readapi.publishing.lanes import Displaced, Lanes, Slot
 from readapi.publishing.uploading import Uploading
 from readapi.state.claims import Attempt, Claimant, Claims, TakenOver
 from readapi.state.state import State
@@ -34,10 +35,17 @@ Work = Callable[[str, Claimant, Attempt], Coroutine[Any, Any, None]]
 class Worker:
     """Works for several accounts at once, each row claimed and renewed; gives them back when told to stop."""
 
-    def __init__(self, settings: Settings, state: State, uploading: Uploading, job_work: JobWork) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        uploading: Uploading,
+        job_work: JobWork,
+        lanes: Lanes | None = None,
+    ) -> None:
         name = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex[:8]}"
         self._claimant = Claimant(name, timedelta(seconds=settings.claim_seconds))
-        self._free = asyncio.Semaphore(settings.job_workers)
+        self._lanes = lanes or Lanes(settings.job_workers)
         self._longest_seconds = settings.job_seconds
         self._most_tries = settings.job_tries
         self._state = state
@@ -58,7 +66,7 @@ class Worker:
 
     async def _begin(self, group: asyncio.TaskGroup, claims: Claims, work: Work) -> bool:
         """Have somebody who is free begin with the row whose turn it is; False when none waits."""
-        await self._free.acquire()
+        slot = await self._lanes.slot()
         claimant = self._claimant.anew()
         try:
             row_id = await claims.claim(claimant)
@@ -66,24 +74,25 @@ class Worker:
             log.exception("nothing can be claimed")
             row_id = None
         if row_id is None:
-            self._free.release()
+            slot.end()
             return False
-        working = group.create_task(self._work(claims, work, row_id, claimant))
-        working.add_done_callback(lambda _: self._free.release())
+        working = group.create_task(self._work(claims, work, row_id, claimant, slot))
+        working.add_done_callback(lambda _: slot.end())
         return True
 
-    async def _work(self, claims: Claims, work: Work, row_id: str, claimant: Claimant) -> None:
+    async def _work(self, claims: Claims, work: Work, row_id: str, claimant: Claimant, slot: Slot) -> None:
         try:
-            await self._try(claims, work, row_id, claimant)
+            await self._try(claims, work, row_id, claimant, slot)
         except Exception:
             log.exception("job worker failed", row=row_id)
 
-    async def _try(self, claims: Claims, work: Work, row_id: str, claimant: Claimant) -> None:
+    async def _try(self, claims: Claims, work: Work, row_id: str, claimant: Claimant, slot: Slot) -> None:
         """Work at it for as long as it is ours, then let it go."""
         again, is_counted = AT_ONCE, False
         try:
             attempt = await claims.attempt(row_id)
-            error = await self._while_ours(claims, row_id, claimant, work(row_id, claimant, attempt))
+            working = work(row_id, claimant, attempt)
+            error = await self._while_ours(claims, row_id, claimant, working, slot)
             if error is not None:
                 log.warning("job is tried again", row=row_id, error=str(error)[:200])
                 again, is_counted = failures.later(self._waited(attempt)), failures.is_ours(error)
@@ -91,18 +100,26 @@ class Worker:
             await claims.give_back(row_id, claimant, again, is_counted=is_counted)
 
     async def _while_ours(
-        self, claims: Claims, row_id: str, claimant: Claimant, work: Coroutine[Any, Any, None]
+        self,
+        claims: Claims,
+        row_id: str,
+        claimant: Claimant,
+        work: Coroutine[Any, Any, None],
+        slot: Slot,
     ) -> BaseException | None:
-        """Work until it is done or somebody else has the row; returns what it ended with."""
+        """Work until it is done, displaced, or somebody else has the row; returns what it ended with."""
         working = asyncio.create_task(work)
-        renewing = asyncio.create_task(self._renew(claims, row_id, claimant))
+        displaced = asyncio.create_task(slot.displaced.wait())
+        tasks = working, displaced, asyncio.create_task(self._renew(claims, row_id, claimant))
         try:
-            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
-            return working.exception() if working.done() else None
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.exception()
+            return Displaced("other work that takes long came after it") if displaced.done() else None
         finally:
-            working.cancel()
-            renewing.cancel()
-            await asyncio.gather(working, renewing, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _renew(self, claims: Claims, row_id: str, claimant: Claimant) -> None:
         """Returns when somebody else has taken the row over."""

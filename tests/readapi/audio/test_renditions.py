@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import time
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import av
 import pytest
 
 from readapi.audio import renditions
-from readapi.audio.recording import NotAudio
+from readapi.audio.recording import Interrupted, NotAudio
+from tests.network import media
 from tests.readapi.audio.sounds import TAGS, sound
 
 
@@ -33,7 +35,7 @@ async def test_a_rendition_is_aac_in_mp4(file_type: str, tmp_path: Path) -> None
     """Of the same length, whatever the original is, without the names that the original holds."""
     original = sound(tmp_path / "original", file_type, seconds=2, tags=TAGS)
 
-    made = await renditions.render(original, tmp_path / "made", lambda _: None)
+    made = await renditions.render(original, tmp_path / "made", 2, lambda _: None)
 
     assert (made.file_type, made.duration, made.title) == ("m4a", 2, None)
     with av.open(str(tmp_path / "made")) as container:
@@ -42,7 +44,7 @@ async def test_a_rendition_is_aac_in_mp4(file_type: str, tmp_path: Path) -> None
 
 async def test_a_rendition_can_be_played_from_its_first_bytes(tmp_path: Path) -> None:
     """Its index comes before its sound."""
-    await renditions.render(sound(tmp_path / "original"), tmp_path / "made", lambda _: None)
+    await renditions.render(sound(tmp_path / "original"), tmp_path / "made", 1, lambda _: None)
 
     made = (tmp_path / "made").read_bytes()
     assert made.index(b"moov") < made.index(b"mdat")
@@ -52,7 +54,7 @@ async def test_progress_is_told(tmp_path: Path) -> None:
     """As a part of the whole, rising, not for every piece."""
     told: list[float] = []
 
-    await renditions.render(sound(tmp_path / "original", seconds=20), tmp_path / "made", told.append)
+    await renditions.render(sound(tmp_path / "original", seconds=20), tmp_path / "made", 20, told.append)
 
     assert told == sorted(told)
     assert 20 <= len(told) <= 100
@@ -63,7 +65,9 @@ async def test_a_rendition_that_is_cancelled_leaves_nothing(tmp_path: Path) -> N
     """Neither a file nor a process."""
     begun = asyncio.Event()
     original = sound(tmp_path / "original", seconds=600)
-    rendering = asyncio.create_task(renditions.render(original, tmp_path / "made", lambda _: begun.set()))
+    rendering = asyncio.create_task(
+        renditions.render(original, tmp_path / "made", 600, lambda _: begun.set())
+    )
     await begun.wait()
 
     rendering.cancel()
@@ -94,6 +98,49 @@ async def test_a_file_that_wants_too_much_memory_is_refused(tmp_path: Path) -> N
 
     with pytest.raises(NotAudio):
         await renditions.examine(tmp_path / "a")
+
+
+async def test_a_file_of_tiny_packets_costs_no_more_than_any_other(tmp_path: Path) -> None:
+    """Whether its packets say how long they are or not: those are counted, and so is the work on them."""
+    silent, slow = tmp_path / "silent.ogg", tmp_path / "slow.ogg"
+    silent.write_bytes(media.tiny_packets(2_000, spread=False))
+    slow.write_bytes(media.tiny_packets(7_000, spread=True))
+
+    with pytest.raises(NotAudio, match="more pieces than a recording"):
+        await renditions.examine(silent)
+    of_silent = _cpu_seconds()
+    with pytest.raises(NotAudio, match="more work to be read") as refused:
+        await renditions.examine(slow, cpu_seconds=1)
+
+    assert not isinstance(refused.value, Interrupted)  # trying again would cost as much again
+    assert _cpu_seconds() - of_silent < 3
+
+
+async def test_long_recordings_hold_up_no_short_ones(tmp_path: Path) -> None:
+    """However many wait to be rendered."""
+    long, short = sound(tmp_path / "long", seconds=300), sound(tmp_path / "short")
+    week = 7 * 24 * 3600
+    begun = asyncio.Event()
+    rendering = [
+        asyncio.create_task(renditions.render(long, tmp_path / f"made-{number}", week, lambda _: begun.set()))
+        for number in range(4)
+    ]
+    await begun.wait()
+
+    made = await renditions.render(short, tmp_path / "made", 1, lambda _: None)
+    running = len(_readers(tmp_path))
+
+    for task in rendering:
+        task.cancel()
+    await asyncio.gather(*rendering, return_exceptions=True)
+    assert made.duration == 1
+    assert running <= renditions.LONG_RENDERED_AT_ONCE
+
+
+def _cpu_seconds() -> float:
+    """Of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _readers(folder: Path) -> list[str]:

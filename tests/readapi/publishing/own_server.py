@@ -23,6 +23,7 @@ from readapi.pds import Author, Pds, Record, Value
 from readapi.publishing.changing import Changing
 from readapi.publishing.homes import Homes
 from readapi.publishing.job_work import JobWork
+from readapi.publishing.lanes import Lanes
 from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.placing import Placing
 from readapi.publishing.shelving import Shelving
@@ -171,9 +172,9 @@ class Publishing:
         self.job_work = JobWork(settings, state, self.changing, writing)
 
     @asynccontextmanager
-    async def working(self) -> AsyncIterator[None]:
+    async def working(self, lanes: Lanes | None = None) -> AsyncIterator[None]:
         """A job worker, for as long as the block runs."""
-        worker = Worker(self.settings, self.state, self.uploading, self.job_work)
+        worker = Worker(self.settings, self.state, self.uploading, self.job_work, lanes)
         running = asyncio.create_task(worker.run())
         try:
             yield

@@ -9,6 +9,7 @@ import pytest
 from readapi.errors import PdsUnavailable
 from readapi.publishing import failures
 from readapi.publishing.job_work import JobWork
+from readapi.publishing.lanes import Lanes
 from readapi.publishing.originals import managed_of
 from readapi.state.claims import Attempt, TakenOver
 from readapi.state.jobs import Asked, JobTrack
@@ -58,6 +59,50 @@ async def test_a_slow_server_holds_up_its_own_alone(tmp_path: Path) -> None:
 
         assert (of_ben.status, of_mara.status, done.status) == ("completed", "processing", "completed")
         assert tries == 1
+
+
+async def test_slow_servers_do_not_hold_all_slots(tmp_path: Path) -> None:
+    """Two accounts at one, of two slots: a third is served, and they go on to their end as well."""
+    settings = Settings(data_dir=tmp_path, job_workers=2, claim_seconds=10)
+    slow = [Did(f"did:plc:slow{number}") for number in range(2)]
+    async with open_state(settings) as state:
+        publishing = Publishing(state, tmp_path, settings=settings)
+        uploads = []
+        for did in (*slow, BEN):
+            publishing.show(track(2, did), *publishing.sound(1.0))
+            uploads.append(await publishing.received(track(2, did), *publishing.sound(1.1)))
+        publishing.server.stalled.update(slow)
+
+        async with publishing.working(Lanes(settings.job_workers, usual_seconds=0.2)):
+            of_ben = await publishing.settled(uploads[2])
+            waiting = [await state.uploads.find(upload.id) for upload in uploads[:2]]
+            publishing.server.goes_on.set()
+            done = [await publishing.settled(upload) for upload in uploads[:2]]
+
+    assert of_ben.status == "completed"
+    assert [upload.status for upload in waiting] == ["processing"] * 2
+    assert [upload.status for upload in done] == ["completed"] * 2
+
+
+async def test_what_takes_long_breaks_off_for_others_that_do(
+    publishing: Publishing, state: State, clock: HandClock
+) -> None:
+    """The one that has had the most time; it is tried again, and that was no try."""
+    uploads = []
+    for did in (MARA, BEN):
+        publishing.show(track(2, did), *publishing.sound(1.0))
+        uploads.append(await publishing.received(track(2, did), *publishing.sound(1.1)))
+        clock.forward(seconds=1)
+    publishing.server.stalled.update((MARA, BEN))
+
+    async with publishing.working(Lanes(1, usual_seconds=0.1, long_at_once=1)):
+        async with asyncio.timeout(20):
+            while not await state.uploads.claims.claim(SECOND):
+                clock.forward(seconds=1)
+                await asyncio.sleep(0.02)
+
+    of_mara = await state.uploads.claims.attempt(uploads[0].id)
+    assert of_mara.number == 1
 
 
 async def test_a_try_has_an_end(state: State, clock: HandClock, tmp_path: Path) -> None:
