@@ -161,7 +161,8 @@ class Batch:
     """Collected by the pipeline, written at once. `cursors` maps a source to its low-water mark.
 
     `settled` are dead letters that are taken out, before others are put in. `plays` are tracks by key, and
-    how often each was played so far.
+    how often each was played so far. `recount`: tracks by key, whose likes and comments were found
+    miscounted. `sweep`: rows were found that belong to no record; they go.
     """
 
     changes: list[RecordChange] = field(default_factory=list)
@@ -178,6 +179,8 @@ class Batch:
     again: set[Did] = field(default_factory=set)
     listings: list[Listing] = field(default_factory=list)
     plays: dict[int, int] = field(default_factory=dict)
+    recount: set[int] = field(default_factory=set)
+    sweep: bool = False
     cursors: dict[str, Mark] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -194,6 +197,8 @@ class Batch:
             + len(self.dead_letters)
             + len(self.settled)
             + len(self.plays)
+            + len(self.recount)
+            + self.sweep
         )
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import duckdb
 
-from indexer import projections
+from indexer import projections, recount
 from indexer.catalogue import Catalogue, sentences
-from indexer.counters import Counters
 from indexer.projections import Projection
 from schemas.settings import Settings
 
@@ -53,7 +52,7 @@ def inspect(con: duckdb.DuckDBPyConnection, watermark: int | None, now: datetime
     problems = [*_misread(con), *_outbox(con, op, watermark)]
     for projection in projections.ALL:
         problems += _table(con, projection)
-    mismatches = Counters.mismatches(con)
+    mismatches = len(recount.differing(con))
     if mismatches:
         problems.append(f"{mismatches} rows of track_counts differ from a recount.")
     return Report(_counts(con), _cursors(con, now), op, watermark, tuple(problems))
@@ -118,11 +117,8 @@ def _table(con: duckdb.DuckDBPyConnection, projection: Projection[Any]) -> list[
     strangers = f"select count(*) from {table} where did not in (select did from accounts)"
     problems.append(_told(con, strangers, f"rows of {table} belong to no known account"))
     for child in projection.child_tables:
-        orphans = (
-            f"select count(*) from {child} "
-            f"where {projection.child_key} not in (select key from {table} where state = 'live')"
-        )
-        problems.append(_told(con, orphans, f"rows of {child} belong to no live row of {table}"))
+        strays = f"select count(*) from {child} where {projection.strays}"
+        problems.append(_told(con, strays, f"rows of {child} belong to no live row of {table}"))
     unexplained = (
         f"select count(*) from {table} "
         "where state = 'invalid' and key not in (select key from invalid_records)"

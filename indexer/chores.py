@@ -12,7 +12,7 @@ import duckdb
 import orjson
 
 from indexer import audit as audits
-from indexer import control, letters, search
+from indexer import control, letters, repairs, search
 from indexer.catalogue import require, sentences
 from indexer.check import Report, inspect
 from indexer.check import check as check_catalogue
@@ -77,6 +77,22 @@ def check(settings: Settings) -> Report:
         return check_catalogue(settings, index.watermark, now)
     finally:
         index.close()
+
+
+async def repair(settings: Settings) -> tuple[str, ...]:
+    """Put right what the catalogue derives from its records: by the indexer that runs, else here.
+
+    Returns what was done, in sentences. Raises StoreError or Unanswered.
+    """
+    if control.answers(settings.data_dir):
+        async with (
+            control.asking(settings.data_dir) as running,
+            running.post(repairs.REPAIR_PATH) as response,
+        ):
+            return tuple(orjson.loads(await response.read()))
+    require(settings)
+    with Writer.open(settings) as writer:
+        return repairs.repair(writer)
 
 
 async def replay_letters(settings: Settings, wanted: Wanted, progress: ProgressOf) -> Outcome:

@@ -1,12 +1,15 @@
-"""Likes, comments and plays of each track: moved by what a transaction changes, never recounted."""
+"""Likes, comments and plays of each track: moved by what a transaction changes.
+
+They are recounted only where they were found wrong: see `recount.py`.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Final, NamedTuple
 
-import duckdb
 import pyarrow
 
+from indexer import recount
 from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.rows import Applied
 from indexer.tally import Tally
@@ -22,27 +25,6 @@ MOVE: Final = """
     from moved
     where track_counts.subject_key = moved.subject_key
     returning track_counts.subject_key, track_counts.likes + track_counts.plays
-"""
-MISMATCHES: Final = """
-    with counted as (
-        select subject_key, sum(likes) as likes, sum(comments) as comments
-        from (
-            select subject_key, count(distinct pair) as likes, 0 as comments
-            from visible_likes
-            group by subject_key
-            union all
-            select subject_key, 0, count(*)
-            from visible_comments
-            group by subject_key
-        )
-        group by subject_key
-    )
-    select count(*)
-    from counted
-    full join track_counts using (subject_key)
-    where coalesce(counted.likes, 0) <> coalesce(track_counts.likes, 0)
-        or coalesce(counted.comments, 0) <> coalesce(track_counts.comments, 0)
-        or (counted.likes is null and track_counts.plays = 0)
 """
 
 
@@ -79,17 +61,21 @@ class Counters:
         self._catalogue = catalogue
         self._live = Tally(catalogue.hashes("likes", "pair"))
         self._steps: Counter[int] = Counter()
+        self._recounted: Tally | None = None
 
     def likes(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
-        """Count people, not records: a pair moves the count with its first live like and its last."""
+        """Count people, not records: a pair moves the count with its first live like and its last.
+
+        A transaction may ask several times. Each time it is counted on from where the time before has ended.
+        """
         steps: Counter[int] = Counter()
         whose = {row["pair"]: row for row in applied.versions()}
         for rows, step in ((applied.before, -1), (applied.after, 1)):
             for row in rows.values():
                 if row["state"] == "live":
                     steps[row["pair"]] += step
-        for pair, count in self._live.counts(whose.keys()).items():
-            row = whose[pair]
+        for pair, committed in self._live.counts(whose.keys()).items():
+            row, count = whose[pair], committed + self._steps[pair]
             if row["did"] not in hidden:
                 moves.likes[row["subject_key"]] += (count + steps[pair] > 0) - (count > 0)
         self._steps.update(steps)
@@ -150,14 +136,39 @@ class Counters:
         counts = ((subject, known.get(subject, moved), moved) for subject, moved in popular)
         return [Moved(subject, count - moved, count) for subject, count, moved in counts]
 
+    def recount(self, subjects: Collection[int]) -> list[Moved]:
+        """Set the counts of these subjects to what is stored, whatever was counted before. Plays stay.
+
+        To be called when all else in the transaction is done. Memory is read anew as well.
+        """
+        if not subjects:
+            return []
+        con, these = self._catalogue.con, f"where subject_key in ({keys(subjects)})"
+        before = {
+            subject: (likes, plays)
+            for subject, likes, plays in self._catalogue.rows(
+                f"select subject_key, max(likes), max(plays) from track_counts {these} group by subject_key"
+            )
+        }
+        true = recount.counts(con, subjects)
+        con.execute(f"delete from track_counts {these}")
+        rows, moved = [], []
+        for subject in sorted(subjects):
+            likes, comments = true.get(subject, (0, 0))
+            likes_before, plays = before.get(subject, (0, 0))
+            row = (subject, likes, comments, plays)
+            if any(row[1:]):
+                rows.append(dict(zip(COUNTED, row, strict=True)))
+            moved.append(Moved(subject, likes_before + plays, likes + plays))
+        self._catalogue.insert("track_counts", rows)
+        self._recounted = Tally(self._catalogue.hashes("likes", "pair"))
+        return moved
+
     def settle(self, committed: bool) -> None:
         """Let memory follow the transaction, or forget it."""
-        if committed:
+        if committed and self._recounted is not None:
+            self._live = self._recounted
+        elif committed:
             self._live.move(self._steps)
         self._steps.clear()
-
-    @staticmethod
-    def mismatches(con: duckdb.DuckDBPyConnection) -> int:
-        """Subjects whose stored counts differ from a recount: none, unless something is broken."""
-        ((found,),) = con.execute(MISMATCHES).fetchall()
-        return int(found)
+        self._recounted = None

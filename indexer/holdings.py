@@ -71,6 +71,11 @@ class Holdings:
         self._counters.plays(batch.plays, moves)
         stale.played(moves.plays.keys())
         stale.counted(self._counters.apply(moves))
+        stale.counted(self._counters.recount(batch.recount))
+        if batch.sweep:
+            stale.stray()
+            for table, condition in projections.strays():
+                self._catalogue.con.execute(f"delete from {table} where {condition}")
         self.dead_letters.remove(batch.settled)
         outbox = stale.rows(op + 1)
         self._catalogue.insert("outbox", outbox)

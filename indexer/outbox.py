@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from indexer import projections
 from indexer.catalogue import LISTED, Catalogue, keys, listed
 from indexer.counters import Moved
 from indexer.projections import Row
@@ -84,6 +85,13 @@ class Stale:
         self._named("tag", [tag for (tag,) in self._catalogue.rows(tags)])
         artists = f"select distinct did from tracks where album is not null and key in ({these})"
         self._albums_of({Did(did) for (did,) in self._catalogue.rows(artists)})
+
+    def stray(self) -> None:
+        """What shows rows that belong to no record."""
+        strays = dict(projections.strays())
+        tags = self._catalogue.rows(f"select distinct tag from track_tags where {strays['track_tags']}")
+        self._named("tag", [tag for (tag,) in tags])
+        self._found("track", f"select distinct subject_key from list_items where {strays['list_items']}")
 
     def keyed(self, kind: str, numbers: Iterable[int]) -> None:
         """Mark documents that are known by a number."""

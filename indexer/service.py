@@ -29,6 +29,7 @@ from indexer.names import Dns
 from indexer.nudges import Nudges
 from indexer.pipeline import Pipeline
 from indexer.prover import Prover
+from indexer.repairs import Repairs
 from indexer.repos import Repos
 from indexer.resync import Resyncs
 from indexer.retrial import Retrial
@@ -129,6 +130,7 @@ class Indexer:
         )
         self._prover = Prover(self._resolver, outbound, self._hosts)
         self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, judge)
+        self.repairs = Repairs(stores, self._intake)
         self.retrial = Retrial(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
 
@@ -143,7 +145,11 @@ class Indexer:
             metrics=self._health.metrics,
             nudge=self._nudges.apply,
             prove=self._prover.prove,
-            routes=[*letters.routes(self.stores, self.retrial), *self.upkeep.routes()],
+            routes=[
+                *letters.routes(self.stores, self.retrial),
+                *self.upkeep.routes(),
+                *self.repairs.routes(),
+            ],
         )
         async with control:
             await self._keep(
@@ -154,6 +160,7 @@ class Indexer:
                 self._resyncs.run(),
                 self.upkeep.run(),
                 self._revisits.run(),
+                self.repairs.run(),
                 self._look(),
                 self._count_plays(),
                 self._publish(),

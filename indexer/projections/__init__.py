@@ -4,6 +4,7 @@ Promises: pure; the same record gives the same rows on every node.
 Leaves to the writer: which version of a record wins, and the public ids.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from indexer.projections import comment, like, list, profile, track
@@ -11,7 +12,7 @@ from indexer.projections.projection import Children, Projection, Row
 from schemas.collections import Collections
 from schemas.ids import Nsid
 
-__all__ = ["ALL", "Children", "Projection", "Row", "of"]
+__all__ = ["ALL", "Children", "Projection", "Row", "of", "strays"]
 
 ALL: tuple[Projection[Any], ...] = (
     track.projection,
@@ -20,6 +21,12 @@ ALL: tuple[Projection[Any], ...] = (
     list.projection,
     profile.projection,
 )
+
+
+def strays() -> Iterator[tuple[str, str]]:
+    """Each child table, and the condition that only rows meet there which belong to no record."""
+    for projection in ALL:
+        yield from ((table, projection.strays) for table in projection.child_tables)
 
 
 def of(collections: Collections) -> dict[Nsid, Projection[Any]]:

@@ -39,6 +39,11 @@ class Projection(Generic[R]):
         """The column by which a child row names its parent."""
         return f"{self.name}_key"
 
+    @property
+    def strays(self) -> str:
+        """The condition that only those child rows meet which belong to no record: none, if all is well."""
+        return f"{self.child_key} not in (select key from {self.table} where state = 'live')"
+
 
 def utc(instant: datetime | None) -> datetime | None:
     """The instant as the catalogue keeps it: in UTC, without saying so."""

@@ -17,9 +17,21 @@ def rebuild() -> None:
         explained(lambda: chores.rebuild(settings, progress))
 
 
-def check() -> None:
-    """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged."""
+def check(*, repair: bool = False) -> None:
+    """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged.
+
+    While the indexer runs, its newest snapshot is looked at.
+
+    Parameters
+    ----------
+    repair
+        First count likes and comments anew, remove rows that belong to no record, and say what was wrong. The
+        search documents that show it are made again by the indexer. Works while it runs.
+    """
     settings = begin("check")
+    if repair:
+        repaired = explained(lambda: asyncio.run(chores.repair(settings)))
+        print("\n".join(repaired or ("Nothing had to be repaired.",)))
     report = explained(lambda: chores.check(settings))
     print("\n".join(printout.of_check(report)))
     if report.problems:

@@ -11,8 +11,8 @@ import hypothesis
 from hypothesis import Phase
 from hypothesis import strategies as st
 
+from indexer import recount
 from indexer.batch import Batch, RecordChange
-from indexer.counters import Counters
 from indexer.events import Account
 from indexer.rows import Hashing
 from indexer.writer import Writer
@@ -92,7 +92,7 @@ def rows_after(things: Iterable[Thing], dice: random.Random | None = None) -> Ro
                 for batch in run:
                     write(writer, *batch)
         with Writer.open(settings(Path(folder)), NARROW) as writer:
-            assert Counters.mismatches(writer.reader()) == 0
+            assert recount.differing(writer.reader()) == []
             return contents(writer.reader())
 
 

@@ -1,0 +1,77 @@
+"""What the counts of tracks ought to be, counted from the records, and where the stored ones differ.
+
+Reads only. Each question is one query, so that all it compares is of one moment, whatever is committed
+meanwhile.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+import duckdb
+
+from indexer.catalogue import keys
+
+# The one definition of what is counted. `{which}` narrows it to some subjects.
+_COUNTED: Final = """
+    select subject_key, sum(likes)::bigint as likes, sum(comments)::bigint as comments
+    from (
+        select subject_key, count(distinct pair) as likes, 0 as comments
+        from visible_likes
+        {which}
+        group by subject_key
+        union all
+        select subject_key, 0, count(*)
+        from visible_comments
+        {which}
+        group by subject_key
+    )
+    group by subject_key
+"""
+_DIFFERING: Final = """
+    select subject_key
+    from ({counted}) as counted
+    full join (select * from track_counts {which}) as stored using (subject_key)
+    where coalesce(counted.likes, 0) <> coalesce(stored.likes, 0)
+        or coalesce(counted.comments, 0) <> coalesce(stored.comments, 0)
+        or (counted.likes is null and stored.plays = 0)
+    order by subject_key
+"""
+# Subjects that the records name, or that are counted; whichever of the two is missing is found.
+_SUBJECTS: Final = """
+    select distinct subject_key
+    from (
+        select subject_key from track_counts
+        union all
+        select subject_key from likes where subject_key is not null
+        union all
+        select subject_key from comments where subject_key is not null
+    )
+    where subject_key >= ?
+    order by subject_key
+    limit ?
+"""
+
+
+def counts(con: duckdb.DuckDBPyConnection, subjects: Collection[int]) -> dict[int, tuple[int, int]]:
+    """(likes, comments) of each of these subjects that has any."""
+    found = con.execute(_COUNTED.format(which=_among(subjects))).fetchall()
+    return {subject: (likes, comments) for subject, likes, comments in found}
+
+
+def differing(con: duckdb.DuckDBPyConnection, subjects: Collection[int] | None = None) -> list[int]:
+    """Subjects whose stored counts are not those of the records: none, unless something is broken.
+
+    None: of all subjects.
+    """
+    which = "" if subjects is None else _among(subjects)
+    query = _DIFFERING.format(counted=_COUNTED.format(which=which), which=which)
+    return [subject for (subject,) in con.execute(query).fetchall()]
+
+
+def sample(con: duckdb.DuckDBPyConnection, start: int, most: int) -> list[int]:
+    """Up to so many subjects, in the order of their keys from `start` on."""
+    return [subject for (subject,) in con.execute(_SUBJECTS, [start, most]).fetchall()]
+
+
+def _among(subjects: Collection[int]) -> str:
+    return f"where subject_key in ({keys(subjects)})"
