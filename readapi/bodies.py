@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
@@ -11,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from readapi.answers import JSON
 from readapi.errors import InvalidRequest, TooLarge, UnsupportedMediaType
@@ -24,6 +26,16 @@ CHUNK_BYTES = 1 << 20
 RECEIVING = "receiving"  # the folder in the data folder
 FORM: Final = "application/x-www-form-urlencoded"
 PARTS: Final = "multipart/form-data"
+_NO_FORM: Final = "The form is not well-formed."
+# What aiohttp's reader of multipart bodies raises where a body breaks RFC 7578 or RFC 2046.
+_MALFORMED: Final = (
+    ValueError,
+    AssertionError,
+    LookupError,
+    RuntimeError,
+    HttpProcessingError,
+    web.HTTPBadRequest,
+)
 
 Room = Callable[[int], None]  # raises when there is none for so many bytes of a large file
 
@@ -142,26 +154,38 @@ async def _of_parts(request: web.Request, files: Files, room: Room) -> Mapping[s
     left = files.most_bytes + MOST_BYTES
     _check_declared(request, files, left, room)
     try:
-        parts = await request.multipart()
-        while (part := await parts.next()) is not None:
-            if not isinstance(part, BodyPartReader) or part.name is None or len(members) == MOST_PARTS:
-                raise ValueError("no form")
-            if part.name in members:
-                raise InvalidRequest.of_field(part.name, "must be given once")
-            if part.name in files.large:
-                members[part.name] = await _received(part, files, room)
+        with _well_formed():
+            parts = await request.multipart()
+        while True:
+            with _well_formed():
+                part = await parts.next()
+                name = part.name if isinstance(part, BodyPartReader) else None
+            if part is None:
+                break
+            if not isinstance(part, BodyPartReader) or name is None or len(members) == MOST_PARTS:
+                raise InvalidRequest(_NO_FORM)
+            if name in members:
+                raise InvalidRequest.of_field(name, "must be given once")
+            if name in files.large:
+                members[name] = await _received(part, files, room)
                 continue
-            is_file = part.name in files.small
+            is_file = name in files.small
             content = await _whole(part, min(left, files.most_bytes if is_file else MOST_BYTES))
-            members[part.name] = content if is_file else content.decode(errors="replace")
+            members[name] = content if is_file else content.decode(errors="replace")
             left -= len(content)
         return checked(members)
-    except (ValueError, AssertionError, web.HTTPBadRequest):
-        discard(members)
-        raise InvalidRequest("The form is not well-formed.") from None
     except BaseException:
         discard(members)
         raise
+
+
+@contextmanager
+def _well_formed() -> Iterator[None]:
+    """Turn what the reader of multipart bodies raises into a refusal."""
+    try:
+        yield
+    except _MALFORMED:
+        raise InvalidRequest(_NO_FORM) from None
 
 
 async def _whole(part: BodyPartReader, most_bytes: int) -> bytes:
@@ -192,7 +216,11 @@ async def _received(part: BodyPartReader, files: Files, room: Room) -> Received:
 async def _chunks(part: BodyPartReader, most_bytes: int) -> AsyncIterator[bytes]:
     """Pieces of some length: to write each of the network's small ones costs more than to collect them."""
     collected, size = bytearray(), 0
-    while chunk := await part.read_chunk(CHUNK_BYTES):
+    while True:
+        with _well_formed():
+            chunk = await part.read_chunk(CHUNK_BYTES)
+        if not chunk:
+            break
         collected += chunk
         size += len(chunk)
         if size > most_bytes:

@@ -127,6 +127,15 @@ async def test_a_file_that_is_too_large_is_refused() -> None:
         b"--x\r\nContent-Disposition: form-data; name=a\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n",
         b'--x\r\nContent-Disposition: form-data; name="tags"\r\n\r\n[\r\n--x--\r\n',
         PART * 80 + b"--x--\r\n",
+        b"--x\r\n1.79--x--",
+        b'--x\r\nContent-Dispos\xf7ition: form-data; name="tags"\r\n\r\n[]\r\n--x--\r\n',
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\x07"\r\n\r\n[]\r\n--x--\r\n',
+        b'--x\r\nContent-Disposition: form-data; name="tags"\r\nX: '
+        + b"y" * 9000
+        + b"\r\n\r\n[]\r\n--x--\r\n",
+        b"--x\r\n" + b"X: y\r\n" * 200 + b"\r\n[]\r\n--x--\r\n",
+        b'--x\r\nContent-Disposition: form-data; name="_charset_"\r\n\r\n' + b"u" * 99 + b"\r\n--x--\r\n",
+        b'--x\r\nContent-Disposition: form-data; name="_charset_"\r\n\r\n\xff\r\n--x--\r\n',
     ],
 )
 async def test_a_malformed_form_is_refused(body: bytes) -> None:
