@@ -211,7 +211,12 @@ class RateLimited(ApiError):
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     code = Code.RATE_LIMITED
-    sentence = "Too many requests; wait for as many seconds as Retry-After says."
+    sentence = "Too many requests; try again later."
+
+    @classmethod
+    def ending_in(cls, seconds: int) -> "RateLimited":
+        """The refusal of a client whose limit has room again in so many seconds."""
+        return cls(f"Too many requests; try again in {seconds} second{'' if seconds == 1 else 's'}.")
 
 
 class PdsUnavailable(ApiError):

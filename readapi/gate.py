@@ -85,7 +85,10 @@ class Gate:
                 allowance = await self._counted(request, path, asker)
                 result = await self._result(request, application, allowance, asker)
         except Spent as spent:
-            allowance, result = spent.allowance, self._shown(request, errors.RateLimited().answer())
+            allowance, result = (
+                spent.allowance,
+                self._shown(request, errors.RateLimited.ending_in(spent.allowance.wait_seconds).answer()),
+            )
         except errors.ApiError as error:
             result = self._shown(request, error.answer())
         except web.HTTPException as error:
@@ -132,7 +135,7 @@ class Gate:
     ) -> Result:
         """The answer: kept from before, or made by the application and kept."""
         if not allowance.allowed:
-            raise errors.RateLimited
+            raise Spent(allowance)
         if asker is not None:
             request[ASKER] = asker
         if request.method not in ("GET", "HEAD"):

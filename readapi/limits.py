@@ -14,6 +14,7 @@ _UPLOAD = re.compile(  # whatever brings a file for its own sake
     r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+/audio)"
     r"|PUT /tracks/[^/]+/audio"
 )
+_LOOKING = (("GET", "/login"), ("HEAD", "/login"))
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -39,6 +40,11 @@ class Allowance(NamedTuple):
     remaining: int
     reset_seconds: int
 
+    @property
+    def wait_seconds(self) -> int:
+        """How long a client that has nothing left must wait: what Retry-After says."""
+        return max(self.reset_seconds, 1)
+
     def lines(self) -> str:
         """The RateLimit headers, and Retry-After for whoever must wait, as they are sent."""
         told = (
@@ -46,7 +52,7 @@ class Allowance(NamedTuple):
             f"RateLimit-Remaining: {self.remaining}\r\n"
             f"RateLimit-Reset: {self.reset_seconds}\r\n"
         )
-        return told if self.allowed else f"{told}Retry-After: {max(self.reset_seconds, 1)}\r\n"
+        return told if self.allowed else f"{told}Retry-After: {self.wait_seconds}\r\n"
 
 
 class Spent(Exception):
@@ -80,8 +86,8 @@ class Limits:
         return self.limiter_of(method, path).hit(client)
 
     def limiter_of(self, method: str, path: str) -> "Limiter":
-        """Which of them counts such requests."""
-        if path.startswith(SIGNING_IN):
+        """Which of them counts such requests. To look at the page of signing in is no attempt to sign in."""
+        if path.startswith(SIGNING_IN) and (method, path) not in _LOOKING:
             return self._of_signing_in
         return self._of_uploads if _UPLOAD.fullmatch(f"{method} {path}") else self._of_the_rest
 

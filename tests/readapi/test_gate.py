@@ -349,6 +349,7 @@ async def test_too_many_guesses_are_refused_as_too_many_requests() -> None:
         assert response.status == 429
         assert (await response.json())["detail"] == "rate_limited"
         assert response.headers["Retry-After"] == "7"
+        assert (await response.json())["message"] == "Too many requests; try again in 7 seconds."
 
 
 async def test_forwarded_addresses_count_only_from_trusted_proxies():

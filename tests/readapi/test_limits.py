@@ -93,7 +93,6 @@ async def test_only_what_brings_a_file_is_an_upload(method: str, path: str, limi
     ("path", "limit"),
     [
         ("/auth/start", 10),
-        ("/login", 10),
         ("/settings/accounts", 10),
         ("/settings", 100),
         ("/tracks/", 100),
@@ -104,3 +103,11 @@ async def test_whatever_begins_an_authorization_is_counted_with_signing_in(path:
     limits = Limits(Settings(), Clock())
 
     assert (await limits.hit("a", path)).limit == limit
+
+
+@pytest.mark.parametrize(("method", "limit"), [("POST", 10), ("GET", 100), ("HEAD", 100)])
+async def test_opening_the_sign_in_page_is_no_attempt_to_sign_in(method: str, limit: int) -> None:
+    """Only its form asks a server that a stranger may name."""
+    limits = Limits(Settings(), Clock())
+
+    assert (await limits.hit("a", "/login", method)).limit == limit
