@@ -36,6 +36,17 @@ def tracks(cards: Iterable[Card], viewer: Viewer | None, liked: Container[int]) 
     return parts
 
 
+def recommended(
+    cards: Iterable[Card], artists: Iterable[str], viewer: Viewer | None, liked: Container[int]
+) -> Parts:
+    """A list of RecommendedTrack. `artists`: what each card says of its artist."""
+    shown = []
+    for card, artist in zip(cards, artists, strict=True):
+        ready = together(track(card, viewer, liked))
+        shown.append(together(extended(ready, artist_display_name=orjson.dumps(artist))))
+    return [array(shown)]
+
+
 def array(items: Iterable[bytes]) -> bytes:
     """A JSON array of ready-made values."""
     return b"[" + b",".join(items) + b"]"

@@ -76,7 +76,8 @@ async def recommend_tracks(
     held = lists.playlist_tracks(index, lists.own(index, "playlist", playlist_id, who.did), who.viewer)
     found = recommendations.going_with(index, held, who.viewer, limit) if held else []
     viewer = await supporters.among(who.viewer, found)
-    listed = present.tracks(found, viewer, social.liked(index, found, viewer))
+    names = [tracks.told(card)["artist"] for card in found]
+    listed = present.recommended(found, names, viewer, social.liked(index, found, viewer))
     return present.answer(present.record(tracks=listed, available=b"true" if held else b"false"))
 
 

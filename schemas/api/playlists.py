@@ -33,10 +33,16 @@ class PlaylistWithTracks(Playlist):
     tracks: list[Track]
 
 
+class RecommendedTrack(Track):
+    """A recommended track. `artist_display_name` equals `artist`; clients of this interface read it here."""
+
+    artist_display_name: str
+
+
 class Recommendations(Shape):
     """Tracks that would go with a playlist. `available`: it holds something that others can be like."""
 
-    tracks: list[Track]
+    tracks: list[RecommendedTrack]
     available: bool
 
 

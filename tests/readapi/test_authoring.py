@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 import pytest_asyncio
 
+from schemas.api.playlists import Recommendations
 from schemas.ids import AtUri
 from tests.network.pds import Ref
 from tests.readapi.studio import COLLECTIONS, Artist, Studio
@@ -111,6 +112,10 @@ async def test_recommendations_are_like_what_a_playlist_holds(scene):
 
     assert none.json == {"tracks": [], "available": False}
     assert some.json["available"]
+    Recommendations.model_validate(some.json, strict=True)
+    assert {track["artist_display_name"] for track in some.json["tracks"]} == {
+        track["artist"] for track in some.json["tracks"]
+    }
     titles = {track["title"] for track in some.json["tracks"]}
     assert {"Song 1", "Song 2"} <= titles
     assert "Song 0" not in titles
