@@ -112,13 +112,17 @@ async def restore_revision(
     state: State,
     receiving: Receiving,
 ) -> Revision:
-    """Make an earlier version of your track's audio its audio again. Answers when that is done."""
+    """Make an earlier version of your track's audio its audio again. Answers when that is done.
+
+    The answer is the newest earlier version then: the audio that was replaced by the restored one.
+    """
     track = tracks.uri_of(tracks.own(index, track_id, who.viewer))
     version = await state.revisions.find(track, revision_id)
     if version is None:
         raise NotFound("There is no such version.")
     await watching.completed(state, await receiving.restore(who, version))
-    return _told(version)
+    newest, *_ = await state.revisions.of(track) or [version]
+    return _told(newest)
 
 
 def _accepted(upload: Upload) -> UploadAccepted:
