@@ -51,7 +51,7 @@ async def tracks_liked(
     supporters: Supporters,
     q: Words = "",
     sort: Sort = "recent",
-    limit: Limit = 50,
+    limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Answer[OwnTrackPage]:
     """List the tracks that you like, the last liked first."""

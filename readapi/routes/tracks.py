@@ -109,7 +109,7 @@ async def tracks_by_tag(
     index: Index,
     supporters: Supporters,
     viewer: Viewer | None,
-    limit: Limit = 50,
+    limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Answer[TaggedTrackPage]:
     """List the public tracks that carry a tag, newest first."""

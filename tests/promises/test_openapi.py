@@ -102,3 +102,11 @@ def test_paging_parameters_tell_their_bounds():
     assert parameters["sort"]["schema"]["enum"] == ["recent", "popular"]
     assert parameters["cursor"]["schema"] == {"type": "string"}
     assert not parameters["cursor"]["required"]
+
+
+@pytest.mark.parametrize("name", ["get /tracks/liked", "get /tracks/tags/{name}"])
+def test_lists_that_clients_take_for_whole_are_as_long_as_a_page_may_be(name):
+    """Clients of this interface ask for them without a limit and expect a hundred."""
+    [limit] = [parameter for parameter in OPERATIONS[name]["parameters"] if parameter["name"] == "limit"]
+
+    assert limit["schema"]["default"] == 100
