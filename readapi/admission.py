@@ -53,12 +53,16 @@ class Admission:
         self.check_scopes(who, *needs.scopes)
         return who
 
+    def is_ours(self, origin: str | None) -> bool:
+        """True for the Origin header of this service's own pages and of the web application's."""
+        return origin in self._origins
+
     def _check_origin(self, request: web.Request, asker: Asker | None, needs: Needs) -> None:
         """Browsers send cookies whoever's page asks them to; but they say whose page it is."""
         if asker is None and needs.from_any_page:
             return
         by_cookie = asker is not None and asker.by_cookie
-        is_foreign = request.headers.get("Origin") not in self._origins
+        is_foreign = not self.is_ours(request.headers.get("Origin"))
         if is_foreign and (by_cookie or (asker is None and "Origin" in request.headers)):
             raise ForeignOrigin
 

@@ -27,7 +27,7 @@ Services = Mapping[type, object]
 PEOPLE = (Viewer, SignedIn, InSession)
 OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
     Accept: lambda request: Accept(request.headers.get("Accept", "")),
-    Browser: lambda request: Browser(request.headers.get("Cookie", "")),
+    Browser: lambda request: Browser.of(request.headers),
     Conditions: Conditions.of,
     LastEventId: lambda request: LastEventId(request.headers.get("Last-Event-ID", "")),
     IdempotencyKey: lambda request: IdempotencyKey(request.headers.get("Idempotency-Key", "")),

@@ -1,15 +1,17 @@
-"""The cookies that browsers hold: of a session, and of whoever has just left to sign in."""
+"""The cookies that browsers hold: of a session, and of a browser whose user has just left to sign in."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from readapi.state import flights, sessions
+from readapi.state import exchanges, flights, sessions
+from readapi.state.secret import new_secret
 from schemas.settings import Settings
 
 SESSION = "session_id"
 LEAVING = "leaving"
+_AWAY = flights.LIFE + exchanges.LIFE  # the longest way to a server and back, and to the end of it here
 
 
 def _said(name: str) -> re.Pattern[str]:
@@ -27,9 +29,21 @@ def session_id(header: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Whatever browser sent this Cookie header."""
+    """What a request tells of the browser that sent it, if a browser did."""
 
-    header: str = field(repr=False)
+    cookies: str = field(repr=False)
+    origin: str | None = None
+    fetch_site: str | None = None
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str]) -> "Browser":
+        """As the headers of a request say."""
+        return cls(headers.get("Cookie", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site"))
+
+    @property
+    def is_one(self) -> bool:
+        """True where a browser speaks: it names the page that asks, and no program has a reason to."""
+        return self.origin is not None or self.fetch_site is not None
 
 
 class Cookies:
@@ -52,12 +66,16 @@ class Cookies:
 
     def leaving(self, secret: str) -> Mapping[str, str]:
         """Kept as long as somebody may take to come back."""
-        return self._set(self._leaving, secret, flights.LIFE)
+        return self._set(self._leaving, secret, _AWAY)
 
     def proof(self, browser: Browser) -> str | None:
-        """What proves that it was this browser that left to sign in."""
-        found = self._proof.search(browser.header)
+        """The secret of a browser whose user has left to sign in, which no other browser has."""
+        found = self._proof.search(browser.cookies)
         return None if found is None else found[1]
+
+    def secret(self, browser: Browser) -> str:
+        """The same for a browser whose user leaves now. Its tabs share one, so that each may come back."""
+        return self.proof(browser) or new_secret()
 
     def _set(self, name: str, value: str, life: timedelta) -> Mapping[str, str]:
         return {"Set-Cookie": f"{name}={value}; Max-Age={int(life.total_seconds())}{self._flags}"}

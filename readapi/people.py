@@ -15,6 +15,7 @@ from readapi.renewal import Renewal
 from readapi.repeating import repeat
 from readapi.revoking import Revoking
 from readapi.signing_in import SigningIn
+from readapi.starts import Starts
 from readapi.state.state import State, open_state
 from readapi.xrpc import Xrpc
 from schemas.settings import Settings
@@ -36,6 +37,7 @@ class People:
         self.pds = Pds(Xrpc(self._grants, oauth))
         self._revoking = Revoking(state, renewal)
         self._signing_in = SigningIn(oauth, state, self._revoking, settings.collections)
+        self._starts = Starts(self._signing_in, settings)
 
     async def __aenter__(self) -> Self:
         self._sweeping = asyncio.create_task(repeat(SWEEP_SECONDS, self._revoking.sweep))
@@ -53,7 +55,7 @@ class People:
     def services(self) -> dict[type, Any]:
         """By their types."""
         belongings = Belongings(self.state, self._revoking)
-        signing_in = (self._network, self._client, self._grants, self._signing_in, belongings)
+        signing_in = (self._network, self._client, self._grants, self._signing_in, self._starts, belongings)
         return {type(service): service for service in (self.state, self.state.showing, self.pds, *signing_in)}
 
 

@@ -26,7 +26,7 @@ from schemas.ids import INVALID_HANDLE
 log = structlog.get_logger()
 
 PAGE = "page"  # detail of an errand: where on our own pages somebody wants to go on
-BROWSER = "browser"  # the hash of what proves that it is still the same browser
+BROWSER = "browser"  # detail of an errand that a browser began: the hash of the secret in its cookie
 NAME, DAYS = "name", "days"  # of a developer token
 USED_UP = "This exchange token was used already, or is older than a minute."
 
@@ -42,9 +42,11 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class SessionBegun:
-    """A session, new or changed."""
+    """A session, with the account that was signed in or linked. `is_new`: it began just now."""
 
     session_id: str = field(repr=False)
+    account: Account
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,26 +123,26 @@ class SigningIn:
         return Return(departure.errand, await self._state.exchanges.put(arrival))
 
     async def exchange_by_program(self, token: str, who: SignedIn | None) -> SessionBegun | TokenMade:
-        """What the token stands for, once, if it was not begun on a page of ours. Raises NoSuchExchange.
+        """What the token stands for, once, unless a browser began it. Raises NoSuchExchange.
 
-        What is refused does not use it up: it is still good for whoever it is for.
+        A refusal does not use the token up.
         """
         arrival = await self._found(token)
         if BROWSER in arrival.errand.details:
-            raise NoSuchExchange("This was begun on a page, and ends there.")
+            raise NoSuchExchange("This was begun in a browser, and ends there.")
         return await self._ended(token, arrival, who)
 
     async def exchange(
         self, token: str, who: SignedIn | None, browser: str | None
     ) -> SessionBegun | TokenMade:
-        """The same for a page of ours; `browser`: what the cookie of whoever looks at it proves.
+        """The same for a browser, if it is the one that began; `browser`: the secret in its cookie.
 
-        A page signs nobody in who was led there with the token of somebody else.
+        Otherwise an address with the token of a stranger's sign-in would sign visitors in as the stranger.
         """
         arrival = await self._found(token)
         errand = arrival.errand
         if errand.purpose == "sign_in" and not _left_from(browser, errand):
-            raise NoSuchExchange("This was begun in another browser.")
+            raise NoSuchExchange("This was not begun in this browser.")
         return await self._ended(token, arrival, who)
 
     async def _found(self, token: str) -> Arrival:
@@ -169,11 +171,11 @@ class SigningIn:
         return await self._link(account, who)
 
     async def _begun(self, account: Account, who: SignedIn | None) -> SessionBegun:
-        """A new session, in the place of the one that whoever signs in had."""
+        """A new session. It replaces one that the request came with, if that was of the same account only."""
         session_id = await self._state.sessions.begin(account)
         if isinstance(who, InSession):
-            await self._revoking.revoke(await self._state.sessions.end(who.key))
-        return SessionBegun(session_id)
+            await self._revoking.revoke(await self._state.sessions.end_alone(who.key, account.did))
+        return SessionBegun(session_id, account, is_new=True)
 
     async def _token(self, account: Account, errand: Errand) -> TokenMade:
         name, days = str(errand.details[NAME]), int(errand.details[DAYS])
@@ -187,7 +189,7 @@ class SigningIn:
             raise NoSuchExchange(str(error)) from error
         if replaced is not None:
             await self._revoking.revoke([replaced])
-        return SessionBegun(who.session_id)
+        return SessionBegun(who.session_id, account, is_new=False)
 
     def _granted_besides(self, who: SignedIn) -> list[str]:
         """What was once asked for and granted is asked for again."""
@@ -209,6 +211,11 @@ def _failures_logged() -> Iterator[None]:
 def _began(who: SignedIn | None, errand: Errand) -> TypeGuard[InSession]:
     """Is this the session that the errand began in?"""
     return isinstance(who, InSession) and who.key.hex() == errand.session_key
+
+
+def bound_to(secret: str) -> dict[str, str | int]:
+    """Details of an errand that only the browser which holds this secret may end."""
+    return {BROWSER: key_of(secret).hex()}
 
 
 def _left_from(browser: str | None, errand: Errand) -> bool:

@@ -18,7 +18,7 @@ from readapi.state.secret import DEVELOPER_TOKEN
 from readapi.state.sessions import Session
 from readapi.state.state import State
 from schemas.access import Viewer
-from schemas.ids import Did, Handle
+from schemas.ids import INVALID_HANDLE, Did, Handle
 
 Credential = tuple[str, bool]  # a secret, and whether a cookie brought it
 
@@ -51,6 +51,11 @@ class SignedIn:
     @property
     def viewer(self) -> Viewer:
         return Viewer(self.did)
+
+    @property
+    def name(self) -> str:
+        """What pages call the account: its handle, else its DID."""
+        return self.did if self.handle == INVALID_HANDLE else f"@{self.handle}"
 
 
 @dataclass(frozen=True, slots=True)

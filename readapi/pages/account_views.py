@@ -31,8 +31,13 @@ def of_login(to: Page, note: Note | None = None, attempt: Attempt = FRESH) -> Vi
 
 
 def of_arrival(exchange_token: str) -> View:
-    """For whoever is back without having left from a page of ours."""
+    """For a person whose program began to sign them in."""
     return {"note": None, "exchange_token": exchange_token}
+
+
+def of_start(name: str, parameter: str) -> View:
+    """For a person whom a link asks to sign in under a name; `parameter`: what the address calls the name."""
+    return {"note": None, "name": name, "parameter": parameter}
 
 
 def of_settings(

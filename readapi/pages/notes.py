@@ -80,8 +80,10 @@ class Note:
     is_bad: bool
 
 
-def note(name: str | None) -> Note | None:
-    """The note of this name; None for names that nobody gave."""
+def note(name: str | None, account: str | None = None) -> Note | None:
+    """The note of this name; None for names that nobody gave. `account`: whom pages say is signed in."""
+    if name == "signed-in" and account is not None:
+        return Note(f"You are signed in as {account}.", is_bad=False)
     if name in _BAD:
         return Note(_BAD[name], is_bad=True)
     return Note(_GOOD[name], is_bad=False) if name in _GOOD else None

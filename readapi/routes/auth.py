@@ -1,16 +1,18 @@
 """Signing in and out, the accounts of a session, and developer tokens."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 from yarl import URL
 
 from readapi import faults, refusing, times
 from readapi.accept import BY_ACCEPT, Accept
-from readapi.answers import JSON, Answer, render
+from readapi.answers import HTML, JSON, Answer, render
 from readapi.belongings import Belongings
-from readapi.cookies import Cookies
-from readapi.endpoint import Routes
+from readapi.cookies import Browser, Cookies
+from readapi.endpoint import Options, Routes
 from readapi.errors import (
     InvalidRequest,
     NotAuthenticated,
@@ -21,11 +23,12 @@ from readapi.errors import (
 )
 from readapi.grants import Ended, Grants
 from readapi.oauth.errors import Unavailable
-from readapi.pages import notes, refusals
+from readapi.pages import account_views, answer, notes, refusals
+from readapi.pages.render import Renderer
 from readapi.queries import artists
 from readapi.search import Index
 from readapi.signing_in import PAGE, NoSuchExchange, Return, SigningIn, TokenMade, UnknownScope
-from readapi.state.errand import Errand
+from readapi.starts import Starts
 from readapi.state.state import State
 from readapi.viewer import InSession, SignedIn
 from schemas.api import auth as shapes
@@ -33,21 +36,49 @@ from schemas.settings import Settings
 
 routes = Routes("signing in")
 
+NONE: Mapping[str, str] = MappingProxyType({})
 
-@routes.post("/auth/start", raises=refusing.TO_START, redirects=HTTPStatus.FOUND)
+
+_START: Options = {
+    "raises": refusing.TO_START,
+    "redirects": HTTPStatus.FOUND,
+    "media_types": (JSON, HTML),
+}
+
+
+@routes.post("/auth/start", **_START)
 async def start(
-    signing_in: SigningIn, accept: Accept, handle: shapes.Name | None = None, did: shapes.Name | None = None
+    starts: Starts,
+    accept: Accept,
+    browser: Browser,
+    handle: shapes.Name | None = None,
+    did: shapes.Name | None = None,
 ) -> Answer[shapes.ToVisit]:
-    """Begin to sign in: lead somebody, named by handle or DID, to their own server."""
-    return await _leave(signing_in, accept, handle or did)
+    """Begin to sign in: lead somebody, named by handle or DID, to their own server.
+
+    What a page begins, ends in the same browser only: it is given a cookie here, and brings it to the
+    exchange. Scripts of the web application send this with `credentials: "include"`.
+    """
+    return await _leave(starts, accept, browser, _named(handle, did))
 
 
-@routes.get("/auth/start", raises=refusing.TO_START, redirects=HTTPStatus.FOUND, acts=True)
+@routes.get("/auth/start", **(_START | {"acts": True}))
 async def start_by_link(
-    signing_in: SigningIn, accept: Accept, handle: shapes.Name | None = None, did: shapes.Name | None = None
+    starts: Starts,
+    accept: Accept,
+    browser: Browser,
+    renderer: Renderer,
+    handle: shapes.Name | None = None,
+    did: shapes.Name | None = None,
 ) -> Answer[shapes.ToVisit]:
-    """Begin to sign in, by a link."""
-    return await _leave(signing_in, accept, handle or did)
+    """Begin to sign in, by a link. A browser that follows one is shown a page that asks first."""
+    name = _named(handle, did)
+    # Strangers' links stand on pages of ours too, so it does not matter which page the link was on.
+    if not starts.is_by_page(browser) and refusals.prefers_page(accept.header):
+        view = account_views.of_start(name, "did" if handle is None else "handle")
+        asking: Answer[Any] = answer.account(renderer, "start.html", view)
+        return asking
+    return await _leave(starts, accept, browser, name)
 
 
 @routes.get(
@@ -81,16 +112,21 @@ async def callback(
 
 @routes.post("/auth/exchange", raises=(NotAuthenticated,), even_ended=True)
 async def exchange(
-    sent: shapes.Exchange, signing_in: SigningIn, cookies: Cookies, who: SignedIn | None
+    sent: shapes.Exchange, signing_in: SigningIn, cookies: Cookies, browser: Browser, who: SignedIn | None
 ) -> Answer[shapes.NewSession | shapes.NewDeveloperToken]:
     """Change an exchange token for what it stands for: a session, or a developer token.
 
-    For browsers the session is set as a cookie too. Whoever upgraded scopes, added an account or made a
-    developer token sends along the session that they began it in, which stays the same. Signing in ends the
-    session that is sent along.
+    Programs are told it. A browser gets the session as a cookie besides, if it began the sign-in itself;
+    otherwise it is refused. Whoever upgraded scopes, added an account or made a developer token sends along
+    the session that they began it in, which stays the same. Signing in again as the same account ends the
+    session that is sent along; a session of another account, or of several, stays.
     """
     try:
-        made = await signing_in.exchange_by_program(sent.exchange_token, who)
+        made = await (
+            signing_in.exchange(sent.exchange_token, who, cookies.proof(browser))
+            if browser.is_one
+            else signing_in.exchange_by_program(sent.exchange_token, who)
+        )
     except NoSuchExchange as error:
         raise NotAuthenticated(str(error)) from None
     if isinstance(made, TokenMade):
@@ -98,8 +134,10 @@ async def exchange(
         return Answer(
             render(shapes.NewDeveloperToken(token=made.token, name=made.name, expires_at=expires_at))
         )
-    begun = render(shapes.NewSession(session_id=made.session_id))
-    return Answer(begun, headers=cookies.session(made.session_id))
+    account = made.account
+    begun = shapes.NewSession(session_id=made.session_id, did=account.did, handle=account.handle)
+    kept = cookies.session(made.session_id) if browser.is_one and made.is_new else {}
+    return Answer(render(begun), headers=kept)
 
 
 @routes.get("/auth/me", raises=(NotAuthenticated, SessionExpired))
@@ -206,14 +244,18 @@ async def revoke_developer_token(token_id: str, who: InSession, belongings: Belo
     await belongings.revoke_token(who, token_id)
 
 
-async def _leave(signing_in: SigningIn, accept: Accept, name: str | None) -> Answer[shapes.ToVisit]:
-    if name is None:
+def _named(handle: str | None, did: str | None) -> str:
+    if (name := handle or did) is None:
         raise InvalidRequest.of_field("handle", faults.REQUIRED)
+    return name
+
+
+async def _leave(starts: Starts, accept: Accept, browser: Browser, name: str) -> Answer[shapes.ToVisit]:
     with refusing.starting():
-        page = await signing_in.begin(name, Errand("sign_in"))
+        page, headers = await starts.begin(name, browser)
     if _wants_json(accept):
-        return _made_anew(shapes.ToVisit(auth_url=page))
-    return _redirect(page, HTTPStatus.FOUND)
+        return _made_anew(shapes.ToVisit(auth_url=page), headers)
+    return _redirect(page, HTTPStatus.FOUND, headers)
 
 
 def _onward(back: Return, settings: Settings) -> str | None:
@@ -234,12 +276,14 @@ def _our_own(back: Return) -> str:
     return f"{notes.ARRIVED}?exchange_token={back.exchange_token}"
 
 
-def _redirect(address: str, status: HTTPStatus) -> Answer[Any]:
-    return Answer(b"", status=status, headers={"Location": address, **BY_ACCEPT})
+def _redirect(address: str, status: HTTPStatus, headers: Mapping[str, str] = NONE) -> Answer[Any]:
+    return Answer(b"", status=status, headers={"Location": address, **BY_ACCEPT, **headers})
 
 
-def _made_anew(shape: shapes.ToVisit | shapes.ExchangeToken) -> Answer[Any]:
-    return Answer(render(shape), headers=BY_ACCEPT)
+def _made_anew(
+    shape: shapes.ToVisit | shapes.ExchangeToken, headers: Mapping[str, str] = NONE
+) -> Answer[Any]:
+    return Answer(render(shape), headers={**BY_ACCEPT, **headers})
 
 
 def _wants_json(accept: Accept) -> bool:

@@ -7,14 +7,13 @@ from readapi.cookies import Browser, Cookies
 from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import Attempt
-from readapi.pages.notes import Landing, Page
+from readapi.pages.notes import Landing
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.render import Renderer
-from readapi.signing_in import BROWSER, PAGE, NoSuchExchange, SessionBegun, SigningIn, TokenMade
+from readapi.signing_in import PAGE, NoSuchExchange, SigningIn, TokenMade, bound_to
 from readapi.state.errand import Errand
-from readapi.state.secret import key_of, new_secret
 from readapi.viewer import InSession, SignedIn
-from schemas.api.auth import AddAccount, Exchange
+from schemas.api.auth import AddAccount
 
 routes = PageRoutes()
 
@@ -33,14 +32,15 @@ async def login_page(
 async def leave_to_sign_in(
     sent: AddAccount,
     accept: Accept,
+    browser: Browser,
     signing_in: SigningIn,
     cookies: Cookies,
     renderer: Renderer,
     to: Landing = "settings",
 ) -> Answer[str]:
     """Lead somebody to their own server, to sign in there."""
-    secret = new_secret()
-    errand = Errand("sign_in", details={PAGE: notes.back("signed-in", to), BROWSER: key_of(secret).hex()})
+    secret = cookies.secret(browser)
+    errand = Errand("sign_in", details={PAGE: notes.back("signed-in", to), **bound_to(secret)})
     try:
         page = await signing_in.begin(sent.handle, errand)
     except OAuthError as error:
@@ -71,40 +71,17 @@ async def come_back(
         made = await signing_in.exchange(exchange_token, who, cookies.proof(browser))
     except NoSuchExchange:
         return answer.sign_in(to, "expired")
-    return _welcome(made, renderer, cookies, done, to)
+    if isinstance(made, TokenMade):
+        return answer.account(renderer, "token.html", account_views.of_token(made))
+    return answer.onward(f"/{to}", done, cookies.session(made.session_id))
 
 
 @routes.page(notes.ARRIVED, acts=True)
 async def arrived(renderer: Renderer, exchange_token: str = "") -> Answer[str]:
-    """Ask whoever is back without having left from a page of ours whether it was they who began.
+    """Give the exchange token to a person whose program began to sign them in.
 
-    A link could have led them here, to be signed in as whoever made it.
+    It is of no use in a browser: a link could have led a visitor here who asked for nothing.
     """
     if not exchange_token:
         return answer.sign_in("settings")
     return answer.account(renderer, "arrived.html", account_views.of_arrival(exchange_token))
-
-
-@routes.deed("/login/finish", even_ended=True)
-async def finish(
-    sent: Exchange, who: SignedIn | None, signing_in: SigningIn, cookies: Cookies, renderer: Renderer
-) -> Answer[str]:
-    """Let in whoever says so."""
-    try:
-        made = await signing_in.exchange_by_program(sent.exchange_token, who)
-    except NoSuchExchange:
-        return answer.sign_in("settings", "expired")
-    return _welcome(made, renderer, cookies, "signed-in")
-
-
-def _welcome(
-    made: SessionBegun | TokenMade,
-    renderer: Renderer,
-    cookies: Cookies,
-    done: str | None,
-    to: Page = "settings",
-) -> Answer[str]:
-    """What came of it: a new token, shown once, or a session and the page that it was wanted for."""
-    if isinstance(made, TokenMade):
-        return answer.account(renderer, "token.html", account_views.of_token(made))
-    return answer.onward(f"/{to}", done, cookies.session(made.session_id))

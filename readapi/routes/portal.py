@@ -44,7 +44,7 @@ async def portal(
     """Show artists what they have published, and let them publish more; lead nobody to where to sign in."""
     if who is None:
         return answer.sign_in("portal", note)
-    shown = await desk.front(who, note=notes.note(note), cursor=cursor)
+    shown = await desk.front(who, note=notes.note(note, who.name), cursor=cursor)
     renewed = cookies.session(who.session_id) if who.by_cookie else {}
     return shown._replace(headers={**shown.headers, **renewed})
 

@@ -37,7 +37,7 @@ async def settings_page(
     """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
     if who is None:
         return answer.sign_in("settings", note)
-    view = await _view(who, state, settings, notes.note(note))
+    view = await _view(who, state, settings, notes.note(note, who.name))
     return answer.account(renderer, "settings.html", view)
 
 

@@ -87,6 +87,15 @@ class Sessions:
         async with self._database.writing() as connection:
             return await _remove(connection, sessions.c.key == key)
 
+    async def end_alone(self, key: bytes, did: Did) -> list[GrantId]:
+        """End a session that holds no account but this one; returns its grants, to be revoked."""
+        others = select(accounts.c.did).where((accounts.c.session_key == key) & (accounts.c.did != did))
+        async with self._database.writing() as connection:
+            await hold(connection, sessions.c.key == key)
+            if (await connection.execute(others.limit(1))).first() is not None:
+                return []
+            return await _remove(connection, sessions.c.key == key)
+
     async def remove_expired(self) -> list[GrantId]:
         """Forget sessions that ended by time a while ago; returns their grants, to be revoked."""
         over = sessions.c.expires_at <= self._database.now() - LIFE

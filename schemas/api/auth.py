@@ -33,9 +33,11 @@ class Exchange(Asked):
 
 
 class NewSession(Shape):
-    """For the cookie, or to be sent as a bearer token."""
+    """For the cookie, or to be sent as a bearer token; and which account it is for."""
 
     session_id: str
+    did: str
+    handle: str
 
 
 class NewDeveloperToken(Shape):

@@ -36,7 +36,7 @@ async def test_accounts_are_added_switched_and_dropped(door: Door, person: Perso
     mine, theirs = person.account.did, other.account.did
 
     added = await door.exchange(await add(door, session, other), session)
-    assert added.json == {"session_id": session}
+    assert added.json["session_id"] == session
     assert await active(door, session) == {mine: False, theirs: True}
 
     switched = await door.ask("POST", "/auth/switch-account", {"target_did": mine}, session)

@@ -86,24 +86,40 @@ async def test_settings_of_one_are_never_shown_to_another(
         assert (answer.status, answer.headers["Location"]) == (303, "/login")
 
 
-async def test_whoever_began_elsewhere_says_that_it_was_they(visit: PlainBrowser) -> None:
-    """Without a web application a browser comes to a page of ours, which signs nobody in by itself."""
-    async with visit.get(f"/auth/start?handle={visit.person.account.handle}") as answer:
+async def test_a_link_asks_and_then_ends_on_a_page_of_ours(visit: PlainBrowser) -> None:
+    """Without a web application; the page after it names the account."""
+    start = f"/auth/start?handle={visit.person.account.handle}"
+    asked = await visit.text(start)
+    async with visit.post(start) as answer:
         assert answer.status == 302
         end = await visit.brought_back(answer.headers["Location"])
-    page = await visit.text(end)
-    token = dict(parse_qsl(urlsplit(end).query))["exchange_token"]
-    async with visit.post("/login/finish", "https://evil.example", exchange_token=token) as foreign:
-        pass
+    async with visit.get(end) as ended:
+        assert ended.headers["Location"] == "/settings?note=signed-in"
+
+    assert f'action="{start}"' in asked
+    told = await visit.text("/settings?note=signed-in")
+    assert f"You are signed in as @{visit.person.account.handle}." in told
+
+
+async def test_what_a_program_began_signs_no_browser_in(visit: PlainBrowser) -> None:
+    """The page at its end tells the token, to be given to the program, and does nothing else with it."""
+    start = f"{visit.site}/auth/start?handle={visit.person.account.handle}"
+    async with aiohttp.ClientSession() as program:
+        async with program.post(start, allow_redirects=False) as answer:
+            page = answer.headers["Location"]
+        end = await visit.brought_back(page)
+        shown = await visit.text(end)
+        token = dict(parse_qsl(urlsplit(end).query))["exchange_token"]
+        async with visit.get(f"/login/return?exchange_token={token}") as led:
+            assert led.headers["Location"] == "/login?note=expired"
+        async with program.post(f"{visit.site}/auth/exchange", json={"exchange_token": token}) as given:
+            told = await given.json()
+
+    assert token in shown
+    assert "<form" not in shown
+    assert told["did"] == visit.person.account.did
     async with visit.get("/settings") as nobody:
         assert nobody.headers["Location"] == "/login"
-
-    led = [await visit.led("/login/finish", exchange_token=token) for _ in range(2)]
-
-    assert token in page
-    assert foreign.status == 403
-    assert led == ["/settings?note=signed-in", "/login?note=expired"]
-    assert visit.person.account.handle in await visit.text("/settings")
 
 
 async def test_nobody_is_signed_in_by_a_link(visit: PlainBrowser, elsewhere: PlainBrowser) -> None:

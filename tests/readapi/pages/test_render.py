@@ -171,6 +171,7 @@ def pages(text: str) -> dict[str, bytes]:
         ),
         "settings.html": RENDERER.page("settings.html", **settings(text)),
         "arrived.html": RENDERER.page("arrived.html", **account_views.of_arrival(text)),
+        "start.html": RENDERER.page("start.html", **account_views.of_start(text, "handle")),
         "token.html": RENDERER.page("token.html", **account_views.of_token(TokenMade(text, text, LATER))),
         **{template: RENDERER.page(template, **view) for template, view in portal(text).items()},
     }

@@ -143,8 +143,9 @@ async def test_signing_in_needs_no_mouse(visitor: Visitor) -> None:
     await page.arrive(f"{visitor.site}/settings")
 
     assert focused == "handle"
-    assert await page.evaluate("document.activeElement.textContent") == "You are signed in."
-    assert await page.evaluate("document.title") == "You are signed in. – Settings – fmsvc"
+    told = f"You are signed in as @{visitor.account.handle}."
+    assert await page.evaluate("document.activeElement.textContent") == told
+    assert await page.evaluate("document.title") == f"{told} – Settings – fmsvc"
 
 
 async def test_whoever_says_no_is_back_at_the_beginning(visitor: Visitor) -> None:

@@ -1,0 +1,35 @@
+"""How a sign-in begins at `/auth/start`: bound to the browser whose page asks, or for a program."""
+
+from collections.abc import Mapping
+
+from readapi.admission import Admission
+from readapi.cookies import Browser, Cookies
+from readapi.pages import notes
+from readapi.signing_in import PAGE, SigningIn, bound_to
+from readapi.state.errand import Errand
+from schemas.settings import Settings
+
+
+class Starts:
+    """Begins sign-ins. A browser's ends at the web application, or on a page of ours where there is none."""
+
+    def __init__(self, signing_in: SigningIn, settings: Settings) -> None:
+        self._signing_in = signing_in
+        self._cookies = Cookies(settings)
+        self._admission = Admission(settings)
+        self._onward = {} if settings.web_url else {PAGE: notes.back("signed-in")}
+
+    def is_by_page(self, browser: Browser) -> bool:
+        """True when a page of this service or of the web application asks, not a link, and not a program.
+
+        Browsers say so themselves: no other site's page can send this Origin.
+        """
+        return self._admission.is_ours(browser.origin)
+
+    async def begin(self, name: str, browser: Browser) -> tuple[str, Mapping[str, str]]:
+        """The page of a person's server, and headers for the answer that leads there. Raises OAuthError."""
+        if not self.is_by_page(browser):
+            return await self._signing_in.begin(name, Errand("sign_in")), {}
+        secret = self._cookies.secret(browser)
+        errand = Errand("sign_in", details={**self._onward, **bound_to(secret)})
+        return await self._signing_in.begin(name, errand), self._cookies.leaving(secret)
