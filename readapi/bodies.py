@@ -2,12 +2,10 @@
 
 import asyncio
 import hashlib
-import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, get_args
+from typing import Final, NamedTuple, Protocol, get_args
 from urllib.parse import parse_qsl
 
 import orjson
@@ -15,7 +13,9 @@ from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from readapi.answers import JSON
+from readapi.arrivals import Arrival
 from readapi.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from readapi.intake import Intake, Pace
 from schemas.api.shape import Asked, AskedInParts, AskedWithFile, Received
 from schemas.errors import FieldError
 from schemas.settings import Settings
@@ -23,7 +23,6 @@ from schemas.settings import Settings
 MOST_BYTES = 256 << 10
 MOST_PARTS = 64
 CHUNK_BYTES = 1 << 20
-RECEIVING = "receiving"  # the folder in the data folder
 FORM: Final = "application/x-www-form-urlencoded"
 PARTS: Final = "multipart/form-data"
 _NO_FORM: Final = "The form is not well-formed."
@@ -37,24 +36,35 @@ _MALFORMED: Final = (
     web.HTTPBadRequest,
 )
 
-Room = Callable[[int], None]  # raises when there is none for so many bytes of a large file
+
+class Room(Protocol):
+    """Where the large file of a form goes while it comes. Raises when there is no room for it."""
+
+    async def begin(self, most_bytes: int) -> Arrival:
+        """Room for a file of at most so many bytes; 0: its length is not known."""
+        ...
+
+    async def grow(self, arrival: Arrival, size: int) -> None:
+        """Room for so many bytes in all."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Which members are files, and how long they may be. `large` ones go to a folder instead of memory."""
+    """Which members are files, and how long they may be. The `large` one goes to the disk, not to memory."""
 
     small: frozenset[str]
     large: frozenset[str]
     most_bytes: int
     most_large_bytes: int
-    folder: Path
 
     @classmethod
     def of(cls, settings: Settings, asked: type[AskedInParts]) -> "Files":
         """As the settings and the types of its members say."""
-        kinds = _members(asked, bytes), _members(asked, Received)
-        return cls(*kinds, settings.image_bytes, settings.upload_bytes, settings.data_dir / RECEIVING)
+        small, large = _members(asked, bytes), _members(asked, Received)
+        if len(large) > 1:
+            raise TypeError(f"{asked.__name__} has more than one large file")
+        return cls(small, large, settings.image_bytes, settings.upload_bytes)
 
 
 def kinds(asked: type[Asked]) -> tuple[str, ...]:
@@ -65,15 +75,21 @@ def kinds(asked: type[Asked]) -> tuple[str, ...]:
 
 
 async def read(
-    request: web.Request, kinds: tuple[str, ...], files: Files | None = None, room: Room = lambda _: None
+    request: web.Request,
+    intake: Intake,
+    kinds: tuple[str, ...],
+    files: Files | None = None,
+    room: Room | None = None,
 ) -> Mapping[str, object]:
     """The members; none of no body at all. `files`: where forms with parts are among the kinds.
 
-    Raises InvalidRequest, UnsupportedMediaType, TooLarge, and what `room` raises.
+    `room`: where one of them is large. Raises InvalidRequest, UnsupportedMediaType, TooLarge, RequestTimeout,
+    and what `room` raises.
     """
+    pace = Pace(intake, request.content)
     if request.content_type == PARTS and files is not None:
-        return await _of_parts(request, files, room)
-    text = await request.read()
+        return await _of_parts(request, pace, files, room)
+    text = await _text(request, pace)
     if not text:
         return {}
     if request.content_type not in kinds:
@@ -83,11 +99,22 @@ async def read(
     return checked(dict(parse_qsl(text.decode(errors="replace"), keep_blank_values=True)))
 
 
+async def _text(request: web.Request, pace: Pace) -> bytes:
+    text = bytearray()
+    if not request.can_read_body:
+        return b""
+    while chunk := await pace.keep(request.content.readany()):
+        text += chunk
+        if len(text) > MOST_BYTES:
+            raise TooLarge
+    return bytes(text)
+
+
 def discard(members: Mapping[str, object]) -> None:
     """Remove the files that were received, unless they have been moved away."""
     for member in members.values():
         if isinstance(member, Received):
-            member.path.unlink(missing_ok=True)
+            member.end()
 
 
 def check_address(request: web.Request) -> None:
@@ -136,15 +163,33 @@ def _allows(annotation: object, kind: type) -> bool:
     return annotation is kind or any(_allows(part, kind) for part in get_args(annotation))
 
 
-def _check_declared(request: web.Request, files: Files, beside: int, room: Room) -> None:
+def _check_declared(request: web.Request, files: Files, beside: int) -> None:
     """Refuse before it comes what would be too much: `beside` is the most that is not of the large file."""
-    size = max(0, (request.content_length or 0) - beside)
-    if files.large and size > files.most_large_bytes:
+    if files.large and (request.content_length or 0) - beside > files.most_large_bytes:
         raise TooLarge(f"No file may be larger than {files.most_large_bytes:,} bytes.")
-    room(size)
 
 
-async def _of_parts(request: web.Request, files: Files, room: Room) -> Mapping[str, object]:
+async def _of_parts(
+    request: web.Request, pace: Pace, files: Files, room: Room | None
+) -> Mapping[str, object]:
+    """The members; a large file has its room before the first byte of it is read."""
+    if room is None:
+        return await _members_of(request, pace, files, None)
+    _check_declared(request, files, files.most_bytes + MOST_BYTES)
+    arrival = await room.begin(min(request.content_length or 0, files.most_large_bytes))
+    try:
+        members = await _members_of(request, pace, files, Incoming(arrival, room, files.most_large_bytes))
+    except BaseException:
+        arrival.close()
+        raise
+    if not any(isinstance(member, Received) for member in members.values()):
+        arrival.close()
+    return members
+
+
+async def _members_of(
+    request: web.Request, pace: Pace, files: Files, incoming: "Incoming | None"
+) -> Mapping[str, object]:
     """Large files as what was received, other files as bytes, everything else as text.
 
     What a part is, its name says: whoever sends it may call anything a file. What is in memory is no more,
@@ -152,31 +197,26 @@ async def _of_parts(request: web.Request, files: Files, room: Room) -> Mapping[s
     """
     members: dict[str, object] = {}
     left = files.most_bytes + MOST_BYTES
-    _check_declared(request, files, left, room)
-    try:
+    with _well_formed():
+        parts = await request.multipart()
+    while True:
         with _well_formed():
-            parts = await request.multipart()
-        while True:
-            with _well_formed():
-                part = await parts.next()
-                name = part.name if isinstance(part, BodyPartReader) else None
-            if part is None:
-                break
-            if not isinstance(part, BodyPartReader) or name is None or len(members) == MOST_PARTS:
-                raise InvalidRequest(_NO_FORM)
-            if name in members:
-                raise InvalidRequest.of_field(name, "must be given once")
-            if name in files.large:
-                members[name] = await _received(part, files, room)
-                continue
-            is_file = name in files.small
-            content = await _whole(part, min(left, files.most_bytes if is_file else MOST_BYTES))
-            members[name] = content if is_file else content.decode(errors="replace")
-            left -= len(content)
-        return checked(members)
-    except BaseException:
-        discard(members)
-        raise
+            part = await pace.keep(parts.next())
+            name = part.name if isinstance(part, BodyPartReader) else None
+        if part is None:
+            break
+        if not isinstance(part, BodyPartReader) or name is None or len(members) == MOST_PARTS:
+            raise InvalidRequest(_NO_FORM)
+        if name in members:
+            raise InvalidRequest.of_field(name, "must be given once")
+        if name in files.large and incoming is not None:
+            members[name] = await incoming.receive(part, pace)
+            continue
+        is_file = name in files.small
+        content = await _whole(part, min(left, files.most_bytes if is_file else MOST_BYTES), pace)
+        members[name] = content if is_file else content.decode(errors="replace")
+        left -= len(content)
+    return checked(members)
 
 
 @contextmanager
@@ -188,37 +228,41 @@ def _well_formed() -> Iterator[None]:
         raise InvalidRequest(_NO_FORM) from None
 
 
-async def _whole(part: BodyPartReader, most_bytes: int) -> bytes:
-    return b"".join([chunk async for chunk in _chunks(part, most_bytes)])
+async def _whole(part: BodyPartReader, most_bytes: int, pace: Pace) -> bytes:
+    return b"".join([chunk async for chunk in _chunks(part, most_bytes, pace)])
 
 
-async def _received(part: BodyPartReader, files: Files, room: Room) -> Received:
-    """Written as it comes, and hashed on the way."""
-    files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path, digest, size = files.folder / secrets.token_hex(16), hashlib.sha256(), 0
+class Incoming(NamedTuple):
+    """The large file of a form while it comes."""
 
-    def write(chunk: bytes) -> None:
-        digest.update(chunk)
-        file.write(chunk)
+    arrival: Arrival
+    room: Room
+    most_bytes: int
 
-    try:
-        with path.open("xb") as file:
-            async for chunk in _chunks(part, files.most_large_bytes):
-                size += len(chunk)
-                room(size)
-                await asyncio.to_thread(write, chunk)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return Received(path, size, digest.hexdigest())
+    async def receive(self, part: BodyPartReader, pace: Pace) -> Received:
+        """Written as it comes, and hashed on the way."""
+        arrival, digest, size = self.arrival, hashlib.sha256(), 0
+
+        def write(chunk: bytes) -> None:
+            digest.update(chunk)
+            arrival.file.write(chunk)
+
+        async for chunk in _chunks(part, self.most_bytes, pace):
+            size += len(chunk)
+            if size > arrival.reserved:
+                await self.room.grow(arrival, size)
+            await asyncio.to_thread(write, chunk)
+        arrival.file.truncate(size)
+        arrival.file.flush()
+        return Received(arrival.path, size, digest.hexdigest(), arrival.close)
 
 
-async def _chunks(part: BodyPartReader, most_bytes: int) -> AsyncIterator[bytes]:
+async def _chunks(part: BodyPartReader, most_bytes: int, pace: Pace) -> AsyncIterator[bytes]:
     """Pieces of some length: to write each of the network's small ones costs more than to collect them."""
     collected, size = bytearray(), 0
     while True:
         with _well_formed():
-            chunk = await part.read_chunk(CHUNK_BYTES)
+            chunk = await pace.keep(part.read_chunk(CHUNK_BYTES))
         if not chunk:
             break
         collected += chunk

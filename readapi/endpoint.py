@@ -13,8 +13,10 @@ from readapi import bodies
 from readapi.admission import Admission, Needs
 from readapi.answers import JSON, Answer, render
 from readapi.binding import Members, Services, Signature
+from readapi.clients import CLIENT
 from readapi.errors import ApiError
 from readapi.finishing import Finishing
+from readapi.intake import Intake
 from readapi.oauth.scopes import Need
 from readapi.publishing.quota import Quota
 from readapi.state.showing import Showing
@@ -117,19 +119,22 @@ class Endpoint:
             return _nothing
         asked = self.signature.body[1]
         kinds = bodies.kinds(asked)
+        intake = services.get(Intake) or Intake()
+        assert isinstance(intake, Intake)
         if not issubclass(asked, AskedInParts):
-            return lambda request, _: bodies.read(request, kinds)
+            return lambda request, _: bodies.read(request, intake, kinds)
         settings = services[Settings]
         assert isinstance(settings, Settings)
         files = bodies.Files.of(settings, asked)
-        if not files.large:
-            return lambda request, _: bodies.read(request, kinds, files)
-        quota = services[Quota]
-        assert isinstance(quota, Quota)
+        quota = services[Quota] if files.large else None
+        assert isinstance(quota, Quota | None)
 
         async def read(request: web.Request, who: SignedIn | None) -> Members:
-            assert who is not None  # whom such a route does not ask for could fill the disk
-            return await bodies.read(request, kinds, files, await quota.room(who.did))
+            # Whoever such a route does not ask for could fill the disk.
+            assert quota is None or who is not None
+            room = None if quota is None or who is None else quota.room(who.did)
+            with intake.form(request[CLIENT] if who is None else who.did):
+                return await bodies.read(request, intake, kinds, files, room)
 
         return read
 

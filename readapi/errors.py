@@ -187,6 +187,14 @@ class TooLarge(ApiError):
     sentence = "The request is too large."
 
 
+class RequestTimeout(ApiError):
+    """The client sends its body too slowly, or no more of it."""
+
+    status = HTTPStatus.REQUEST_TIMEOUT
+    code = Code.REQUEST_TIMEOUT
+    sentence = "The request came too slowly and was given up; nothing of it was kept."
+
+
 class RangeNotSatisfiable(ApiError):
     """The part that was asked for lies behind the end."""
 

@@ -222,6 +222,7 @@ def _of_admission(endpoint: Endpoint) -> list[type[errors.ApiError]]:
         kinds.append(errors.ForeignOrigin)
     if endpoint.signature.body is not None:
         kinds += [errors.InvalidRequest, errors.TooLarge, errors.UnsupportedMediaType]
+        kinds.append(errors.RequestTimeout)
     return kinds
 
 

@@ -26,6 +26,7 @@ from readapi.endpoint import Endpoint
 from readapi.finishing import Finishing
 from readapi.gate import Gate
 from readapi.indexer_status import IndexerStatus
+from readapi.intake import Intake
 from readapi.keeper import Keeper
 from readapi.limits import Limits
 from readapi.metrics import Metrics
@@ -198,6 +199,7 @@ def services(
         Proofs: Proofs(settings.data_dir),
         Admission: Admission(settings),
         Finishing: Finishing(),
+        Intake: Intake(),
         Cookies: Cookies(settings),
         Metrics: metrics,
         Settings: settings,

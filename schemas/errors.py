@@ -23,6 +23,7 @@ class Code(StrEnum):
     SPACE_REFUSED = "space_refused"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     TOO_LARGE = "too_large"
+    REQUEST_TIMEOUT = "request_timeout"
     CONFLICT = "conflict"
     SUPPORT_REQUIRED = "support_required"
     PDS_UNAVAILABLE = "pds_unavailable"

@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from readapi.arrivals import RECEIVING
 from readapi.audio.blobs import Blobs
 from readapi.audio.sources import Sources
 from readapi.audio.store import AudioStore
-from readapi.bodies import RECEIVING
 from readapi.oauth.network import Network
 from readapi.pds import Pds
 from readapi.proofs import Proofs

@@ -1,16 +1,19 @@
 """How much of one account may wait here, so that nobody fills the store or the queue alone."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import NamedTuple
 
-from readapi.bodies import Room
+from readapi.arrivals import Arrival, Arrivals, Held
 from readapi.errors import RateLimited
 from readapi.state.state import State
 from schemas.ids import Did
 from schemas.settings import Settings
 
 RETRY_AFTER = {"Retry-After": "60"}
+MOST_ARRIVALS = 256  # files on their way to all workers together
 
 
 class Quota:
@@ -19,6 +22,7 @@ class Quota:
     def __init__(self, settings: Settings, state: State) -> None:
         self._settings = settings
         self._state = state
+        self._arrivals = Arrivals(settings.data_dir)
 
     @asynccontextmanager
     async def upload(self, did: Did, size: int) -> AsyncIterator[None]:
@@ -27,11 +31,21 @@ class Quota:
             self._check(*await self._state.uploads.waiting(did), size)
             yield
 
-    async def room(self, did: Did) -> Room:
-        """What refuses one more upload while it comes, as soon as it is too long. Raises RateLimited."""
-        room = partial(self._check, *await self._state.uploads.waiting(did))
-        room(0)
-        return room
+    def room(self, did: Did) -> "Room":
+        """Room for one more upload of an account, while it comes."""
+        return Room(self, did)
+
+    async def begin(self, did: Did, most_bytes: int) -> Arrival:
+        """See `Room.begin`."""
+        async with self._state.locks.holding(f"uploads {did}"):
+            check = partial(self._check_coming, *await self._state.uploads.waiting(did))
+            return await asyncio.to_thread(self._arrivals.begin, did, most_bytes, check)
+
+    async def grow(self, did: Did, arrival: Arrival, size: int) -> None:
+        """See `Room.grow`."""
+        async with self._state.locks.holding(f"uploads {did}"):
+            check = partial(self._check_coming, *await self._state.uploads.waiting(did))
+            await asyncio.to_thread(self._arrivals.grow, arrival, size, check)
 
     @asynccontextmanager
     async def job(self, did: Did) -> AsyncIterator[None]:
@@ -42,12 +56,33 @@ class Quota:
                 raise _too_many(f"{count} publishing jobs of yours are not finished yet")
             yield
 
+    def _check_coming(self, count: int, waiting: int, size: int, held: Held) -> None:
+        """The same with what is on its way counted in, and room for it on the disk. Raises RateLimited."""
+        self._check(count + held.files, waiting + held.bytes, size)
+        if held.files_of_all >= MOST_ARRIVALS or size > held.free_bytes:
+            raise RateLimited("There is no room for more files just now; try again.", headers=RETRY_AFTER)
+
     def _check(self, count: int, waiting: int, size: int) -> None:
         """Is there room for `size` bytes beside `count` uploads with `waiting` bytes? Raises RateLimited."""
         if count >= self._settings.uploads_waiting:
             raise _too_many(f"{count} uploads of yours are not finished yet")
         if size and waiting and waiting + size > self._settings.uploads_waiting_bytes:
             raise _too_many(f"Uploads of yours with {waiting:,} bytes are not finished yet")
+
+
+class Room(NamedTuple):
+    """Room for the upload of one account while it comes: what refuses it as soon as it is too long."""
+
+    quota: Quota
+    did: Did
+
+    async def begin(self, most_bytes: int) -> Arrival:
+        """Room for a file of at most so many bytes; 0: its length is not known. Raises RateLimited."""
+        return await self.quota.begin(self.did, most_bytes)
+
+    async def grow(self, arrival: Arrival, size: int) -> None:
+        """Room for so many bytes in all. Raises RateLimited."""
+        await self.quota.grow(self.did, arrival, size)
 
 
 def _too_many(what: str) -> RateLimited:

@@ -1,6 +1,7 @@
 """What every answer's shape has in common, and the types that several of them use."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -54,11 +55,15 @@ class Asked(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that was sent: where it is for as long as the request takes, its length, its SHA-256 in hex."""
+    """A file that was sent: where it is for as long as the request takes, its length, its SHA-256 in hex.
+
+    `end` gives back the room that it takes.
+    """
 
     path: Path
     bytes: int
     sha256: str
+    end: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 
 
 class AskedInParts(Asked):

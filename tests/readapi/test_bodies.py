@@ -1,10 +1,14 @@
 """Bodies are read as JSON, as forms, and as forms with files where a file is wanted."""
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import aiohttp
 import pytest
 from pydantic import Field
 
 from readapi.endpoint import Routes
+from readapi.intake import MOST_FORMS_OF_ONE, Intake
 from schemas.api.shape import AskedInParts, AskedWithFile, File, Listed, Shape
 from schemas.settings import Settings
 from tests.readapi import site
@@ -115,6 +119,48 @@ async def test_a_file_that_is_too_large_is_refused() -> None:
     status, refused = await ask(form)
 
     assert (status, refused["detail"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", PARTS])
+async def test_a_body_that_comes_too_slowly_is_given_up(kind: str) -> None:
+    """Now and then a byte is as slow as none: 408, on every route that takes a body."""
+
+    async def trickle() -> AsyncIterator[bytes]:
+        yield PART if kind == PARTS else b'{"tags": "'
+        while True:
+            await asyncio.sleep(0.02)
+            yield b" "
+
+    services = {Settings: Settings(), Intake: Intake(patience_seconds=0.2)}
+    async with asyncio.timeout(20), site.running(routes, services) as running:
+        assert running.client is not None
+        headers = {"Content-Type": kind}
+        async with running.client.post(f"{running.address}/read", data=trickle(), headers=headers) as reply:
+            refused = await reply.json()
+
+    assert (reply.status, refused["detail"]) == (408, "request_timeout")
+
+
+async def test_few_forms_with_files_of_one_client_come_at_once() -> None:
+    """They are in memory while they come."""
+    sent = asyncio.Event()
+
+    async def waiting() -> AsyncIterator[bytes]:
+        yield PART
+        await sent.wait()
+        yield b"--x--"
+
+    async def send(running: site.Site) -> int:
+        assert running.client is not None
+        headers = {"Content-Type": PARTS}
+        async with running.client.post(f"{running.address}/read", data=waiting(), headers=headers) as reply:
+            sent.set()
+            return reply.status
+
+    async with asyncio.timeout(20), site.running(routes, {Settings: Settings()}) as running:
+        statuses = await asyncio.gather(*(send(running) for _ in range(MOST_FORMS_OF_ONE + 1)))
+
+    assert sorted(statuses) == [200] * MOST_FORMS_OF_ONE + [429]
 
 
 @pytest.mark.parametrize(

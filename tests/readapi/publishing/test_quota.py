@@ -1,7 +1,9 @@
 """Nobody fills the store or the queue alone: what an account may have waiting has a limit."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from sqlalchemy import Table, delete, select
 
 from readapi.endpoint import Routes
 from readapi.errors import RateLimited
+from readapi.intake import Intake
 from readapi.publishing.quota import Quota
 from readapi.state.publishing_tables import jobs, uploads
 from readapi.state.state import State, open_state
@@ -102,6 +105,123 @@ async def test_what_is_too_much_is_refused_while_it_comes(
 
     assert (reply.status, refused["detail"], reply.headers["Retry-After"]) == (429, "rate_limited", "60")
     assert list(tmp_path.rglob("receiving/*")) == []
+
+
+@asynccontextmanager
+async def taking(state: State, settings: Settings, **intake: float) -> AsyncIterator[site.Site]:
+    """A worker that takes files, and what people send to it with their names as tokens."""
+    services = {
+        Settings: settings,
+        Quota: Quota(settings, state),
+        Intake: Intake(**intake),  # type: ignore[arg-type]
+    }
+    async with site.running(routes, services, settings, who_asks=named) as running:
+        yield running
+
+
+async def named(request: web.Request) -> Asker:
+    return Asker(SignedIn(token(Did(request.headers["X-Did"]))), None, by_cookie=False)
+
+
+def sending(running: site.Site, did: Did = MARA, declared: int | None = None) -> "asyncio.Task[int]":
+    """A file of somebody, which never ends; the status that they are answered."""
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "X-Did": did}
+    if declared is not None:
+        headers["Content-Length"] = str(declared)
+
+    async def send() -> int:
+        assert running.client is not None
+        url = f"{running.address}/sound"
+        async with running.client.post(url, data=without_end(), headers=headers) as reply:
+            await reply.read()
+            return reply.status
+
+    return asyncio.create_task(send())
+
+
+async def on_their_way(folder: Path, count: int) -> list[Path]:
+    """So many files, as soon as there are no more and no fewer."""
+    async with asyncio.timeout(20):
+        while len(found := list(folder.glob("receiving/*"))) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    return found
+
+
+async def test_what_is_on_its_way_counts_in_all_workers(state: State, tmp_path: Path) -> None:
+    """In number for each account; who hangs up makes room again, and leaves nothing."""
+    settings = Settings(data_dir=tmp_path, uploads_waiting=2)
+    async with taking(state, settings) as first, taking(state, settings) as second:
+        sent = [sending(first), sending(second, declared=8 << 20)]
+        await on_their_way(tmp_path, 2)
+
+        refused = await asyncio.wait_for(sending(second), 20)
+        of_ben = sending(first, BEN)
+        await on_their_way(tmp_path, 3)
+        sent[0].cancel()
+        await on_their_way(tmp_path, 2)
+        again = sending(first)
+        await on_their_way(tmp_path, 3)
+
+        for task in (*sent, of_ben, again):
+            task.cancel()
+        await on_their_way(tmp_path, 0)
+    assert refused == 429
+
+
+async def test_bytes_on_their_way_are_reserved_before_they_come(state: State, tmp_path: Path) -> None:
+    """Where their length is declared; else as they come."""
+    settings = Settings(data_dir=tmp_path, uploads_waiting_bytes=12 << 20)
+    async with taking(state, settings) as first, taking(state, settings) as second:
+        sent = sending(first, declared=9 << 20)
+        [path] = await on_their_way(tmp_path, 1)
+
+        refused = [
+            await asyncio.wait_for(sending(second, declared=declared), 20) for declared in (5 << 20, None)
+        ]
+
+        assert path.stat().st_size == 9 << 20
+        sent.cancel()
+        await on_their_way(tmp_path, 0)
+    assert refused == [429, 429]
+
+
+async def test_what_a_worker_was_receiving_when_it_was_killed_counts_no_more(
+    state: State, tmp_path: Path
+) -> None:
+    """And is removed by whoever counts next."""
+    settings = Settings(data_dir=tmp_path, uploads_waiting=1)
+    begin = (
+        "import sys, pathlib, readapi.arrivals as a\n"
+        f"held = a.Arrivals(pathlib.Path(sys.argv[1])).begin({MARA!r}, 1 << 20, lambda *_: None)\n"
+        "print(flush=True)\n"
+        "sys.stdin.read()"
+    )
+    pipe = asyncio.subprocess.PIPE
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", begin, str(tmp_path), stdin=pipe, stdout=pipe
+    )
+    assert worker.stdout is not None
+    await worker.stdout.readline()
+    room = Quota(settings, state).room(MARA)
+
+    with pytest.raises(RateLimited):
+        await room.begin(1 << 20)
+    worker.kill()
+    await worker.wait()
+    arrival = await room.begin(1 << 20)
+
+    assert list(tmp_path.glob("receiving/*")) == [arrival.path]
+    arrival.close()
+
+
+async def test_who_sends_too_slowly_is_refused_and_leaves_nothing(state: State, tmp_path: Path) -> None:
+    """Whether nothing more comes, or now and then a byte."""
+    settings = Settings(data_dir=tmp_path)
+    async with taking(state, settings, patience_seconds=0.3) as running:
+        silent = await asyncio.wait_for(sending(running), 20)
+
+    assert silent == 408
+    assert list(tmp_path.glob("receiving/*")) == []
 
 
 async def waiting_rows(did: Did, folder: Path) -> dict[Table, list[dict[str, Any]]]:
