@@ -1,106 +1,79 @@
-"""The door to snapshots: the newest one, read-only; each query runs once per snapshot, whoever asks."""
+"""The door to the catalogue's snapshots: the newest answers, or else the one before it."""
 
 import asyncio
-import functools
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import structlog
 
 from readapi.errors import IndexNotReady
+from readapi.metrics import Metrics
+from readapi.snapshot import RETRY_SECONDS, Row, Snapshot
 from schemas.settings import Settings
 
 log = structlog.get_logger()
 
-Row = tuple[Any, ...]
-_MEMORY_AT_REST = "1MB"  # of DuckDB, between two questions
-_MOST_ANSWERS = 512
 
+class Found(NamedTuple):
+    """An answer, and the instant that it tells about."""
 
-class Snapshot:
-    """One published file, and what has been asked of it so far. Its connection lives as long as this does.
-
-    While it answers, DuckDB has so much `memory`; what needs more is put aside on the disk.
-    """
-
-    def __init__(self, path: Path, memory: str, executor: ThreadPoolExecutor) -> None:
-        self.name = path.name
-        self.as_of = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        self._con = duckdb.connect(
-            path,
-            read_only=True,
-            config={
-                "memory_limit": _MEMORY_AT_REST,
-                "threads": 1,
-                # By default all who read the file have the same one, and write over each other's.
-                "temp_directory": f"{path}.{os.getpid()}.tmp",
-            },
-        )
-        self._memory = memory
-        self._executor = executor
-        self._answers: dict[object, asyncio.Future[list[Row]]] = {}
-
-    async def rows(self, sql: str, **values: Any) -> list[Row]:
-        """The rows of a query, from memory when the same was asked before."""
-        key = (sql, *values.values())
-        answer = self._answers.get(key)
-        if answer is None:
-            if len(self._answers) >= _MOST_ANSWERS:
-                self._answers.clear()
-            loop = asyncio.get_running_loop()
-            answer = self._answers[key] = loop.run_in_executor(self._executor, self._fetch, sql, values)
-            answer.add_done_callback(functools.partial(self._forget_failure, key))
-        # Shielded: others may wait for the same rows when one client hangs up.
-        return await asyncio.shield(answer)
-
-    def _fetch(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        self._con.execute(f"set memory_limit = '{self._memory}'")
-        try:
-            return self._con.execute(sql, values).fetchall()
-        finally:
-            # DuckDB would keep what it read, which the system has in its own cache anyway.
-            self._con.execute(f"set memory_limit = '{_MEMORY_AT_REST}'")
-
-    def _forget_failure(self, key: object, answer: "asyncio.Future[list[Row]]") -> None:
-        if answer.cancelled() or answer.exception() is not None:
-            self._answers.pop(key, None)
+    rows: list[Row]
+    as_of: datetime
 
 
 class Catalog:
-    """Knows the newest snapshot. Queries run one at a time on a thread of their own."""
+    """Follows the newest snapshot, and keeps the last one that answered open beside it.
+
+    Questions run one at a time on a thread of their own, each once per snapshot, however many clients ask it.
+    """
 
     def __init__(self, settings: Settings) -> None:
+        self.unopened = 0  # snapshots that could not be opened, tries counted
+        self.failed = 0  # times that a snapshot had no answer
+        self.older = 0  # answers that the snapshot before the newest gave instead
         self._link = settings.data_dir / "snapshots" / "current"
         self._memory = settings.query_memory
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="catalog")
-        self._snapshot: Snapshot | None = None
-
-    @property
-    def current(self) -> Snapshot:
-        """The newest snapshot. Raises IndexNotReady when none has been published yet."""
-        if self._snapshot is None:
-            raise IndexNotReady("No snapshot of the catalogue has been published yet; try again in a moment.")
-        return self._snapshot
+        self._newest: Snapshot | None = None
+        self._before: Snapshot | None = None
+        self._open: set[Snapshot] = set()  # changed by the thread alone
+        self._avoided = ("", 0.0)  # the snapshot that could not be opened, and when it is tried again
 
     @property
     def version(self) -> str | None:
         """Changes whenever answers may."""
-        return self._snapshot.name if self._snapshot else None
+        return self._newest.name if self._newest else None
 
     @property
     def as_of(self) -> datetime | None:
-        """The instant that answers tell about; None without a snapshot."""
-        return self._snapshot.as_of if self._snapshot else None
+        """The instant that the newest snapshot tells about; None without one."""
+        return self._newest.as_of if self._newest else None
 
     def age_seconds(self, now: Callable[[], float] = time.time) -> float | None:
-        """How long ago the snapshot was made; None without one."""
-        return max(now() - self._snapshot.as_of.timestamp(), 0.0) if self._snapshot else None
+        """How long ago the newest snapshot was made; None without one."""
+        return max(now() - self._newest.as_of.timestamp(), 0.0) if self._newest else None
+
+    async def rows(self, sql: str, **values: Any) -> Found:
+        """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
+        tried: list[Snapshot] = []
+        while (snapshot := self._untried(tried)) is not None:
+            tried.append(snapshot)
+            try:
+                found = Found(await snapshot.rows(sql, values), snapshot.as_of)
+            except duckdb.Error:  # the snapshot has logged it
+                self.failed += 1
+                continue
+            self.older += len(tried) > 1
+            return found
+        if tried:
+            raise IndexNotReady("The catalogue cannot answer this at the moment; try again later.")
+        raise IndexNotReady("No snapshot of the catalogue has been published yet; try again in a moment.")
 
     async def refresh(self) -> bool:
         """Change over to a newer snapshot, if there is one. True when there was."""
@@ -108,21 +81,59 @@ class Catalog:
             name = os.readlink(self._link)
         except OSError:
             return False
-        if name == self.version:
+        avoided, until = self._avoided
+        if name == self.version or (name == avoided and time.monotonic() < until):
             return False
-        path = self._link.parent / name
         loop = asyncio.get_running_loop()
         try:
-            self._snapshot = await loop.run_in_executor(
-                self._executor, Snapshot, path, self._memory, self._executor
-            )
+            newest = await loop.run_in_executor(self._executor, self._opened, self._link.parent / name)
         except (duckdb.Error, OSError) as error:
-            # It may be pruned between reading its name and opening it; the next look finds a newer one.
-            log.warning("snapshot not opened", name=name, error=str(error)[:200])
+            self.unopened += 1
+            self._avoided = name, time.monotonic() + RETRY_SECONDS
+            log.warning("snapshot not opened", name=name, answering=self.version, error=str(error)[:200])
             return False
+        self._change_over(newest)
         return True
 
     def close(self) -> None:
-        """Let go of the snapshot and the thread."""
-        self._snapshot = None
+        """Let go of the snapshots and the thread."""
+        self._newest = self._before = None
+        for snapshot in tuple(self._open):
+            snapshot.end()
+        self._executor.submit(self._close_all)
         self._executor.shutdown(wait=True)
+
+    def watch(self, metrics: Metrics) -> None:
+        """Let it be seen from outside."""
+        metrics.watch("fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: self.age_seconds() or 0.0)
+        metrics.watch("fmsvc_snapshots_open", "Snapshots held open.", lambda: len(self._open))
+        metrics.tally("fmsvc_snapshots_unopened", "Snapshots not opened, tries.", lambda: self.unopened)
+        metrics.tally("fmsvc_snapshot_failures", "Times a snapshot did not answer.", lambda: self.failed)
+        metrics.tally("fmsvc_snapshot_older_answers", "Answers given by the one before.", lambda: self.older)
+
+    def _untried(self, tried: list[Snapshot]) -> Snapshot | None:
+        """The snapshot to ask next. Looked up each time: it may have been replaced, and closed, meanwhile."""
+        among = (self._newest, self._before)
+        return next((snapshot for snapshot in among if snapshot and snapshot not in tried), None)
+
+    def _change_over(self, newest: Snapshot) -> None:
+        """Keep the replaced one to fall back on, unless the one before it is the last that answered."""
+        replaced, self._newest = self._newest, newest
+        if replaced is not None and (replaced.is_proven or self._before is None):
+            replaced, self._before = self._before, replaced
+        if replaced is not None:
+            # After the questions already put to it: the thread takes one after the other.
+            self._executor.submit(self._close, replaced)
+
+    def _opened(self, path: Path) -> Snapshot:
+        snapshot = Snapshot(path, self._memory, self._executor)
+        self._open.add(snapshot)
+        return snapshot
+
+    def _close(self, snapshot: Snapshot) -> None:
+        self._open.discard(snapshot)
+        snapshot.close()
+
+    def _close_all(self) -> None:
+        for snapshot in tuple(self._open):
+            self._close(snapshot)

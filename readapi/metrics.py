@@ -45,6 +45,16 @@ class Requests(Collector):
         yield times
 
 
+class _Tally(Collector):
+    """One number that only grows."""
+
+    def __init__(self, name: str, description: str, value: Callable[[], float]) -> None:
+        self._name, self._description, self._value = name, description, value
+
+    def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(self._name, self._description, value=self._value())
+
+
 class Metrics:
     """One registry per worker: workers share a port, so each scrape meets one of them."""
 
@@ -59,6 +69,10 @@ class Metrics:
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
         """Report a number that something else keeps."""
         Gauge(name, description, registry=self._registry).set_function(value)
+
+    def tally(self, name: str, description: str, value: Callable[[], float]) -> None:
+        """Report a number that something else counts up."""
+        self._registry.register(_Tally(name, description, value))
 
     def text(self) -> bytes:
         """Everything counted so far."""

@@ -50,9 +50,7 @@ class Stores:
         """Let the stores be seen from outside."""
         metrics.watch("fmsvc_index_generation", "Version of the index read.", lambda: self.index.generation)
         metrics.watch("fmsvc_index_documents", "Documents in the index.", lambda: self.index.documents)
-        metrics.watch(
-            "fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: self.catalog.age_seconds() or 0.0
-        )
+        self.catalog.watch(metrics)
         metrics.watch(
             "fmsvc_index_lag_seconds", "How far answers are behind.", lambda: self.indexer.lag_seconds or 0.0
         )

@@ -1,7 +1,7 @@
 """Totals over everything that may be seen."""
 
 from readapi import times
-from readapi.catalog import Snapshot
+from readapi.catalog import Catalog
 from schemas.api.stats import Stats
 
 TOTALS = """
@@ -24,9 +24,9 @@ TOTALS = """
 """
 
 
-async def totals(snapshot: Snapshot) -> Stats:
-    """The totals of a snapshot. Likes count people once per track; artists are those with a track."""
-    (row,) = await snapshot.rows(TOTALS)
+async def totals(catalog: Catalog) -> Stats:
+    """The totals. Likes count people once per track; artists are those with a track."""
+    (row,), as_of = await catalog.rows(TOTALS)
     plays, tracks, artists, duration, likes, comments, albums, playlists = row
     return Stats(
         total_plays=plays,
@@ -37,5 +37,5 @@ async def totals(snapshot: Snapshot) -> Stats:
         total_comments=comments,
         total_albums=albums,
         total_playlists=playlists,
-        as_of=times.render(snapshot.as_of),
+        as_of=times.render(as_of),
     )

@@ -1,10 +1,11 @@
 """Tags and how much they are used."""
 
+from datetime import datetime
 from itertools import islice
 
 import orjson
 
-from readapi.catalog import Snapshot
+from readapi.catalog import Catalog
 from readapi.errors import NotFound
 from readapi.search import Index
 from schemas.api.tags import Tag, TagHead
@@ -22,13 +23,12 @@ COUNTED = """
 """
 
 
-async def counted(snapshot: Snapshot, prefix: str, limit: int) -> list[Tag]:
-    """The most used tags that begin so."""
+async def counted(catalog: Catalog, prefix: str, limit: int) -> tuple[list[Tag], datetime]:
+    """The most used tags that begin so, and when they were counted."""
     beginning = normalise_tag(prefix)
-    found = (row for row in await snapshot.rows(COUNTED) if row[0].startswith(beginning))
-    return [
-        Tag(name=name, track_count=count, total_plays=plays) for name, count, plays in islice(found, limit)
-    ]
+    rows, as_of = await catalog.rows(COUNTED)
+    found = islice((row for row in rows if row[0].startswith(beginning)), limit)
+    return [Tag(name=name, track_count=count, total_plays=plays) for name, count, plays in found], as_of
 
 
 def find(index: Index, name: str) -> TagHead:

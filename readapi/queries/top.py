@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Literal
 
-from readapi.catalog import Snapshot
+from readapi.catalog import Catalog
 
 Period = Literal["all_time", "month", "week", "day"]
 MOST = 50
@@ -34,11 +34,14 @@ SINCE = """
 """
 
 
-async def tracks(snapshot: Snapshot, period: Period, until: datetime) -> list[int]:
-    """Ids of the most liked tracks, at most MOST. A period ends at `until`, which ages quiet ones too."""
+async def tracks(catalog: Catalog, period: Period, until: datetime) -> tuple[list[int], datetime]:
+    """Ids of the most liked tracks, at most MOST, and when their likes were counted.
+
+    A period ends at `until`, which ages quiet ones too.
+    """
     if period == "all_time":
-        rows = await snapshot.rows(EVER, most=MOST)
+        rows, as_of = await catalog.rows(EVER, most=MOST)
     else:
         since = until.replace(tzinfo=None) - timedelta(days=_DAYS[period])
-        rows = await snapshot.rows(SINCE, since=since, most=MOST)
-    return [track_id for (track_id,) in rows]
+        rows, as_of = await catalog.rows(SINCE, since=since, most=MOST)
+    return [track_id for (track_id,) in rows], as_of

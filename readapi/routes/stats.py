@@ -10,5 +10,5 @@ routes = Routes("meta")
 
 @routes.get("/stats")
 async def totals(catalog: Catalog) -> Stats:
-    """Count everything that may be seen, as of the newest snapshot."""
-    return await stats.totals(catalog.current)
+    """Count everything that may be seen, as of `as_of`."""
+    return await stats.totals(catalog)

@@ -83,12 +83,11 @@ async def top_tracks(
     A like counts from when it was made or first seen, whichever is earlier. Periods end now, to the minute;
     `X-As-Of` tells when the likes were counted.
     """
-    snapshot = catalog.current
-    found = index.tracks_by_id(await top_queries.tracks(snapshot, period, times.this_minute()))
-    cards = tracks.seen(found, viewer, "discovery")[:limit]
+    ids, as_of = await top_queries.tracks(catalog, period, times.this_minute())
+    cards = tracks.seen(index.tracks_by_id(ids), viewer, "discovery")[:limit]
     viewer = await supporters.among(viewer, cards)
     listed = present.tracks(cards, viewer, social.liked(index, cards, viewer))
-    return present.answer(listed, headers={"X-As-Of": times.render(snapshot.as_of)})
+    return present.answer(listed, headers={"X-As-Of": times.render(as_of)})
 
 
 @routes.get("/tracks/tags")
@@ -98,9 +97,8 @@ async def list_tags(
     limit: Limit = 20,
 ) -> Answer[list[Tag]]:
     """List the tags that most public tracks carry. `X-As-Of` tells when they were counted."""
-    snapshot = catalog.current
-    counted = await tag_queries.counted(snapshot, q, limit)
-    return Answer(render(counted), headers={"X-As-Of": times.render(snapshot.as_of)})
+    counted, as_of = await tag_queries.counted(catalog, q, limit)
+    return Answer(render(counted), headers={"X-As-Of": times.render(as_of)})
 
 
 @routes.get("/tracks/tags/{name:.+}")

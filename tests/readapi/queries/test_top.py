@@ -1,7 +1,6 @@
 """Top tracks count distinct people within a period, whatever a record claims about its own time."""
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from readapi.catalog import Snapshot
+from readapi.catalog import Catalog
 from readapi.queries import top
 from schemas.settings import Settings
 
@@ -33,9 +32,10 @@ LIKE = """
 
 
 @pytest.fixture
-def snapshot(tmp_path: Path) -> Iterator[Snapshot]:
+async def catalog(tmp_path: Path) -> AsyncIterator[Catalog]:
     """Track 1: two fresh likes. 2: three, a week old. 3: one, said to be of tomorrow. 4: unlisted."""
-    path = tmp_path / "catalog.duckdb"
+    path = tmp_path / "snapshots" / "catalog-1.duckdb"
+    path.parent.mkdir()
     with duckdb.connect(path) as con:
         con.execute(resources.files("schemas").joinpath("tables.sql").read_text())
         for number, visibility in ((1, "public"), (2, "public"), (3, "public"), (4, "unlisted")):
@@ -45,8 +45,11 @@ def snapshot(tmp_path: Path) -> Iterator[Snapshot]:
         _likes(con, 2, "2026-03-25 06:00", "2026-03-25 06:00", people="abc")
         _likes(con, 3, "2026-04-01 06:00", "2026-01-05 06:00", people="a")
         _likes(con, 4, "2026-03-31 06:00", "2026-03-31 06:00", people="abc")
-    with ThreadPoolExecutor(1) as executor:
-        yield Snapshot(path, Settings().query_memory, executor)
+    path.with_name("current").symlink_to(path.name)
+    opened = Catalog(Settings(data_dir=tmp_path))
+    await opened.refresh()
+    yield opened
+    opened.close()
 
 
 def _likes(con: duckdb.DuckDBPyConnection, track: int, created: str, indexed: str, people: str) -> None:
@@ -60,15 +63,17 @@ def _likes(con: duckdb.DuckDBPyConnection, track: int, created: str, indexed: st
 
 @pytest.mark.parametrize(("period", "expected"), [("day", [1]), ("week", [2, 1]), ("month", [2, 1])])
 async def test_a_period_counts_distinct_people(
-    snapshot: Snapshot, period: top.Period, expected: list[int]
+    catalog: Catalog, period: top.Period, expected: list[int]
 ) -> None:
     """The same person twice is one; a like from the future counts from when it was first seen."""
-    assert await top.tracks(snapshot, period, NOW) == expected
+    ids, _ = await top.tracks(catalog, period, NOW)
+
+    assert ids == expected
 
 
-async def test_a_period_ends_now(snapshot: Snapshot) -> None:
+async def test_a_period_ends_now(catalog: Catalog) -> None:
     """Two days later nobody liked anything within a day, though the snapshot is the same."""
     later = datetime(2026, 4, 2, 12, tzinfo=UTC)
 
-    assert await top.tracks(snapshot, "day", later) == []
-    assert await top.tracks(snapshot, "week", later) == [1]
+    assert (await top.tracks(catalog, "day", later))[0] == []
+    assert (await top.tracks(catalog, "week", later))[0] == [1]
