@@ -1,5 +1,6 @@
 """An album's archive holds what this viewer may keep, and names the rest."""
 
+import contextlib
 import io
 import os
 import zipfile
@@ -111,6 +112,30 @@ async def test_what_changes_while_it_is_sent_is_no_longer_given(stage: Listening
     assert found.read("Left out.txt").decode().splitlines() == [
         "02 Mara - Closed.flac: The artist does not offer this recording for download.",
     ]
+
+
+async def test_an_archive_copies_nothing_to_this_machine(stage: Listening) -> None:
+    """However slowly it is taken, and wherever the originals are: pieces of the current one are in memory."""
+    await stage.publish(LARGE * 8, "mara", 70)  # more than fits between here and there
+    await stage.music.add(album("mara", [uri("mara", "track", 70)], 11, at=5000, name="Slow"))
+    path = f"/albums/{public_list_id('mara', 11)}/archive"
+
+    async with stage.music.client.get(stage.music.address + path) as answer:
+        begun = await answer.content.readexactly(1_000_000)
+        copies = [name for name in open_files() if "fmsvc-" in name]
+        found = zipfile.ZipFile(io.BytesIO(begun + await answer.read()))
+
+    assert copies == []
+    assert found.read(found.namelist()[0]) == LARGE * 8
+
+
+def open_files() -> list[str]:
+    """The files that this process has open: the worker is in it."""
+    names = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"/proc/self/fd/{number}"))
+    return names
 
 
 async def test_an_album_that_is_not_there_has_no_archive(stage: Listening) -> None:
