@@ -16,7 +16,7 @@ from typing import Final, Literal
 import prometheus_client
 import structlog
 
-from indexer import car, dag_cbor, xrpc
+from indexer import car, dag_cbor, faults, xrpc
 from indexer.car import CarError
 from indexer.dag_cbor import CborError
 from indexer.hosts import Hosts, NotNow
@@ -132,6 +132,12 @@ class Audit:
                 return
             except OutboundError as error:
                 log.info("audit failed", did=repo.did, reason=str(error))
+                outcomes["unreachable"] += 1
+                continue
+            except BaseException as error:
+                if faults.is_fatal(error):
+                    raise
+                faults.reason("audit", error)
                 outcomes["unreachable"] += 1
                 continue
             ours = self._ours(repo.did) or repo

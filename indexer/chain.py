@@ -1,9 +1,9 @@
-"""Commits -> record changes, one commit after another, each proven to follow from the one before. Pure."""
+"""Commits -> record changes, one commit after another, each proven to follow from the one before."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from indexer import verify
+from indexer import faults, verify
 from indexer.batch import RecordChange, RepoMark
 from indexer.changes import changes_of
 from indexer.events import Commit
@@ -21,7 +21,7 @@ class Replayed:
 
     mark: RepoMark
     changes: list[RecordChange] = field(default_factory=list)
-    refused: list[tuple[Commit, verify.Refused]] = field(default_factory=list)
+    refused: list[tuple[Commit, str]] = field(default_factory=list)
     left: list[Commit] = field(default_factory=list)
 
 
@@ -48,10 +48,15 @@ def replay(
         try:
             head = verify.commit(commit, key)
         except verify.Refused as refused:
-            replayed.refused.append((commit, refused))
+            replayed.refused.append((commit, str(refused)))
             continue
         except verify.Unproven:
             replayed.left.append(commit)
+            continue
+        except BaseException as error:
+            if faults.is_fatal(error):
+                raise
+            replayed.refused.append((commit, faults.reason("replay", error)))
             continue
         if not replayed.left and follows(commit, mark):
             replayed.mark = RepoMark("active", head.rev, head.data)

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import structlog
 from prometheus_client import Counter
 
+from indexer import faults
 from indexer.hosts import NotNow
 from indexer.outbound import OutboundError
 
@@ -102,9 +103,12 @@ class Errands(Generic[Key]):
                 self._wait(key, told.retry_after)
             except OutboundError as error:
                 self._failed(key, error)
-            except Exception:
+            except BaseException as error:
+                if not isinstance(error, Exception) and not faults.is_panic(error):
+                    raise
                 self._failures.pop(key, None)
-                log.exception("errand broke", errand=self._name, key=str(key))
+                faults.reason(self._name, error)
+                log.warning("errand broke", errand=self._name, key=str(key))
             else:
                 self._failures.pop(key, None)
             finally:

@@ -31,7 +31,10 @@ def decode_json(
         kind, body = unwrap(raw)
         if kind != "#commit":
             return (decode.notice(raw, kind, body, tracked, received_at),)
-        if body.get("collection") in collections:
+        collection = body.get("collection")
+        if type(collection) is not str:
+            raise Unreadable("an operation names no collection")
+        if collection in collections:
             return (_commit(body, received_at),)
         return (decode.passed(body),)
     except Unreadable as reason:

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from indexer import chain, projections
+from indexer import chain, dialects, projections
 from indexer.batch import DeadLetter, Fetched, Mend, RecordChange, RepoMark, WaitingCommit
 from indexer.catalogue import LISTED, Catalogue, listed
 from indexer.decode import decode
-from indexer.events import Commit
+from indexer.events import Commit, Frame
 from indexer.waiting import Waiting
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey
@@ -77,7 +77,7 @@ class Mends:
         ours = self._collections.all
         replayed = chain.replay(mark, commits, mend.key, ours, loose=mend.loose)
         mended.changes += replayed.changes
-        mended.letters += [_dead_letter(came[commit.raw], str(why)) for commit, why in replayed.refused]
+        mended.letters += [_dead_letter(came[commit.raw], why) for commit, why in replayed.refused]
         after = replayed.mark
         if mend.loose:
             return RepoMark("error", fetch=True, reason="cannot be fetched"), []
@@ -95,7 +95,8 @@ class Mends:
         return after, [came[commit.raw] for commit in replayed.left]
 
     def _commit(self, waiting: WaitingCommit) -> Commit | None:
-        for event in decode(waiting.raw, self._collections.all, {waiting.did}, waiting.received_at):
+        frame = Frame(waiting.source, waiting.raw, waiting.received_at)
+        for event in dialects.understood(decode, frame, self._collections.all, {waiting.did}):
             if isinstance(event, Commit):
                 return event
         return None

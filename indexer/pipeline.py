@@ -12,8 +12,8 @@ from datetime import datetime
 
 import structlog
 
+from indexer import dialects, faults
 from indexer.batch import Batch, DeadLetter, Mark, Picture, Written
-from indexer.dialects import decoder
 from indexer.errands import Errands
 from indexer.events import (
     Account,
@@ -93,22 +93,33 @@ class Pipeline:
                     self._gap()
                 self.events[Passed.__name__] += frame.passed
                 for event in events:
-                    self._take(event, frame)
+                    self._judged(event, frame)
                     self._move(event, frame)
                 await self._intake.room()
 
     def again(self, letter: DeadLetter) -> bool:
         """Take a dead letter's frame once more; the cursor stays. False: it still cannot be used."""
         frame, batch = Frame(letter.source, letter.raw, letter.received_at), self._intake.batch
-        events = decoder(letter.source)(frame.raw, self._collections, self._repos, frame.received_at)
+        events = dialects.understood(dialects.decoder(letter.source), frame, self._collections, self._repos)
         if any(isinstance(event, Malformed) for event in events):
             return False
         refused_before = len(batch.dead_letters)
         for event in events:
-            self._take(event, frame)
+            self._judged(event, frame)
         batch.settled.append(letter)
         self._intake.added(1)
         return len(batch.dead_letters) == refused_before
+
+    def _judged(self, event: Event, frame: Frame) -> None:
+        """Put an event into the batch; one that cannot be judged as a dead letter, its repo to be fetched."""
+        try:
+            self._take(event, frame)
+        except BaseException as error:
+            if faults.is_fatal(error):
+                raise
+            reason = faults.reason("judge", error)
+            if not isinstance(event, Malformed):
+                self._judged(dialects.salvaged(frame.source, frame.raw, reason), frame)
 
     def _take(self, event: Event, frame: Frame) -> None:
         """Put an event into the batch."""
@@ -134,7 +145,11 @@ class Pipeline:
                 self._intake.added(1)
             case Malformed():
                 log.warning(
-                    "malformed", source=frame.source, seq=event.seq, did=event.did, reason=event.reason
+                    "malformed",
+                    source=frame.source,
+                    seq=event.seq,
+                    did=event.did,
+                    reason=event.reason.splitlines()[0],
                 )
                 batch.dead_letters.append(_dead_letter(event, frame))
                 if event.did is not None:
@@ -183,7 +198,7 @@ async def understood(
     source.glance = Glance(collections, tracked)
     async with contextlib.aclosing(source.frames(after)) as frames:
         async for frame in frames:
-            yield frame, source.decode(frame.raw, collections, tracked, frame.received_at)
+            yield frame, dialects.understood(source.decode, frame, collections, tracked)
 
 
 def _dead_letter(event: Malformed, frame: Frame) -> DeadLetter:

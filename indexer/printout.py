@@ -41,5 +41,5 @@ def of_listing(listing: Listing) -> Iterator[str]:
     for letter in listing.letters:
         when, seq = f"{letter.received_at:%Y-%m-%d %H:%M:%S}", "-" if letter.seq is None else letter.seq
         where = f"{letter.source} {seq} {letter.did or '-'}"
-        yield f"{letter.name}  {when}  {where}  {letter.bytes:,} bytes: {letter.reason}"
+        yield f"{letter.name}  {when}  {where}  {letter.bytes:,} bytes: {letter.reason.splitlines()[0]}"
     yield f"{len(listing.letters):,} of {listing.total:,} dead letters."

@@ -11,7 +11,7 @@ import structlog
 from prometheus_client import Counter as Total
 from prometheus_client import Histogram
 
-from indexer import keys
+from indexer import faults, keys
 from indexer.batch import Fetched, IdentityFact, Mend, RepoMark, State
 from indexer.hosts import NotNow
 from indexer.identity import Resolver
@@ -108,8 +108,11 @@ class Resyncs:
             if isinstance(error, TooLarge):
                 raise NotNow(str(error), TOO_LARGE_SECONDS) from error
             raise OutOfStep(str(error)) from error
-        except Exception as error:
-            log.exception("resync broke", did=did)
+        except BaseException as error:
+            if not isinstance(error, Exception) and not faults.is_panic(error):
+                raise
+            faults.reason("resync", error)
+            log.warning("resync broke", did=did)
             self._failed(did, "the resync broke off")
             raise OutOfStep("the resync broke off") from error
         else:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from indexer import faults
 from indexer.batch import RecordChange
 from indexer.catalogue import Catalogue, keys
 from indexer.projections import Projection, Row
@@ -148,23 +149,21 @@ class RecordTable:
         return made
 
     def _content(self, key: int, change: RecordChange, made: _Rows) -> dict[str, Any]:
-        record = parse(change.collection, self._collections, change.block or b"", change.rkey)
+        try:
+            record = parse(change.collection, self._collections, change.block or b"", change.rkey)
+            if not isinstance(record, Invalid):
+                children = self.projection.children(record, change.uri)
+                columns = self.projection.columns(record, change.uri)
+        except BaseException as error:
+            if faults.is_fatal(error):
+                raise
+            record = Invalid((faults.reason("record", error),))
         if isinstance(record, Invalid):
-            made.invalid.append(
-                {
-                    "key": key,
-                    "collection": change.collection,
-                    "uri": str(change.uri),
-                    "rev": change.rev,
-                    "cid": change.cid,
-                    "reasons": "\n".join(record.reasons),
-                    "record": change.block or b"",
-                }
-            )
+            made.invalid.append(_invalid(key, change, record))
             return {"state": "invalid", "cid": change.cid}
-        for table, rows in self.projection.children(record, change.uri).items():
+        for table, rows in children.items():
             made.children[table] += rows
-        return {"state": "live", "cid": change.cid, **self.projection.columns(record, change.uri)}
+        return {"state": "live", "cid": change.cid, **columns}
 
     def _remove(self, before: Mapping[int, Row]) -> dict[str, list[Row]]:
         """Take the replaced versions out. Returns the child rows that they had."""
@@ -206,6 +205,18 @@ def _envelope(key: int, change: RecordChange, now: datetime) -> dict[str, Any]:
         "state": "deleted",
         "verified": change.verified,
         "verified_at": utc(now),
+    }
+
+
+def _invalid(key: int, change: RecordChange, why: Invalid) -> dict[str, Any]:
+    return {
+        "key": key,
+        "collection": change.collection,
+        "uri": str(change.uri),
+        "rev": change.rev,
+        "cid": change.cid,
+        "reasons": "\n".join(why.reasons),
+        "record": change.block or b"",
     }
 
 

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 import duckdb
 
+from indexer import poison
 from indexer.batch import Batch, Written
 from indexer.projections.projection import utc
 from indexer.search import FOLDER, SearchIndex
@@ -45,8 +46,8 @@ class Stores:
             raise
 
     async def write(self, batch: Batch) -> Written:
-        """Commit a batch to the catalogue."""
-        return await _on(self._writing, lambda: self.writer.write(batch))
+        """Commit a batch to the catalogue; parts that cannot be written become dead letters."""
+        return await _on(self._writing, lambda: poison.write(self.writer, batch))
 
     async def follow(self) -> int:
         """Bring the search index a step further. Returns its watermark."""

@@ -23,6 +23,10 @@ from schemas.settings import Settings
 CHECKPOINT_BYTES: Final = 64 << 20  # of log, after which it goes into the file whatever the snapshots do
 
 
+class _Rehearsed(Exception):
+    """Everything was done; now it is undone."""
+
+
 class Writer:
     """Open it once, use it on one thread. Readers on other threads take `reader()`."""
 
@@ -132,6 +136,12 @@ class Writer:
         self._op = written.op
         self._checkpoint_when_long()
         return written
+
+    def rehearse(self, batch: Batch) -> None:
+        """Do what storing the batch does, and undo it. Raises what `write` would raise."""
+        with suppress(_Rehearsed), self._transaction():
+            self._holdings.store(batch, datetime.now(UTC), self._op)
+            raise _Rehearsed
 
     def prune(self, op: int) -> None:
         """Forget outbox entries up to `op`, which every follower has behind it."""

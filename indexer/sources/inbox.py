@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Self
 
 from aiohttp import ClientWebSocketResponse, WSMsgType
 
+from indexer import faults
 from indexer.glance import Glance
 
 Socket = ClientWebSocketResponse[Literal[False]]
@@ -80,4 +81,10 @@ class Inbox:
                 self._passed += 1
             else:
                 self._messages.append(raw)
-            may_go = glance is not None and glance.passes(raw)
+            try:
+                may_go = glance is not None and glance.passes(raw)
+            except BaseException as error:
+                if faults.is_fatal(error):
+                    raise
+                faults.reason("glance", error)  # the frame goes to the decoder, which keeps it
+                may_go = False

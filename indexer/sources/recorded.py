@@ -16,7 +16,7 @@ from typing import BinaryIO, Self
 
 import structlog
 
-from indexer.dialects import decoder
+from indexer import dialects
 from indexer.events import Frame, Info, StreamError
 from indexer.glance import Glance
 from indexer.sources import Source, Status
@@ -69,7 +69,7 @@ class Recorded:
         self._path = path
         with path.open("rb") as file:
             self.name = _read_header(file, path)
-        self.decode = decoder(self.name)
+        self.decode = dialects.decoder(self.name)
 
     async def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
         """Yield every frame, those up to `after` as well: repeating them is harmless."""
@@ -113,7 +113,7 @@ async def record(
 
 
 def _seq(source: Source, frame: Frame) -> int | None:
-    [event] = source.decode(frame.raw, frozenset(), (), frame.received_at)
+    [event] = dialects.understood(source.decode, frame, frozenset(), ())
     return None if isinstance(event, Info | StreamError) else event.seq
 
 

@@ -13,7 +13,7 @@ import structlog
 from aiohttp import WSCloseCode
 from yarl import URL
 
-from indexer import retry_after
+from indexer import faults, retry_after
 from indexer.events import Frame
 from indexer.glance import Glance
 from indexer.sources import Status
@@ -110,7 +110,12 @@ class Stream:
         status.bytes += bunch.size
         status.last_frame_at = received_at
         for raw in bunch.messages:
-            self._ended = self._farewell(raw)
+            try:
+                self._ended = self._farewell(raw)
+            except BaseException as error:
+                if faults.is_fatal(error):
+                    raise
+                faults.reason("farewell", error)  # the frame goes to the decoder, which keeps it
             if self._ended is None:
                 status.error = None
             yield Frame(self.name, raw, received_at, passed)
