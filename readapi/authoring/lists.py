@@ -30,6 +30,14 @@ def pictured(found: Value, image: Value) -> Value:
     return _edited({**found, "image": image})
 
 
+def holds(found: Value, uri: str) -> bool:
+    """Whether a record that any program may have written holds the track."""
+    try:
+        return any(item["subject"]["uri"] == uri for item in found["items"])
+    except (LookupError, TypeError):
+        return False
+
+
 def with_track(found: Value, uri: str, cid: str) -> Value:
     """With a track at its end; one that it holds stays where it is, in the version that is given."""
     added = {"uri": uri, "cid": cid}

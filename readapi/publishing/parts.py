@@ -13,6 +13,7 @@ from readapi.proofs import Proofs
 from readapi.publishing.capabilities import Capabilities
 from readapi.publishing.changing import Changing
 from readapi.publishing.deleting import Deleting
+from readapi.publishing.describing import Describing
 from readapi.publishing.homes import Homes
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import Originals
@@ -59,6 +60,7 @@ def services(
     policies = Policies(state, capabilities)
     return {
         Deleting: Deleting(writing, originals, sources, state.uploads),
+        Describing: Describing(pds, writing, Shelving(pds, writing), index, network),
         Capabilities: capabilities,
         Policies: policies,
         Quota: quota,

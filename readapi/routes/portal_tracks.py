@@ -2,7 +2,6 @@
 
 from readapi.accept import Accept
 from readapi.answers import Answer
-from readapi.authoring import tracks as authoring
 from readapi.errors import (
     ApiError,
     AudienceUnavailable,
@@ -12,13 +11,13 @@ from readapi.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from readapi.oauth.network import Network
 from readapi.pages import answer, attempt, notes
 from readapi.pages.desk import Desk
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal_forms import AudioForm, TemplateForm, TrackForm
-from readapi.pds import REFUSALS, Pds
+from readapi.pds import REFUSALS
 from readapi.publishing.deleting import Deleting
+from readapi.publishing.describing import Describing
 from readapi.publishing.queueing import Queueing
 from readapi.publishing.receiving import Receiving
 from readapi.queries import tracks
@@ -27,7 +26,6 @@ from readapi.resuming import IdempotencyKey
 from readapi.search import Index
 from readapi.state.state import State
 from readapi.viewer import InSession
-from readapi.writing import Writing
 from schemas.api.publishing import WantedSettings
 
 routes = PageRoutes()
@@ -54,16 +52,13 @@ async def save_track(
     who: InSession,
     accept: Accept,
     index: Index,
-    network: Network,
-    pds: Pds,
-    writing: Writing,
+    describing: Describing,
     desk: Desk,
 ) -> Answer[str]:
     """Change what is told of your track."""
     uri = tracks.uri_of(tracks.own(index, track_id, who.viewer))
     try:
-        change = await authoring.change(sent.wanted(), pds, who, index, network)
-        await writing.edit(who, uri.collection, uri.rkey, change)
+        await describing.change(who, uri, sent.wanted())
     except ApiError as error:
         tried = attempt.refused("details", sent.values(), error, accept)
         return await desk.track(who, track_id, tried)

@@ -8,7 +8,6 @@ from pydantic import Field
 from readapi import cursors, present, times
 from readapi.accept import BY_ACCEPT, Accept
 from readapi.answers import CAR, JSON, Answer, render
-from readapi.authoring import tracks as authoring
 from readapi.catalog import Catalog
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
@@ -20,10 +19,10 @@ from readapi.errors import (
     ScopeUpgradeRequired,
     SessionExpired,
 )
-from readapi.oauth.network import Network
-from readapi.pds import REFUSALS, Pds
+from readapi.pds import REFUSALS
 from readapi.proofs import Proofs
 from readapi.publishing.deleting import Deleting
+from readapi.publishing.describing import Describing
 from readapi.publishing.supporters import Supporters
 from readapi.queries import social, tracks
 from readapi.queries import tags as tag_queries
@@ -33,7 +32,6 @@ from readapi.queries.top import Period
 from readapi.search import Index, Sort
 from readapi.spaces.finder import Finder
 from readapi.viewer import SignedIn
-from readapi.writing import Writing
 from schemas.access import Viewer
 from schemas.api.comments import CommentPage
 from schemas.api.shape import Message
@@ -189,18 +187,17 @@ async def change_track(
     sent: TrackChange,
     who: SignedIn,
     index: Index,
-    network: Network,
-    pds: Pds,
-    writing: Writing,
+    describing: Describing,
 ) -> Answer[Track]:
     """Change what is told of your track; whatever is not named stays. Send a picture as multipart/form-data.
 
-    Who may hear, download or find it is changed at /tracks/{track_id}/publishing.
+    An `album` is the name of the one album of yours that the track is then on; it is made if there is none of
+    that name, and an empty name takes the track off its album. Who may hear, download or find the track is
+    changed at /tracks/{track_id}/publishing.
     """
     card = tracks.own(index, track_id, who.viewer)
-    change = await authoring.change(sent, pds, who, index, network)
     uri = tracks.uri_of(card)
-    await writing.edit(who, uri.collection, uri.rkey, change)
+    await describing.change(who, uri, sent)
     return _one(index, index.track_at(str(uri)) or card, who.viewer)
 
 

@@ -292,6 +292,29 @@ async def test_changing_a_track_keeps_what_is_not_named(scene):
     assert record["audioBlob"] == audio
 
 
+async def test_naming_another_album_moves_a_track(scene):
+    """Both albums' lists change with the track; an album that is not there is made; "" takes it off."""
+    ida = await scene.studio.artist()
+    track_id, ref = await ida.write_track("Wanderer", album="First")
+    first = await ida.ask("POST", "/albums/", {"title": "First"})
+    items = [{"subject": {"uri": ref.uri, "cid": ref.cid}}]
+    album = AtUri.parse(first.json["uri"])
+    listed = await ida.record(str(album))
+    await ida.account.put_record(album.collection, album.rkey, {**listed, "items": items})
+    await ida.shows(f"/tracks/{track_id}", lambda reply: reply.json["album"] is not None)
+
+    moved = await ida.ask("PATCH", f"/tracks/{track_id}", {"album": "Second"})
+    left = await ida.ask("PATCH", f"/tracks/{track_id}", {"album": ""})
+
+    assert (moved.status, moved.json["album"]["title"]) == (200, "Second")
+    assert (await ida.record(first.json["uri"]))["items"] == []
+    assert (left.status, left.json["album"]) == (200, None)
+    assert "album" not in await ida.record(ref.uri)
+    for album in ("first", "second"):
+        shown = await ida.ask("GET", f"/albums/{ida.account.handle}/{album}")
+        assert (shown.status, shown.json["tracks"]) == (200, [])
+
+
 @pytest.mark.parametrize(
     ("sent", "field"),
     [
