@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import structlog
 import tantivy
-from tantivy import DocAddress, Occur, Query
+from tantivy import DocAddress, Occur, Order, Query
 
 from readapi.document_store import DocumentStore, UnknownFormat
 from schemas import search_index
@@ -35,6 +35,13 @@ class State:
         return self.stamp[0]
 
 
+class Found(NamedTuple):
+    """The first matches, each with its score or sort key; `total` tells of all, if that was asked for."""
+
+    hits: list[tuple[Any, DocAddress]]
+    total: int
+
+
 class IndexFolder:
     """The newest committed state of one index. `op` is how far along the indexer's outbox it is."""
 
@@ -45,6 +52,7 @@ class IndexFolder:
         self.schema = schema
         self.searcher: tantivy.Searcher | None = None
         self.op = 0
+        self.rows_read = 0  # so far: matches handed out, which is what the price of a request grows with
         self.folder_id = 0  # of the folder that is read: another one after a rebuild
 
     def refresh(self) -> bool:
@@ -81,6 +89,24 @@ class IndexFolder:
         self.op, self.folder_id = state.op, state.folder_id
         return changed
 
+    def search(
+        self,
+        query: Query,
+        most: int,
+        *,
+        by: str | None = None,
+        order: Order = Order.Desc,
+        count: bool = False,
+    ) -> Found:
+        """The first matches in the order of a field, or of their scores."""
+        if self.searcher is None:
+            return Found([], 0)
+        found = self.searcher.search(query, most, count=count, order_by_field=by, order=order)
+        hits = found.hits
+        self.rows_read += len(hits)
+        total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
+        return Found(hits, total)
+
     def stored(self, addresses: Iterable[DocAddress]) -> list[memoryview]:
         """What is stored of these documents, in order."""
         stores, searcher = self._stores, self.searcher
@@ -107,10 +133,7 @@ class IndexFolder:
 
     def count(self, query: Query) -> int:
         """How many documents match."""
-        if self.searcher is None:
-            return 0
-        found = self.searcher.search(Query.const_score_query(query, 1.0), 1, count=True)
-        return int(found.count)  # type: ignore[attr-defined]  # the package's stub leaves it out
+        return self.search(Query.const_score_query(query, 1.0), 1, count=True).total
 
     def _look(self) -> tuple[int, ...] | None:
         try:

@@ -62,9 +62,7 @@ class IndexFolders:
     def addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
         """Where documents are, in no order that means anything."""
         self.require()
-        searcher = (folder or self.catalog).searcher
-        assert searcher is not None
-        return [address for _, address in searcher.search(query, max(limit, 1), count=False).hits]
+        return [address for _, address in (folder or self.catalog).search(query, max(limit, 1)).hits]
 
     def _stale(self) -> list[IndexFolder]:
         return [folder for folder in self._folders if folder.is_stale()]

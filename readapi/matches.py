@@ -138,13 +138,9 @@ class Matches:
 
     def _best(self, query: Query, kinds: Sequence[Kind], most: int = AT_ONCE) -> _Found:
         """What a query finds whose scores tell tiers, each match in its best one."""
-        if self._folder.searcher is None:
-            return _Found(0, [])
-        found = self._folder.searcher.search(self._matching(query, kinds), most, count=True)
-        total: int = found.count  # type: ignore[attr-defined]  # the package's stub leaves it out
+        hits, total = self._folder.search(self._matching(query, kinds), most, count=True)
         if total > most:
             return _Found(total, None)
-        hits = found.hits
         addresses = [address for _, address in hits]
         keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
         ids = self._folder.numbers("id", addresses)

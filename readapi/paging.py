@@ -1,9 +1,11 @@
 """Pages of a sorted list: everything exactly once, whatever arrives between two pages.
 
 A page goes on where the last one ended: at a sort key, and at an id among those whose key is the same.
+What a page shows is often a part of what it reads. It reads MOST_ROWS at most, so that strangers who write
+many records that cannot be shown make pages short, or empty, and never expensive.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
 from typing import Generic, NamedTuple, TypeVar
@@ -19,7 +21,8 @@ Spans = dict[
 ]  # per listing: the last key of a page, and how far the first was from it
 
 SLACK = 8  # read beyond a page: room for equals of the last key
-MOST_EQUALS = 100_000
+MOST_ROWS = 1000  # that one page looks at, in search of those that it may show
+MOST_AT_ONCE = 500  # rows that one query gives
 MANY = 4000  # matches from which on a window of the order is walked, instead of all of them
 _TOP = 2**64 - 1
 _BY_KEY = itemgetter(0, 1)
@@ -51,6 +54,38 @@ class Page(NamedTuple, Generic[T]):
     after: Position | None
 
 
+class Placed(NamedTuple, Generic[T]):
+    """Something that was looked at, where it stands; `item` is none when it may not be shown."""
+
+    position: Position
+    item: T | None
+
+
+def sift(walk: Iterable[Placed[T]], limit: int) -> Page[T]:
+    """The next `limit` items that may be shown: fewer, or none, when MOST_ROWS were looked at before."""
+    found: list[Placed[T]] = []
+    for looked_at, placed in enumerate(walk, 1):
+        if placed.item is not None:
+            if len(found) == limit:
+                return _page(found, found[-1].position)
+            found.append(placed)
+        if looked_at == MOST_ROWS:
+            return _page(found, placed.position)
+    return _page(found, None)
+
+
+def growing(first: int) -> Iterator[int]:
+    """How many rows to read at a time: few for a page that shows all of them, more when it goes on."""
+    size = first
+    while True:
+        yield min(size, MOST_AT_ONCE)
+        size *= 4
+
+
+def _page(found: Iterable[Placed[T]], after: Position | None) -> Page[T]:
+    return Page([placed.item for placed in found if placed.item is not None], after)
+
+
 class Listing:
     """The documents that match a query, in the order of a field: downwards, and upwards when `rising`.
 
@@ -76,17 +111,17 @@ class Listing:
         rows = list(islice(self.walk(after, limit), limit + 1))
         return Page(rows[:limit], rows[limit - 1].position if len(rows) > limit else None)
 
-    def walk(self, after: Position | None, limit: int) -> Iterator[Row]:
-        """Every row after a position, read by about `limit` at a time."""
+    def walk(self, after: Position | None, first: int) -> Iterator[Row]:
+        """Every row after a position; `first`: how many are wanted at least, most probably."""
         bound = None if after is None else after.key
-        while True:
-            rows = self._top(bound, limit + SLACK)
-            last = rows[-1].key if len(rows) == limit + SLACK else None
+        for size in growing(first + SLACK):
+            rows = self._top(bound, size)
+            last = rows[-1].key if len(rows) == size else None
             yield from self._beyond(after, (row for row in rows if row.key != last))
             if last is None:
                 return
-            # Equals of the last key may have been cut off: take them all.
-            yield from self._beyond(after, self._rows(self._equals(last), MOST_EQUALS))
+            # Equals of the last key may have been cut off.
+            yield from self._equals(last, after.id if after and after.key == last else None, size)
             bound = last + 1 if self._rising else last - 1
             if not 0 <= bound <= _TOP:
                 return
@@ -143,18 +178,35 @@ class Listing:
             self._spans[self._name, bound is None] = rows[-1].key, rows[0].key - rows[-1].key + 1
 
     def _within(self, low: int, high: int) -> Query:
-        keys = Query.range_query(self._folder.schema, self._field, FieldType.Unsigned, low, high)
-        return every(self._query, keys)
+        return every(self._query, self._between(self._field, low, high))
 
-    def _equals(self, key: int) -> Query:
-        return every(self._query, self._folder.term(self._field, key))
+    def _between(self, field: str, low: int, high: int) -> Query:
+        return Query.range_query(self._folder.schema, field, FieldType.Unsigned, low, high)
 
-    def _rows(self, query: Query, count: int) -> list[Row]:
-        if self._folder.searcher is None:
-            return []
+    def _equals(self, key: int, after_id: int | None, size: int) -> Iterator[Row]:
+        """The rows of one key, by id, from an id on; anybody who tries hard can write many of them."""
+        equals = every(self._query, self._folder.term(self._field, key))
+        for most in growing(size):
+            query = equals
+            if after_id is not None:
+                low, high = (after_id + 1, _TOP) if self._rising else (0, after_id - 1)
+                if low > high:
+                    return
+                query = every(equals, self._between("id", low, high))
+            rows = self._rows(query, most, "id")
+            yield from rows
+            if len(rows) < most:
+                return
+            after_id = rows[-1].id
+
+    def _rows(self, query: Query, count: int, by: str | None = None) -> list[Row]:
+        """The first rows by a field. Of those whose field is the same any may be cut off."""
+        field = by or self._field
         order = Order.Asc if self._rising else Order.Desc
-        found = self._folder.searcher.search(
-            query, count, count=False, order_by_field=self._field, order=order
-        ).hits
-        ids = self._folder.numbers("id", [address for _, address in found])
-        return [Row(key, number, address) for (key, address), number in zip(found, ids, strict=True)]
+        found = self._folder.search(query, count, by=field, order=order).hits
+        addresses = [address for _, address in found]
+        if by is None:
+            ids = self._folder.numbers("id", addresses)
+            return [Row(key, number, address) for (key, address), number in zip(found, ids, strict=True)]
+        keys = self._folder.numbers(self._field, addresses)
+        return [Row(key, number, address) for (number, address), key in zip(found, keys, strict=True)]

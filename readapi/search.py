@@ -1,6 +1,7 @@
 """What the search index is asked: by every request, in some tens of microseconds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -9,7 +10,7 @@ from tantivy import DocAddress, Query
 
 from readapi.index_folder import either, every
 from readapi.index_folders import IndexFolders
-from readapi.paging import MANY, Listing, Page, Position, Row, Spans
+from readapi.paging import MANY, Listing, Page, Placed, Position, Row, Spans, growing, sift
 from schemas.access import Place, Viewer
 from schemas.ids import normalise_tag
 from schemas.search_index import Kind, kind_id
@@ -17,8 +18,7 @@ from schemas.stored import Card, Stored
 
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
-MOST_LIKED = 50_000  # likes of one person that are counted
-MOST_RECORDS = 8  # in which one person likes the same track
+MOST_LIKED = 5000  # likes of one person, the newest, among which it is counted what may be shown
 
 
 class Like(NamedTuple):
@@ -121,7 +121,7 @@ class Index(IndexFolders):
         artist_did: str | None = None,
     ) -> Page[Card]:
         """Albums or playlists, newest first: all of them, or an artist's."""
-        query = self._visible(kind, "discovery", None)
+        query = self.visible(kind, "discovery", None)
         if artist_did is not None:
             return self._page(
                 every(query, self.catalog.term("did", artist_did)), "recent", after, limit, None
@@ -149,26 +149,34 @@ class Index(IndexFolders):
 
     def liked_page(self, did: str, after: Position | None, limit: int) -> Page[Card]:
         """Tracks that somebody likes and anybody may see, the last liked first."""
-        found: list[tuple[Card, Position]] = []
-        chunk: list[Row] = []
-        for row in Listing(self.social, self._likes_of(did), "recent").walk(after, limit):
-            chunk.append(row)
-            if len(chunk) > limit:
-                found += self._seen(chunk)
-                chunk = []
-            if len(found) > limit:
-                break
-        else:
-            found += self._seen(chunk)
-        cards = [card for card, _ in found[:limit]]
-        return Page(cards, found[limit - 1][1] if len(found) > limit else None)
+        shown = self.visible("track", "discovery", None)
+        return sift(self.liked_walk(did, after, limit, shown), limit)
+
+    def liked_walk(
+        self, did: str, after: Position | None, first: int, shown: Query
+    ) -> Iterator[Placed[Card]]:
+        """Somebody's likes after a position, each with its track if that is among the `shown`."""
+        rows = Listing(self.social, self.likes_of(did), "recent").walk(after, first)
+        for size in growing(first + 1):
+            chunk = list(islice(rows, size))
+            if not chunk:
+                return
+            keys = self.social.numbers("subject", [row.address for row in chunk])
+            cards = {card.key: card for card in self._among(keys, shown)}
+            for row, key in zip(chunk, keys, strict=True):
+                yield Placed(row.position, cards.get(key))
+
+    def likes_of(self, did: str) -> Query:
+        """The likes of somebody."""
+        self.require()
+        return every(self.social.term("did", did), self.social.term("kind", "like"))
 
     def liked_among(self, did: str, keys: Sequence[int]) -> frozenset[int]:
         """Those of these tracks that somebody likes."""
         if not keys:
             return frozenset()
-        likes = every(self._likes_of(did), self.social.any_term("subject", list(keys)))
-        found = self.addresses(likes, len(keys) * MOST_RECORDS, self.social)
+        likes = every(self.likes_of(did), self.social.any_term("subject", list(keys)))
+        found = self.addresses(likes, len(keys), self.social)
         return frozenset(self.social.numbers("subject", found))
 
     def liked_count(self, did: str) -> int:
@@ -176,11 +184,22 @@ class Index(IndexFolders):
         if self._liked_in != self.generation:
             self._liked, self._liked_in = {}, self.generation
         if did not in self._liked:
-            likes = self.addresses(self._likes_of(did), MOST_LIKED, self.social)
-            keys = set(self.social.numbers("subject", likes))
-            liked = every(self.catalog.any_term("key", list(keys)), self._visible("track", "discovery", None))
-            self._liked[did] = self.catalog.count(liked) if keys else 0
+            shown = self.visible("track", "discovery", None)
+            self._liked[did] = self.catalog.count(self.liked_by(did, shown))
         return self._liked[did]
+
+    def liked_by(self, did: str, shown: Query) -> Query:
+        """Those of the `shown` tracks that somebody likes; of their likes the newest MOST_LIKED count."""
+        newest = self.social.search(self.likes_of(did), MOST_LIKED, by="recent").hits
+        keys = set(self.social.numbers("subject", [address for _, address in newest]))
+        return every(self.catalog.any_term("key", list(keys)), shown) if keys else Query.empty_query()
+
+    def visible(self, kind: Kind, place: Place, viewer: Viewer | None) -> Query:
+        """What strangers may meet there, and what is the viewer's own: see schemas.access."""
+        strangers = self.catalog.term("place", f"{kind}@{place}")
+        if viewer is None:
+            return strangers
+        return either(strangers, every(self.catalog.term("did", viewer.did), self._kind(kind)))
 
     def hits(self, addresses: list[DocAddress]) -> list[bytes]:
         """Documents of the words index as search results."""
@@ -190,10 +209,10 @@ class Index(IndexFolders):
         """What rows of the catalog index stand for."""
         return self._unpack([row.address for row in rows])
 
-    def _seen(self, likes: Sequence[Row]) -> list[tuple[Card, Position]]:
-        keys = self.social.numbers("subject", [row.address for row in likes])
-        cards = {card.key: card for card in self.tracks(keys) if card.access.visibility == "public"}
-        return [(cards[key], row.position) for key, row in zip(keys, likes, strict=True) if key in cards]
+    def _among(self, keys: Sequence[int], shown: Query) -> list[Card]:
+        """Those of these tracks that are among the `shown`; the others are not read."""
+        wanted = list(dict.fromkeys(keys))
+        return self._unpack(self.addresses(every(self.catalog.any_term("key", wanted), shown), len(wanted)))
 
     def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
         self.require()
@@ -205,7 +224,7 @@ class Index(IndexFolders):
         self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
     ) -> Query:
         self.require()
-        filters = [self._visible("track", place, viewer)]
+        filters = [self.visible("track", place, viewer)]
         if artist_did is not None:
             filters.append(self.catalog.term("did", artist_did))
         if tags:
@@ -220,23 +239,12 @@ class Index(IndexFolders):
         matching = sum(searcher.doc_freq("tag", normalise_tag(tag)) for tag in tags)
         return matching > max(MANY, searcher.num_docs // 20)
 
-    def _visible(self, kind: Kind, place: Place, viewer: Viewer | None) -> Query:
-        """What strangers may meet there, and what is the viewer's own: see schemas.access."""
-        strangers = self.catalog.term("place", f"{kind}@{place}")
-        if viewer is None:
-            return strangers
-        return either(strangers, every(self.catalog.term("did", viewer.did), self._kind(kind)))
-
     def _kind(self, kind: Kind) -> Query:
         return self.catalog.term("kind", kind)
 
     def _about(self, kind: str, track_key: int) -> Query:
         self.require()
         return every(self.social.term("subject", track_key), self.social.term("kind", kind))
-
-    def _likes_of(self, did: str) -> Query:
-        self.require()
-        return every(self.social.term("did", did), self.social.term("kind", "like"))
 
     def _one(self, doc_prefix: str, query: Query) -> Card | None:
         for card in self._unpack(self.addresses(query, 4)):

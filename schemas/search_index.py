@@ -12,7 +12,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = "7"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
+VERSION = "8"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
 CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
 CATALOG_FOLDER = "catalog"
 WORDS_FOLDER = "words"

@@ -15,6 +15,7 @@ from indexer.cards.fields import Documents, Fields, findable, json, named, of_ki
 from indexer.cards.people import Person
 from indexer.catalogue import keys, listed
 from schemas.ids import list_id, record_id
+from schemas.records import MAX_ITEMS
 from schemas.search_index import Kind
 
 LISTS = """
@@ -85,9 +86,12 @@ class Tracklists:
     named: Mapping[int, Sequence[Item]]
 
     def album(self, key: int) -> list[Item]:
-        """The items in list order, then the tracks that belong by name; each once."""
+        """The items in list order, then the tracks that belong by name; each once.
+
+        All of it is shown at once, so that it is no more than a list may hold.
+        """
         both = (*self.items.get(key, ()), *self.named.get(key, ()))
-        return list({item.key: item for item in both}.values())
+        return list({item.key: item for item in both}.values())[:MAX_ITEMS]
 
     def playlist(self, key: int) -> list[Item]:
         """The items in list order; a track may stand there twice."""

@@ -5,14 +5,14 @@ from typing import Any, Literal
 import orjson
 
 from readapi.errors import NotFound, NotOwner
+from readapi.paging import MOST_ROWS, Page, Position
 from readapi.queries import names, tracks
 from readapi.search import Index
+from readapi.state.showing import Showing
 from schemas.access import Place, Viewer
 from schemas.ids import AtUri, Did
 from schemas.stored import Card
 
-MOST_PLAYLISTS = 1000
-_CHUNK = 100
 _SUMMARY = ("id", "title", "slug", "artist", "artist_handle", "track_count", "total_plays", "image_url")
 
 
@@ -56,17 +56,30 @@ def playlist_tracks(index: Index, playlist: Card, viewer: Viewer | None) -> list
     return _contents(index, playlist, viewer, "discovery")
 
 
-def playlists_of(index: Index, did: str) -> list[bytes]:
-    """Somebody's playlists, newest first, at most MOST_PLAYLISTS."""
-    found: list[bytes] = []
-    after = None
-    while len(found) < MOST_PLAYLISTS:
-        page = index.list_page("playlist", after, _CHUNK, artist_did=did)
-        found += [card.card for card in page.items]
+async def playlists_of(
+    index: Index, showing: Showing, did: str, viewer: Viewer | None, after: Position | None, limit: int
+) -> Page[dict[str, Any]]:
+    """The playlists of an account that its profile shows to this viewer, newest first; to the owner, all.
+
+    They are read by `limit` at a time until as many are found, or MOST_ROWS were looked at.
+    """
+    is_own = viewer is not None and viewer.did == did
+    found: list[dict[str, Any]] = []
+    for _ in range(max(MOST_ROWS // limit, 1)):
+        page = index.list_page("playlist", after, limit, artist_did=did)
+        told = [orjson.loads(card.card) for card in page.items]
+        chosen = await showing.among([playlist["atproto_record_uri"] for playlist in told])
+        placed = [with_choice(playlist, chosen.get(playlist["atproto_record_uri"])) for playlist in told]
+        found += [playlist for playlist in placed if is_own or playlist["show_on_profile"]]
         after = page.after
-        if after is None:
+        if after is None or len(found) >= limit:
             break
-    return found
+    return Page(found, after)
+
+
+def with_choice(playlist: dict[str, Any], chosen: bool | None) -> dict[str, Any]:
+    """A playlist with what its owner chose about showing it on their profile, if anything."""
+    return playlist if chosen is None else {**playlist, "show_on_profile": chosen}
 
 
 def summary(album: Card) -> bytes:

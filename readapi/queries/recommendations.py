@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from readapi.index_folder import either, every
+from readapi.index_folder import either, every, without
 from readapi.paging import Listing
 from readapi.queries import tracks
 from readapi.search import Index
@@ -19,11 +19,7 @@ def going_with(index: Index, held: Sequence[Card], viewer: Viewer, limit: int) -
     alike = [index.catalog.any_term("did", list({card.did for card in held}))]
     if tags:
         alike.append(index.catalog.any_term("tag", list(dict.fromkeys(tags))[:_MOST_TAGS]))
-    query = every(index.catalog.term("place", "track@discovery"), either(*alike))
-    known = {card.key for card in held}
-    found: list[Card] = []
-    for row in Listing(index.catalog, query, "popular").walk(None, limit + len(known)):
-        if len(found) == limit:
-            break
-        found += [card for card in index.unpack([row]) if card.key not in known]
-    return found
+    shown = index.catalog.term("place", "track@discovery")
+    held_already = index.catalog.any_term("key", [card.key for card in held])
+    query = without(every(shown, either(*alike)), held_already)
+    return index.unpack(Listing(index.catalog, query, "popular").page(None, limit).items)

@@ -5,11 +5,13 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
-from readapi import present
+from readapi import cursors, present
 from readapi.answers import Answer
 from readapi.authoring import lists as authoring
+from readapi.cursors import Cursor
 from readapi.endpoint import Routes
 from readapi.errors import Conflict, NotFound, NotOwner
+from readapi.paging import MOST_ROWS
 from readapi.pds import REFUSALS, Create
 from readapi.publishing.supporters import Supporters
 from readapi.queries import artists, lists, recommendations, social, tracks
@@ -36,20 +38,30 @@ routes = Routes("playlists")
 
 CHANGES = (NotOwner, Conflict, *REFUSALS)
 Some = Annotated[int, Field(ge=1, le=50)]
+_ORDER = "playlists"
 
 
 @routes.get("/lists/playlists")
-async def own_playlists(index: Index, who: SignedIn, showing: Showing) -> Answer[list[Playlist]]:
-    """List your own playlists, newest first, the newest thousand at most."""
-    return await _listed(index, who.did, who.viewer, showing)
+async def own_playlists(
+    index: Index, who: SignedIn, showing: Showing, cursor: Cursor = None
+) -> Answer[list[Playlist]]:
+    """List your own playlists, newest first, a thousand at a time.
+
+    The address of the next ones is in the header `Link`, with `rel="next"`.
+    """
+    return await _listed(index, who.did, who.viewer, showing, cursor)
 
 
 @routes.get("/lists/playlists/by-artist/{did}")
 async def playlists_of(
-    did: DidName, index: Index, viewer: Viewer | None, showing: Showing
+    did: DidName, index: Index, viewer: Viewer | None, showing: Showing, cursor: Cursor = None
 ) -> Answer[list[Playlist]]:
-    """List the playlists that somebody shows, newest first, the newest thousand at most."""
-    return await _listed(index, did, viewer, showing)
+    """List the playlists that an account shows on its profile, newest first.
+
+    A thousand are looked at: where many are not shown, there may be few or none in one answer and more in the
+    next. Its address is in the header `Link`, with `rel="next"`.
+    """
+    return await _listed(index, did, viewer, showing, cursor)
 
 
 @routes.get("/lists/playlists/by-uri", raises=(NotFound,))
@@ -176,12 +188,13 @@ async def _edited(
     return await _told(index, uri, record.value, who, showing)
 
 
-async def _listed(index: Index, did: str, viewer: Viewer | None, showing: Showing) -> Answer[list[Playlist]]:
-    found = [orjson.loads(card) for card in lists.playlists_of(index, did)]
-    chosen = await showing.among([playlist["atproto_record_uri"] for playlist in found])
-    shown = [_with_choice(playlist, chosen.get(playlist["atproto_record_uri"])) for playlist in found]
-    is_own = viewer is not None and viewer.did == did
-    return Answer(orjson.dumps([playlist for playlist in shown if is_own or playlist["show_on_profile"]]))
+async def _listed(
+    index: Index, did: str, viewer: Viewer | None, showing: Showing, cursor: str | None
+) -> Answer[list[Playlist]]:
+    page = await lists.playlists_of(index, showing, did, viewer, cursors.read(cursor, _ORDER), MOST_ROWS)
+    following = cursors.write(page.after, _ORDER)
+    headers = {} if following is None else {"Link": f'<?cursor={following}>; rel="next"'}
+    return Answer(orjson.dumps(page.items), headers=headers)
 
 
 async def _whole(
@@ -192,7 +205,7 @@ async def _whole(
     playlist = orjson.loads(card.card)
     chosen = await showing.of(playlist["atproto_record_uri"])
     listed = present.tracks(held, viewer, social.liked(index, held, viewer))
-    return present.answer(present.extended(orjson.dumps(_with_choice(playlist, chosen)), tracks=listed))
+    return present.answer(present.extended(orjson.dumps(lists.with_choice(playlist, chosen)), tracks=listed))
 
 
 async def _told(
@@ -201,11 +214,7 @@ async def _told(
     """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""
     card = index.find_list("playlist", str(uri))
     told = orjson.loads(card.card) if card is not None else _as_written(index, uri, value, who)
-    return Answer(orjson.dumps(_with_choice(told, await showing.of(str(uri)))))
-
-
-def _with_choice(playlist: dict[str, Any], chosen: bool | None) -> dict[str, Any]:
-    return playlist if chosen is None else {**playlist, "show_on_profile": chosen}
+    return Answer(orjson.dumps(lists.with_choice(told, await showing.of(str(uri)))))
 
 
 def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) -> dict[str, Any]:

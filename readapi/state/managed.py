@@ -10,6 +10,8 @@ from readapi.state.database import Database
 from readapi.state.tables import managed_audio
 from schemas.ids import Did
 
+MOST_OF_A_FILE = 100  # tracks that one account, or several, made of the same recording
+
 
 @dataclass(frozen=True, slots=True)
 class Managed:
@@ -42,10 +44,11 @@ class ManagedAudio:
         return None if row is None else _present(row)
 
     async def of_file(self, file_id: str) -> list[Managed]:
-        """The tracks that are this file."""
+        """The tracks that are this file, at most MOST_OF_A_FILE."""
         which = select(managed_audio).where(managed_audio.c.file_id == file_id)
+        first = which.order_by(managed_audio.c.track_uri).limit(MOST_OF_A_FILE)
         async with self._database.reading() as connection:
-            rows = (await connection.execute(which.order_by(managed_audio.c.track_uri))).all()
+            rows = (await connection.execute(first)).all()
         return [_present(row) for row in rows]
 
     async def put(self, managed: Managed) -> None:

@@ -93,5 +93,9 @@ Listed = InForm[list[T]]
 class Page(Shape):
     """What every page of a list says about the rest of it."""
 
-    next_cursor: str | None = Field(description="Pass as `cursor` to go on; null on the last page.")
+    next_cursor: str | None = Field(
+        description="Pass as `cursor` to go on; null on the last page and on no other. A page may hold fewer "
+        "than `limit`, or nothing, and yet have a next one: a request looks at a bounded number of records, "
+        "of which some may not be shown."
+    )
     has_more: bool

@@ -116,7 +116,7 @@ class LikerPage(Page):
 
 
 class LikedTrackPage(Page):
-    """What somebody liked, newest like first; `count` is of all that the person asking may see."""
+    """What somebody liked, newest like first; `count` tells how many of the newest 5,000 likes are shown."""
 
     user: Person
     tracks: list[Track]
@@ -124,8 +124,9 @@ class LikedTrackPage(Page):
 
 
 class OwnTrackPage(Page):
-    """Tracks of whoever asks; `total` is of all that match.
+    """Tracks of whoever asks; `total` is of all that match: with `q`, among the first 1,000 in this order.
 
+    Of likes the newest 5,000 are counted, and sorted by popularity.
     `incomplete`: a sentence when tracks in a private Space could not be asked for.
     """
 

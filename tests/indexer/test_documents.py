@@ -336,3 +336,15 @@ def test_counts_on_a_card_change_without_the_rest_being_read_again(known):
         packed = {fields["key"]: stored.pack(fields) for fields in before.values()}
         recounted = {fields["doc"]: fields for fields in documents.recounted(con, packed)}
     assert recounted == rendered(known, tracks=keys) != before
+
+
+def test_an_album_holds_no_more_than_a_list_may(known: Writer) -> None:
+    """However many tracks name it: all of it is shown at once."""
+    held = [uri("ana", "track", number) for number in range(2)]
+    named = [put("ana", "track", number, at=1000 + number, album="Wide") for number in range(510)]
+    write(known, *named, album("ana", held, 1, at=2000, name="Wide"))
+
+    card, items = list_of(known, "ana", 1)
+
+    assert card["track_count"] == 500
+    assert len(items) == 500

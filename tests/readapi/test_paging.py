@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from indexer.index_folder import IndexFolder
 from readapi.index_folder import IndexFolder as Reader
-from readapi.paging import Listing, Position, Row
+from readapi.paging import MOST_ROWS, Listing, Placed, Position, Row, sift
 from schemas import search_index
 
 # Few keys and many documents: equals are the rule here, and exceptions elsewhere.
@@ -127,3 +127,44 @@ def test_windows_find_their_way_through_gaps(shelf):
         pages = list(followed(shelf.listing(windows=True), 20))
 
         assert [row for page in pages for row in keys(page)] == sorted(rows, reverse=True)
+
+
+@settings(max_examples=50)
+@given(
+    rows=st.integers(0, 4 * MOST_ROWS),
+    shown=st.sets(st.integers(0, 4 * MOST_ROWS), max_size=30),
+    limit=st.integers(1, 12),
+)
+def test_what_may_be_shown_is_met_once_however_much_may_not(rows, shown, limit):
+    """A page looks at so many rows at most; one that is short or empty leads on from where it stopped."""
+    everything = [
+        Placed(Position(number, number), number if number in shown else None) for number in range(rows)
+    ]
+    met: list[int] = []
+    after = Position(-1, 0)
+    pages = 0
+    while after is not None:
+        looked_at: list[int] = []
+        rest = (looked_at.append(placed.position.key) or placed for placed in everything[after.key + 1 :])
+        page = sift(rest, limit)
+        met += page.items
+        after = page.after
+        pages += 1
+
+        assert len(page.items) <= limit
+        assert len(looked_at) <= MOST_ROWS
+
+    assert met == sorted(number for number in shown if number < rows)
+    assert pages <= rows // MOST_ROWS + len(shown) // limit + 2
+
+
+def test_many_equals_are_read_page_by_page(shelf):
+    """A page of them costs a page."""
+    shelf.clear()
+    shelf.add([(5, number) for number in range(3000)])
+    before = shelf.reader.rows_read
+
+    page = shelf.listing().page(Position(5, 1500), 10)
+
+    assert keys(page.items) == [(5, number) for number in range(1499, 1489, -1)]
+    assert shelf.reader.rows_read - before < 100
