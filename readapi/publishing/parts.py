@@ -28,6 +28,7 @@ from readapi.publishing.supporters import Supporters
 from readapi.publishing.sweeping import GRACE, Sweeping
 from readapi.publishing.uploading import Uploading
 from readapi.publishing.versions import Versions
+from readapi.publishing.watching import Watching
 from readapi.publishing.worker import Worker
 from readapi.search import Index
 from readapi.spaces.finder import Finder
@@ -65,6 +66,7 @@ def services(
         Policies: policies,
         Quota: quota,
         Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
+        Watching: Watching(state),
         Queueing: Queueing(state, policies, quota, index),
         Finder: Finder(settings, index, state, repos, Keyring(pds.xrpc, hosts), hosts, sources),
     }

@@ -18,7 +18,7 @@ from readapi.errors import (
 from readapi.pds import REFUSALS
 from readapi.publishing import watching
 from readapi.publishing.receiving import Receiving
-from readapi.publishing.watching import EVENT_STREAM, Events
+from readapi.publishing.watching import EVENT_STREAM, Watching
 from readapi.queries import tracks
 from readapi.queries.names import TrackName
 from readapi.resuming import LastEventId
@@ -65,16 +65,17 @@ async def get_upload(upload_id: str, who: SignedIn, state: State) -> UploadProgr
 
 @routes.get("/tracks/uploads/{upload_id}/progress", acts=True, media_types=(EVENT_STREAM,))
 async def watch_upload(
-    upload_id: str, who: SignedIn, last_seen: LastEventId, state: State
+    upload_id: str, who: SignedIn, last_seen: LastEventId, state: State, watched: Watching
 ) -> web.StreamResponse:
     """Tell how far an upload of yours is, whenever that changes, as server-sent events.
 
-    With `Last-Event-ID` only what is newer than that event; 204 after the last.
+    With `Last-Event-ID` only what is newer than that event; 204 after the last. A connection ends after five
+    minutes, and with the session or token that it was opened with. An account may watch four at a time.
     """
     upload = await watching.find(state, upload_id, who)
     if upload.is_settled and upload.version <= last_seen.version:
         return web.Response(status=HTTPStatus.NO_CONTENT)
-    return Events(watching.events(state, upload, last_seen.version))
+    return watched.events(upload, last_seen.version, who)
 
 
 @routes.put(
@@ -111,6 +112,7 @@ async def restore_revision(
     who: SignedIn,
     state: State,
     receiving: Receiving,
+    watched: Watching,
 ) -> Revision:
     """Make an earlier version of your track's audio its audio again. Answers when that is done.
 
@@ -120,7 +122,7 @@ async def restore_revision(
     version = await state.revisions.find(track, revision_id)
     if version is None:
         raise NotFound("There is no such version.")
-    await watching.completed(state, await receiving.restore(who, version))
+    await watched.completed(await receiving.restore(who, version))
     newest, *_ = await state.revisions.of(track) or [version]
     return _told(newest)
 

@@ -75,6 +75,13 @@ class DeveloperTokens:
             await self._note_use(row.id, now)
         return _present(row, now)
 
+    async def is_good(self, token: DeveloperToken) -> bool:
+        """Is it still of use? Asking does not note a use."""
+        found = _WITH_GRANT.where(developer_tokens.c.id == token.id)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(found)).one_or_none()
+        return row is not None and _present(row, self._database.now()).ended_because is None
+
     async def of(self, did: Did) -> list[DeveloperToken]:
         """All tokens of an account, newest first; those of no use stay until their owner takes them away."""
         newest_first = (developer_tokens.c.created_at.desc(), developer_tokens.c.id)

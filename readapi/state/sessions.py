@@ -82,6 +82,13 @@ class Sessions:
         whose = row.key, row.did, row.handle, row.grant_id, scopes_of(row.scopes)
         return Session(*whose, expires_at, ended, renewed)
 
+    async def is_good(self, session: Session) -> bool:
+        """May this account still act in this session? Asking does not renew it."""
+        found = _OF_ACTIVE_ACCOUNT.where(sessions.c.key == session.key, accounts.c.did == session.did)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(found)).one_or_none()
+        return row is not None and row.expires_at > self._database.now() and row.ended_because is None
+
     async def end(self, key: bytes) -> list[GrantId]:
         """Sign out; returns the grants of all its accounts, to be revoked."""
         async with self._database.writing() as connection:
