@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Literal, TypeVar
 
 import libipld
-import regex
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -19,12 +18,12 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, core_schema
 
+from schemas import graphemes
 from schemas.bounds import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
 from schemas.datetimes import parse_datetime
 from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
 
 T = TypeVar("T")
-_GRAPHEME = regex.compile(r"\X")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
 _LINK_TAG = b"\xd8\x2a\x58\x25\x00"  # how DAG-CBOR introduces a link of 36 bytes
 _CODECS = (b"\x01\x55\x12\x20", b"\x01\x71\x12\x20")  # CIDv1 with SHA-256, of raw bytes or of DAG-CBOR
@@ -69,7 +68,7 @@ class Text:
         if size * 4 > self.max_bytes and len(text.encode()) > self.max_bytes:
             raise ValueError(f"must not exceed {self.max_bytes} bytes")
         most = self.max_graphemes
-        if most is not None and size > most and len(_GRAPHEME.findall(text)) > most:
+        if most is not None and size > most and graphemes.count(text, most) > most:
             raise ValueError(f"must not exceed {most} graphemes")
         return text
 

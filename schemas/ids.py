@@ -7,11 +7,12 @@ Ids are derived, never counted, so every node that has seen the same records ans
 import functools
 import hashlib
 import re
-import unicodedata
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NewType
+
+from schemas.normal_form import normalise
 
 Did = NewType("Did", str)
 Handle = NewType("Handle", str)
@@ -132,9 +133,9 @@ def list_id(uri: str) -> uuid.UUID:
 
 def normalise_tag(name: str) -> str:
     """One spelling for a tag: NFKC, case folded, inner space collapsed, no leading `#`. May be empty."""
-    folded = unicodedata.normalize("NFKC", name.replace("\0", "")).casefold()
+    folded = normalise("NFKC", name.replace("\0", "")).casefold()
     # Folding can undo the normal form of stacked accents.
-    return " ".join(unicodedata.normalize("NFKC", folded).split()).lstrip("# ")
+    return " ".join(normalise("NFKC", folded).split()).lstrip("# ")
 
 
 def tid_time(tid: str) -> datetime:

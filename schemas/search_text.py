@@ -1,11 +1,13 @@
 """How names become words that can be searched: the same for what is indexed and what is asked. Pure."""
 
 import re
-import unicodedata
 from functools import lru_cache
+
+from schemas.normal_form import normalise
 
 WORD_LETTERS = 64  # longer words are cut, the same way in the index and in a query
 SHORT_NAME_LETTERS = 16
+REMEMBERED_LETTERS = 256  # of a text whose spelling is kept at hand
 NEAR_LETTERS = range(3, 33)  # shorter words are near too many others; longer ones have too many rests
 
 _IGNORED = re.compile(
@@ -28,13 +30,20 @@ _LETTERS: dict[int, str | int] = {
 }
 
 
-@lru_cache(maxsize=4096)
 def fold(text: str) -> str:
     """One spelling for what people type alike: case, accents, width, apostrophes and kana folded."""
+    # Only what comes again is remembered: names and words. A cache of descriptions would take a gigabyte.
+    return _name_folded(text) if len(text) <= REMEMBERED_LETTERS else _folded(text)
+
+
+def _folded(text: str) -> str:
     if text.isascii():
         return text.lower().replace("'", "").replace("`", "")
-    text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
-    return unicodedata.normalize("NFC", _IGNORED.sub("", text)).translate(_LETTERS)
+    text = normalise("NFD", normalise("NFKC", text).casefold())
+    return normalise("NFC", _IGNORED.sub("", text)).translate(_LETTERS)
+
+
+_name_folded = lru_cache(maxsize=4096)(_folded)
 
 
 def runs(text: str) -> list[str]:

@@ -2,17 +2,19 @@
 
 import unicodedata
 
+from schemas.normal_form import normalise
+
 MAX_LETTERS = 80
 UNNAMED = "untitled"
 
 
 def slug(name: str) -> str:
     """Letters and digits of any script, everything else a hyphen: `slug("Été — Vol. 2") == "été-vol-2"`."""
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    text = normalise("NFKC", normalise("NFKC", name).casefold())
     kept = "".join(letter if unicodedata.category(letter)[0] in "LNM" else " " for letter in text)
     return "-".join(kept.split())[:MAX_LETTERS].strip("-") or UNNAMED
 
 
 def same_name(name: str) -> str:
     """What two names have in common when a track's `album` means an album of that name."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    return normalise("NFKC", name).casefold().strip()

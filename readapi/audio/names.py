@@ -1,7 +1,8 @@
 """Names of files that people keep: safe on every system, and told as RFC 6266 and RFC 8187 say. Pure."""
 
-import unicodedata
 from urllib.parse import quote
+
+from schemas.normal_form import normalise
 
 _NEVER = frozenset('/\\:*?"<>|%')
 _LETTERS = 120
@@ -18,14 +19,14 @@ def file_name(artist: str, title: str, file_type: str) -> str:
 
 def safe(words: str) -> str:
     """Words as the name of a file, without its ending."""
-    shown = (letter if _is_fit(letter) else " " for letter in unicodedata.normalize("NFC", words))
+    shown = (letter if _is_fit(letter) else " " for letter in normalise("NFC", words))
     short = " ".join("".join(shown).split())[:_LETTERS].encode()[:_BYTES].decode(errors="ignore")
     return short.strip(" .") or _UNNAMED
 
 
 def attachment(name: str) -> str:
     """The Content-Disposition under which browsers keep it: the name in ASCII, and whole where they can."""
-    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    ascii_only = normalise("NFKD", name).encode("ascii", "ignore").decode()
     plain = "".join(filter(_is_fit, ascii_only))  # wide letters have become plain ones: quotes, too
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
