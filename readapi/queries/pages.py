@@ -8,6 +8,7 @@ from readapi import present
 from readapi.paging import Position
 from readapi.queries import artists, lists, tracks
 from readapi.search import Index
+from readapi.state.showing import Showing
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
@@ -15,7 +16,7 @@ from schemas.api.tracks import Track
 from schemas.stored import Card
 
 MOST_TRACKS = 50  # of an artist, on one page
-MOST_LISTS = 100
+MOST_LISTS = 100  # of each kind
 
 _TRACKS = TypeAdapter(list[Track])
 
@@ -48,18 +49,18 @@ def playlist(index: Index, name: str) -> tuple[Playlist, list[Track]]:
     return Playlist.model_validate_json(card.card), _read(lists.playlist_tracks(index, card, None))
 
 
-def shelf(index: Index, name: str, after: Position | None) -> Shelf:
-    """Everything of an artist. Raises NotFound."""
+async def shelf(index: Index, showing: Showing, name: str, after: Position | None) -> Shelf:
+    """Everything that an artist's profile shows to strangers. Raises NotFound."""
     card = artists.find(index, name)
     page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did)
     albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did)
-    playlists = index.list_page("playlist", None, MOST_LISTS, artist_did=card.did)
+    playlists = await lists.playlists_of(index, showing, card.did, None, None, MOST_LISTS)
     return Shelf(
         Artist.model_validate_json(card.card),
         _read(page.items),
         page.after,
         [AlbumMetadata.model_validate_json(found.card) for found in albums.items],
-        [Playlist.model_validate_json(found.card) for found in playlists.items],
+        [Playlist.model_validate(found) for found in playlists.items[:MOST_LISTS]],
     )
 
 

@@ -9,6 +9,7 @@ from readapi.pages.render import Renderer
 from readapi.queries import pages
 from readapi.queries.names import ArtistName, ListName, TrackName
 from readapi.search import Index
+from readapi.state.showing import Showing
 
 routes = Routes("pages")
 
@@ -30,10 +31,10 @@ async def track_page(track_id: TrackName, index: Index, renderer: Renderer) -> A
 
 @routes.get("/u/{handle}", media_types=(HTML,))
 async def artist_page(
-    handle: ArtistName, index: Index, renderer: Renderer, cursor: Cursor = None
+    handle: ArtistName, index: Index, showing: Showing, renderer: Renderer, cursor: Cursor = None
 ) -> Answer[str]:
     """Show an artist, and what there is of them."""
-    shelf = pages.shelf(index, handle, cursors.read(cursor, _ORDER))
+    shelf = await pages.shelf(index, showing, handle, cursors.read(cursor, _ORDER))
     view = views.of_shelf(shelf, cursors.write(shelf.older, _ORDER), renderer.addresses)
     return answer.page(renderer, "artist.html", view)
 

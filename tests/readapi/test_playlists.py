@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 from pydantic import TypeAdapter
 
+from readapi.state.state import open_state
 from schemas.api.playlists import Playlist, PlaylistWithTracks
 from tests.indexer.changes import did, uri
 from tests.readapi.music import public_list_id
@@ -56,3 +57,20 @@ async def test_somebodys_playlists_are_a_bare_list(music):
 async def test_what_names_no_playlist_is_refused(music, path, status):
     """An album's id names no playlist."""
     assert (await music.get(path)).status == status
+
+
+async def test_the_profile_shows_what_its_owner_chose(music):
+    """The page and the API alike, at once; by its own address a playlist is there for everybody."""
+    playlist, page, api = uri("ben", "list", 2), "/u/ben.example", f"/lists/playlists/by-artist/{did('ben')}"
+    assert "Evening" in (await music.get(page)).json
+
+    async with open_state(music.settings) as state:
+        await state.showing.choose(str(playlist), False)
+        hidden, listed = await music.get(page), await music.get(api)
+        direct = await music.get(f"/playlist/{public_list_id('ben', 2)}")
+        await state.showing.choose(str(playlist), None)
+
+    assert "Evening" not in hidden.json
+    assert listed.json == []
+    assert "Evening" in direct.json
+    assert "Evening" in (await music.get(page)).json
