@@ -28,3 +28,11 @@ def named_file(url: str) -> str | None:
 def file_of(url: str, base_url: str) -> str:
     """The `file_id` of audio at an address: the file's own hash where we have it, else the address's."""
     return managed_file(url, base_url) or hashlib.sha256(url.encode()).hexdigest()
+
+
+def hidden_file(did: str, cid: str) -> str:
+    """The `file_id` of a blob that not everybody may have: another for another recording, and no blob's CID.
+
+    The CID with the DID is an address: any server's `getBlob` gives the bytes out to whoever knows both.
+    """
+    return hashlib.sha256(f"{did} {cid}".encode()).hexdigest()

@@ -24,7 +24,7 @@ from indexer.cards.fields import (
 from indexer.cards.people import Person
 from indexer.catalogue import keys
 from schemas.access import Access, may_download, may_see
-from schemas.audio import file_of
+from schemas.audio import file_of, hidden_file
 from schemas.ids import Did
 from schemas.search_index import popular_key
 
@@ -227,14 +227,20 @@ class _Rendering:
         }
 
     def _audio(self) -> dict[str, Any]:
-        """Where to ask for the audio. Its blob is told where everybody may have it."""
-        row = self.row
+        """Where to ask for the audio. Its blob is told where everybody may have it, and else by no name."""
+        row, is_open = self.row, may_download(self.access, None)
         return {
-            "file_id": row.audio_cid or (file_of(row.audio_url, self.base_url) if row.audio_url else ""),
+            "file_id": self._file_id(is_open),
             "stream_url": f"{self.base_url}/tracks/{row.id}/stream",
             "audio_storage": _storage(row),
-            "pds_blob_cid": row.audio_cid if may_download(self.access, None) else None,
+            "pds_blob_cid": row.audio_cid if is_open else None,
         }
+
+    def _file_id(self, is_open: bool) -> str:
+        row = self.row
+        if row.audio_cid:
+            return row.audio_cid if is_open else hidden_file(row.did, row.audio_cid)
+        return file_of(row.audio_url, self.base_url) if row.audio_url else ""
 
     def _album(self, album: Album) -> dict[str, Any]:
         image_url = self.owner.blob_url(album.image_cid)

@@ -11,6 +11,7 @@ from readapi.audio.entry import Entry
 from readapi.publishing.shelving import block_cid
 from schemas import data_model, records
 from schemas.access import Access
+from schemas.audio import hidden_file
 from schemas.collections import Collections
 from schemas.data_model import DataModelError
 from schemas.ids import Cid, normalise_tag, record_id, record_key
@@ -92,7 +93,7 @@ def _told(track: InSpace, cid: Cid, record: Track, people: People, base_url: str
         "artist_handle": artist["handle"],
         "artist_did": track.did,
         "artist_avatar_url": artist["avatar_url"],
-        "file_id": blob.ref if blob else "",
+        "file_id": hidden_file(track.did, blob.ref) if blob else "",
         "file_type": record.file_type,
         "duration": record.duration,
         "description": record.description,

@@ -47,7 +47,10 @@ class Track(Shape):
     artist_handle: str
     artist_did: str
     artist_avatar_url: str | None
-    file_id: str = Field(description="Content hash of the audio.")
+    file_id: str = Field(
+        description="Stands for the recording, and changes with it: the blob's CID where everybody may "
+        "download; the SHA-256 of the file where this service keeps it; else a hash that names no blob."
+    )
     file_type: str
     duration: int | None = Field(description="Seconds.")
     description: str | None
@@ -70,7 +73,10 @@ class Track(Shape):
     support_gate: SupportGate | None
     stream_url: str
     audio_storage: Literal["pds", "managed", "both", "none"]
-    pds_blob_cid: str | None
+    pds_blob_cid: str | None = Field(
+        description="The recording's blob at the artist's server, where everybody may download. Elsewhere no "
+        "answer names it but the record itself, which is public at its server, and its proof."
+    )
     atproto_record_uri: str
     atproto_record_cid: str
     atproto_record_url: str

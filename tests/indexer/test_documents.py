@@ -116,7 +116,7 @@ def test_a_least_record_has_a_whole_card(known):
 
 
 def test_audio_is_asked_of_us_and_its_blob_told_where_everybody_may_have_it(known):
-    """Whoever may only listen is not told where the original is."""
+    """Who may only listen is not told where the original is, nor what it is called there."""
     public = put("ana", "track", 1, at=60, audioBlob=records.blob())
     heard = put("ana", "track", 2, at=60, audioBlob=records.blob(), access=access(downloads="off"))
     gated = put("ana", "track", 3, at=60, audioBlob=records.blob(), access=access(listening="signed_in"))
@@ -126,9 +126,10 @@ def test_audio_is_asked_of_us_and_its_blob_told_where_everybody_may_have_it(know
 
     for card, fields in found:
         assert card["stream_url"] == f"{BASE}/tracks/{card['id']}/stream"
-        assert (card["audio_storage"], card["file_id"]) == ("pds", records.AUDIO_CID)
-        assert fields["file"] == records.AUDIO_CID
+        assert (card["audio_storage"], card["file_id"]) == ("pds", fields["file"])
         assert b"getBlob" not in fields["card"]
+    hidden = "c73c55a376594007102a5ff924b795123635725e8536b02bd874db9643f20231"
+    assert [card["file_id"] for card, _ in found] == [records.AUDIO_CID, hidden, hidden]
     assert [card["pds_blob_cid"] for card, _ in found] == [records.AUDIO_CID, None, None]
 
 

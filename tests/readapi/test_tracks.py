@@ -1,14 +1,17 @@
 """Tracks, and what people made of them: shapes, order, who may meet what."""
 
+import hashlib
 import itertools
 from urllib.parse import quote
 
 import pytest
 from pydantic import TypeAdapter
 
+from readapi.audio.blobs import cid_of
 from schemas.api.comments import CommentPage
 from schemas.api.tags import Tag, TaggedTrackPage
 from schemas.api.tracks import LikerPage, Track, TrackPage
+from tests import documents
 from tests.indexer.changes import comment, did, like, put, uri
 from tests.readapi.music import PRIVATE, PUBLIC_TRACKS, SUPPORTERS, UNLISTED, playing, track_id
 
@@ -251,3 +254,36 @@ async def test_pages_hold_everything_once_though_rows_arrive(tmp_path):
         assert len(seen) == len(set(seen))
         assert before <= set(seen)
         assert not any(title.startswith("New") for title in seen)
+
+
+async def test_the_blob_of_a_track_that_is_not_open_goes_by_no_name_of_its_own(music):
+    """In no answer but its record's proof: neither its CID, nor the same hash otherwise written."""
+    gated = {"listening": "supporters", "downloads": "supporters", "visibility": "public"}
+    secret = documents.blob(content=b"secret")
+    await music.add(
+        put("mara", "track", 60, at=60, title="Gated", audioBlob=secret, access=gated, tags=["hush"])
+    )
+    number, digest = track_id("mara", 60), hashlib.sha256(b"secret").hexdigest()
+    cid = cid_of(digest)
+    track = (await music.get(f"/tracks/{number}")).json
+    replies = [
+        await music.get(path)
+        for path in (
+            f"/tracks/{number}",
+            f"/tracks/{number}/proof",
+            "/tracks/tags/hush",
+            "/search/?q=gated",
+            f"/track/{number}",
+            f"/embed/track/{number}",
+            f"/oembed?url={music.address}/track/{number}",
+        )
+    ]
+
+    by_name = await music.get(f"/audio/{track['file_id']}/stream")
+    by_cid = await music.get(f"/audio/{cid}/stream")
+
+    for reply in replies:
+        assert reply.status == 200
+        for name in (cid, digest):
+            assert name not in str(reply.json)
+    assert (track["pds_blob_cid"], by_name.status, by_cid.status) == (None, 401, 404)

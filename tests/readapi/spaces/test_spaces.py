@@ -14,6 +14,7 @@ from sqlalchemy import update
 from readapi.audio.blobs import FOLDER
 from readapi.state.publishing_tables import uploads
 from schemas.api.tracks import Track
+from schemas.audio import hidden_file
 from tests.indexer.changes import did
 from tests.network.space_host import cid_of
 from tests.readapi.audio.sounds import sound
@@ -237,7 +238,8 @@ async def test_a_record_that_is_not_what_it_says_is_not_shown(
 async def test_a_recording_that_is_not_what_the_record_names_is_not_sent(
     opened: Private, track: dict[str, Any]
 ) -> None:
-    cid = track["file_id"]
+    hidden = {hidden_file(track["artist_did"], cid): cid for cid in opened.host.blobs}
+    cid = hidden[track["file_id"]]
     content = opened.host.blobs[cid]
     opened.host.blobs[cid] = content[:-1] + b"?"
 
