@@ -39,6 +39,7 @@ from indexer.sources.plays import Plays
 from indexer.spool import Spools
 from indexer.stores import Stores
 from indexer.upkeep import Upkeep
+from schemas import heap
 from schemas.ids import Did, record_key
 from schemas.settings import Settings
 
@@ -134,7 +135,7 @@ class Indexer:
         self.retrial = Retrial(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event, give_back_seconds: float = heap.SECONDS) -> None:
         """Follow the source until `stop`; then commit what was read. Raises StoreError."""
         self._identities.ask(self.stores.writer.unresolved())
         self._pictures.ask(self.stores.writer.unmeasured())
@@ -164,6 +165,7 @@ class Indexer:
                 self._look(),
                 self._count_plays(),
                 self._publish(),
+                heap.keep_giving_back(give_back_seconds),
             )
 
     async def replay(self, reading: Coroutine[Any, Any, Any]) -> None:

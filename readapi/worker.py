@@ -13,7 +13,6 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from readapi import heap
 from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
@@ -51,6 +50,7 @@ from readapi.state.state import State, open_state
 from readapi.stores import Stores
 from readapi.viewer import Viewers
 from readapi.writing import Writing
+from schemas import heap
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -157,7 +157,7 @@ async def _serving(
     runner = Runner(app, gate, shutdown_timeout=STOP_SECONDS)
     beside = [
         asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
-        asyncio.create_task(repeat(heap.SECONDS, heap.give_back)),
+        asyncio.create_task(heap.keep_giving_back()),
     ]
     try:
         await stores.open()

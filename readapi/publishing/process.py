@@ -21,6 +21,7 @@ from readapi.repeating import repeat
 from readapi.search import Index
 from readapi.state.state import open_state
 from readapi.writing import Writing
+from schemas import heap
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -52,6 +53,7 @@ async def working(settings: Settings, network: Network, keeper: Keeper | None = 
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.sweeping(given).sweep)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.reconciling(given, blobs, index).reconcile)),
             asyncio.create_task(parts.worker(given, blobs).run()),
+            asyncio.create_task(heap.keep_giving_back()),
         ]
         try:
             yield

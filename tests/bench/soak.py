@@ -1,8 +1,12 @@
 """`fmsvc-server serve` on its defaults, fed by a loopback relay as fast as it reads, for SOAK_MINUTES.
 
-`python -m tests.bench.soak [--write]` prints one JSON object: what was sent, the memory of each process over
-time, and how long the lag took to return to zero after the last frame. Exits with 1 when a limit is broken or
-something written cannot be seen. `--write` renews `RESULTS.md`.
+`python -m tests.bench.soak [--write]` prints one JSON object: what was sent, how every aggregate was answered
+meanwhile, the snapshots on the disk, the memory of each process over time, and how long the lag took to
+return to zero after the last frame. Exits with 1 when an answer failed, a snapshot leaked, a limit of memory
+was broken, memory grew in the second half, or something written cannot be seen. `--write` renews
+`RESULTS.md`.
+
+`SOAK_MINUTES=1` is the short run: everything but growth, which means nothing before programs are warm.
 """
 
 import asyncio
@@ -13,15 +17,18 @@ import random
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from aiohttp import web
 
+from schemas.settings import Settings
 from tests.bench import results
 from tests.bench.machine import Memory, children
 from tests.bench.memory import INDEXER_LIMIT, WORKER_LIMIT
@@ -37,6 +44,18 @@ WINDOW: Final = 100_000
 SAMPLE_SECONDS: Final = 5.0
 DRAIN_SECONDS: Final = 120.0
 ZERO_SECONDS: Final = 1.0  # the lag is looked at twice a second
+READ_SECONDS: Final = 0.1  # between two questions
+GROWTH_LIMIT: Final = 0.03  # of private memory, from the third quarter to the last
+GROWTH_MINUTES: Final = 8.0  # of a run that is long enough for that
+# The newest two, and two that each worker may hold besides.
+SNAPSHOTS_LIMIT: Final = 2 + 2 * Settings().workers
+AGGREGATES: Final = (
+    "/stats",
+    "/tracks/tags",
+    "/tracks/tags?q=so&limit=5",
+    *(f"/tracks/top?period={period}&limit=50" for period in ("all_time", "month", "week", "day")),
+)
+OTHERS: Final = ("/search/?q=song", "/tracks/", "/ready")
 
 
 def people() -> list[ForgedRepo]:
@@ -110,6 +129,43 @@ class Relay:
         return connection
 
 
+@dataclass
+class Seen:
+    """What was seen of the service while it ran."""
+
+    memory: list[dict[str, Memory]] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)  # by path
+    snapshots: int = 0  # at most, on the disk
+
+    def look(self, server: Server, folder: Path) -> None:
+        """Take a sample of the processes and of the disk."""
+        processes = children(server.process.pid)
+        self.memory.append({name: Memory.of(pid) for name, pid in processes.items()})
+        self.snapshots = max(self.snapshots, len(list(folder.glob("snapshots/catalog-*.duckdb"))))
+
+    async def read(self, server: Server) -> None:
+        """Ask for everything in turn, for ever, and count how it is answered."""
+        for path in itertools.cycle((*AGGREGATES, *OTHERS)):
+            status, _ = await server.ask(path)
+            self.statuses[status] += 1
+            # 503 of /ready is how it tells a lag, which a relay without end makes.
+            if status != 200 and path != "/ready":
+                self.failed[f"{status} {path}"] += 1
+            await asyncio.sleep(READ_SECONDS)
+
+    def most(self, name: str) -> float:
+        """The most that a process held, mapped files included."""
+        return max(sample[name].resident for sample in self.memory if name in sample)
+
+    def growth(self, name: str) -> float:
+        """What the private memory of the last quarter is beyond that of the third, as a share."""
+        held = [sample[name].private for sample in self.memory if name in sample]
+        half = held[len(held) // 2 :]
+        third, last = half[: len(half) // 2], half[len(half) // 2 :]
+        return round(median(last) / median(third) - 1, 4) if third else 0.0
+
+
 async def soak(minutes: float) -> dict[str, Any]:
     """One run on a fresh folder."""
     repos = people()
@@ -133,13 +189,13 @@ async def soak(minutes: float) -> dict[str, Any]:
             "FMSVC_LOG_LEVEL": "error",
         }
         async with running_server(variables) as server:
-            samples = await _watched(server, minutes * 60)
+            seen = await _watched(server, Path(folder), minutes * 60)
             relay.stopped = True
             drained = await _drained(server, written)
             _, stats = await server.ask("/stats")
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
     await runner.cleanup()
-    return _summary(minutes, relay.sent, samples, drained, stats | {"tracks_written": written.tracks}, size)
+    return _summary(minutes, relay.sent, seen, drained, stats | {"tracks_written": written.tracks}, size)
 
 
 @asynccontextmanager
@@ -148,15 +204,19 @@ async def _folder() -> AsyncIterator[str]:
         yield folder
 
 
-async def _watched(server: Server, seconds: float) -> list[dict[str, float]]:
-    samples = []
-    until = time.monotonic() + seconds
+async def _watched(server: Server, folder: Path, seconds: float) -> Seen:
+    seen, until = Seen(), time.monotonic() + seconds
+    for _ in range(100):  # until there is a first snapshot
+        if (await server.ask("/stats"))[0] == 200:
+            break
+        await asyncio.sleep(0.2)
+    reading = asyncio.create_task(seen.read(server))
     while time.monotonic() < until:
         await asyncio.sleep(SAMPLE_SECONDS)
-        await server.ask("/search/", q="song")
-        memory = {name: Memory.of(pid).resident for name, pid in children(server.process.pid).items()}
-        samples.append(memory)
-    return samples
+        seen.look(server, folder)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    return seen
 
 
 async def _drained(server: Server, written: Network) -> float | None:
@@ -175,31 +235,44 @@ async def _drained(server: Server, written: Network) -> float | None:
 
 
 def _summary(
-    minutes: float,
-    sent: int,
-    samples: list[dict[str, float]],
-    drained: float | None,
-    stats: dict[str, Any],
-    size: int,
+    minutes: float, sent: int, seen: Seen, drained: float | None, stats: dict[str, Any], size: int
 ) -> dict[str, Any]:
-    names = samples[-1].keys()
-    most = {name: max(sample.get(name, 0.0) for sample in samples) for name in names}
-    middle = samples[len(samples) // 2]
+    names = sorted(seen.memory[-1])
+    most = {name: seen.most(name) for name in names}
+    growth = {name: seen.growth(name) for name in names}
     limits = {name: INDEXER_LIMIT if name == "index" else WORKER_LIMIT for name in names}
+    middle, last = seen.memory[len(seen.memory) // 2], seen.memory[-1]
+    faults = [
+        *(f"{number} answers of {what}" for what, number in seen.failed.items()),
+        *(f"{name} held {most[name]} MB" for name in names if most[name] > limits[name]),
+        *(
+            f"{name} grew by {growth[name]:.1%} in the second half"
+            for name in names
+            if minutes >= GROWTH_MINUTES and growth[name] > GROWTH_LIMIT
+        ),
+    ]
+    if seen.snapshots > SNAPSHOTS_LIMIT:
+        faults.append(f"{seen.snapshots} snapshots at once")
+    if drained is None:
+        faults.append("what was written could not all be seen")
     return {
         "minutes": minutes,
         "frames_sent": sent,
         "frames_per_second": round(sent / (minutes * 60)),
+        "answers": {str(status): number for status, number in sorted(seen.statuses.items())},
+        "most_snapshots": seen.snapshots,
         "peak_megabytes": most,
-        "halfway_megabytes": {name: middle.get(name) for name in names},
-        "last_megabytes": samples[-1],
+        "halfway_megabytes": {name: middle[name].resident for name in names if name in middle},
+        "last_megabytes": {name: last[name].resident for name in names},
         "limit_megabytes": limits,
+        "growth_in_second_half": growth,
         "folder_megabytes": round(size / 1e6),
         "seconds_until_lag_was_zero": drained,
         "tracks_written": stats["tracks_written"],
         "total_tracks": stats.get("total_tracks"),
         "total_likes": stats.get("total_likes"),
-        "ok": drained is not None and all(most[name] <= limits[name] for name in names),
+        "faults": faults,
+        "ok": not faults,
     }
 
 

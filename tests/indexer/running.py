@@ -13,6 +13,7 @@ from indexer import service
 from indexer.service import Indexer
 from indexer.sources.firehose import Firehose
 from indexer.sources.stream import Backoff
+from schemas import heap
 from schemas.settings import Settings
 from tests.patience import PATIENCE_SECONDS
 
@@ -72,14 +73,14 @@ class Running:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Running]:
+async def running(settings: Settings, give_back_seconds: float = heap.SECONDS) -> AsyncIterator[Running]:
     """Start, and stop as SIGTERM does."""
     socket = aiohttp.UnixConnector(str(settings.data_dir / "control.sock"))
     async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
         source = Firehose(settings.relay, session, start=settings.start, backoff=QUICK)
         async with service.opened(settings, source) as indexer:
             stop = asyncio.Event()
-            task = asyncio.create_task(indexer.run(stop))
+            task = asyncio.create_task(indexer.run(stop, give_back_seconds))
             try:
                 await _answering(control)
                 yield Running(indexer, source, settings, control)
