@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
+from readapi import port
 from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
@@ -62,30 +63,16 @@ _BACKLOG = 1024
 
 
 async def run(settings: Settings, network: Network, keeper: Keeper) -> None:
-    """Serve until SIGTERM or SIGINT; requests under way are finished first."""
+    """Serve until SIGTERM or SIGINT; requests under way are finished first. Raises PortTaken."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serving(settings, listen(settings), network, keeper):
+    async with serving(settings, port.listen(settings), network, keeper):
         log.info("serving", address=settings.base_url)
         # What exists by now stays; walking it again and again made most of the slowest answers.
         gc.collect()
         gc.freeze()
         await stop.wait()
-
-
-def listen(settings: Settings) -> socket.socket:
-    """A socket that other workers may open beside this one."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listening.bind((settings.host, settings.port))
-    except OSError as error:
-        listening.close()
-        raise SystemExit(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}") from error
-    return listening
 
 
 @asynccontextmanager

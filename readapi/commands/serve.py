@@ -3,12 +3,18 @@
 import asyncio
 import sys
 
-from readapi.commands.start import begin
+from readapi import port
+from readapi.commands.start import FAILED, begin, stop
 from readapi.supervisor import Program, supervise
 
 
 def serve(*, supervised: bool = False) -> None:
     """Run the indexer, the API and the job worker, and restart what dies."""
     settings = begin("serve", supervised)
-    api = [Program(f"api-{number}", ("api",)) for number in range(1, settings.workers + 1)]
-    sys.exit(asyncio.run(supervise([Program("index", ("index",)), *api, Program("work", ("work",))])))
+    api = [Program(f"api-{number}", ("api", "--shared")) for number in range(1, settings.workers + 1)]
+    programs = [Program("index", ("index",)), *api, Program("work", ("work",))]
+    try:
+        with port.claimed(settings):
+            sys.exit(asyncio.run(supervise(programs)))
+    except port.PortTaken as error:
+        stop(FAILED, str(error))

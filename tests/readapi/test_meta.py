@@ -7,9 +7,7 @@ import socket
 import sys
 
 import aiohttp
-import pytest
 
-from readapi import worker
 from schemas.api.health import Readiness
 from schemas.settings import Settings
 from tests.indexer.running import until
@@ -101,14 +99,6 @@ async def test_a_worker_stops_in_time_when_told_to(tmp_path):
 
     assert child.returncode == 0, said
     assert b"Traceback" not in said
-
-
-def test_a_port_that_is_taken_stops_the_start(tmp_path):
-    """With a sentence that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(SystemExit, match=f"cannot listen on 127.0.0.1:{port}"):
-            worker.listen(Settings(data_dir=tmp_path, port=port))
 
 
 def _free_port() -> int:

@@ -1,0 +1,85 @@
+"""The port of one service: claimed by it alone, shared by its workers."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from schemas.settings import Settings
+
+PATIENCE_SECONDS: Final = 2.0  # with workers that outlive a killed service for a moment
+
+
+class PortTaken(Exception):
+    """The port cannot be listened on. The message says why, for a person."""
+
+
+@contextmanager
+def claimed(settings: Settings, patience_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
+    """Hold the port for one service while the block runs. Raises PortTaken.
+
+    Workers share it with SO_REUSEPORT, which would let another service of the same user join them in silence.
+    """
+    with _alone(settings):
+        until = time.monotonic() + patience_seconds
+        while not _is_free(settings, last=time.monotonic() > until):
+            time.sleep(0.05)
+        yield
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket that other workers of this service may open beside this one. Raises PortTaken."""
+    with _sentences(settings):
+        return _bound(settings, socket.SO_REUSEADDR, socket.SO_REUSEPORT)
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Keep out services that start at the same moment, before either listens.
+
+    An abstract Unix socket: bound by one process at most in the same network, and gone with it. Where there
+    are none, two starts within the same moment are not told apart.
+    """
+    with ExitStack() as stack:
+        if sys.platform == "linux" and settings.port > 0:
+            claim = stack.enter_context(socket.socket(socket.AF_UNIX))
+            with _sentences(settings):
+                claim.bind(f"\0fmsvc-{os.geteuid()}-{settings.port}-{settings.host}"[:100])
+        yield
+
+
+def _is_free(settings: Settings, last: bool) -> bool:
+    """Could a service listen there alone? When asked for the last time, raises PortTaken instead of False."""
+    try:
+        # Without SO_REUSEPORT the system refuses while any other socket listens.
+        with _sentences(settings), _bound(settings, socket.SO_REUSEADDR) as probe:
+            probe.listen(1)
+    except PortTaken:
+        if last:
+            raise
+        return False
+    return True
+
+
+def _bound(settings: Settings, *options: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        for option in options:
+            bound.setsockopt(socket.SOL_SOCKET, option, 1)
+        bound.bind((settings.host, settings.port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+@contextmanager
+def _sentences(settings: Settings) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PortTaken(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}") from error
