@@ -1,6 +1,6 @@
 """A publishing template as questions with choices: what is chosen, and what cannot be and why. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,13 +54,17 @@ _IN_SHORT: Mapping[Name, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer. `reason`: why it is not to be had here; chosen earlier, it can be kept all the same."""
+    """One answer. `reason`: why it is not to be had here; chosen earlier, it can be kept all the same.
+
+    `short`: the answer's part of `in_short`, empty where the question is left to another template.
+    """
 
     value: str
     words: str
     hint: str
     is_chosen: bool
     reason: str | None
+    short: str = ""
 
     @property
     def is_closed(self) -> bool:
@@ -76,19 +80,28 @@ class Question:
     choices: tuple[Choice, ...]
 
 
-def questions(chosen: Mapping[str, str], reasons: Mapping[str, str]) -> tuple[Question, ...]:
-    """What a template asks. `chosen`: the answers so far; `reasons`: why audiences are not available."""
+def questions(
+    chosen: Mapping[str, str], reasons: Mapping[str, str], unanswered: str | None = None
+) -> tuple[Question, ...]:
+    """What a template asks. `chosen`: the answers so far; `reasons`: why audiences are not available.
+
+    `unanswered`: the words of a first answer that leaves a question to another template; chosen by default.
+    """
     return tuple(
-        Question(
-            name,
-            words,
-            tuple(
-                Choice(value, said, hint, chosen.get(name) == value, reasons.get(audience or ""))
-                for value, (said, hint, audience) in _CHOICES[name].items()
-            ),
-        )
+        Question(name, words, (*_unanswered(name, chosen, unanswered), *_answers(name, chosen, reasons)))
         for name, words in _QUESTIONS.items()
     )
+
+
+def _answers(name: Name, chosen: Mapping[str, str], reasons: Mapping[str, str]) -> Iterator[Choice]:
+    for value, (said, hint, audience) in _CHOICES[name].items():
+        reason = reasons.get(audience or "")
+        yield Choice(value, said, hint, chosen.get(name) == value, reason, _IN_SHORT[name][value])
+
+
+def _unanswered(name: Name, chosen: Mapping[str, str], words: str | None) -> Iterator[Choice]:
+    if words is not None:
+        yield Choice("", words, "", not chosen.get(name), None)
 
 
 def answers(template: Template) -> dict[str, str]:
@@ -99,8 +112,18 @@ def answers(template: Template) -> dict[str, str]:
 
 def template_of(filled: Mapping[str, str]) -> dict[str, object]:
     """The template that a form says, not validated yet."""
-    access = {name: filled[name] for name in _QUESTIONS if name in filled}
+    access = {name: filled[name] for name in _QUESTIONS if filled.get(name)}
     return {"access": access, "attach_rights": "attach_rights" in filled}
+
+
+def is_answered(filled: Mapping[str, str]) -> bool:
+    """Whether a form answers any question of a template: then it has to answer all."""
+    return bool(template_of(filled)["access"]) or "attach_rights" in filled
+
+
+def heard_by(template: Template) -> str:
+    """Who may listen, in a few words."""
+    return _IN_SHORT["listening"][template.access.listening]
 
 
 def in_short(template: Template) -> str:

@@ -59,10 +59,12 @@ class Desk:
         after = cursors.read(cursor, _ORDER)
         found = library.own(self._index, who.viewer, "", "recent", after, MOST_TRACKS).page
         older = cursors.write(found.after, _ORDER)
+        albums = self._albums(who)
         shelf = Shelf(
             _read(found.items, who),
             None if older is None else f"/portal?cursor={older}#tracks",
-            self._albums(who),
+            albums,
+            await self._state.album_templates.among([album.uri for album in albums]),
             await self._works(who),
         )
         chosen = await self._state.preferences.of(who.did)

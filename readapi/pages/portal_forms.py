@@ -59,7 +59,7 @@ class AlbumTemplateForm(TemplateForm):
 
 
 class UploadForm(TemplateForm):
-    """A track to publish; its template counts only if it is to have one of its own.
+    """A track to publish. It has a template of its own as soon as any question of a template is answered.
 
     `once` is another on each page, so that a form that is sent twice uploads once.
     """
@@ -71,7 +71,6 @@ class UploadForm(TemplateForm):
     tags: str = ""
     features: str = ""
     image: File = b""
-    own_template: str | None = None
     once: str = ""
 
     def wanted(self) -> NewTrack:
@@ -79,7 +78,7 @@ class UploadForm(TemplateForm):
         texts = {"title": self.title, "album_id": self.album_id, "description": self.description}
         told: dict[str, object] = {name: text for name, text in texts.items() if text.strip()}
         told |= {"tags": _separated(self.tags), "features": _separated(self.features)}
-        if self.own_template is not None:
+        if choices.is_answered(self.values()):
             told["publishing"] = self.template()
         return fit(NewTrack, told | _chosen("file", self.file) | _chosen("image", self.image))
 

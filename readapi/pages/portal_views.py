@@ -22,6 +22,7 @@ from schemas.publishing import DEFAULT, PolicyOrigin, Template
 
 View = dict[str, object]
 
+UNANSWERED = "As the album’s or the Portal template says"
 NO_PRIVATE_ALBUM = "An album cannot be private; its tracks can."
 
 _ORIGINS: Mapping[PolicyOrigin | None, str] = {
@@ -65,6 +66,7 @@ class Shelf:
     tracks: Sequence[Track]
     older: str | None
     albums: Sequence[AlbumMetadata]
+    templates: Mapping[str, Template]  # of albums that have one, by the at-uris of their lists
     works: Sequence[Work]
 
 
@@ -82,9 +84,10 @@ def of_front(who: Publisher, shelf: Shelf, chosen: Preferences, note: Note | Non
         "tracks": shelf.tracks,
         "older": shelf.older,
         "albums": shelf.albums,
-        "album_options": [(album.id, album.title) for album in shelf.albums],
+        "album_options": [_option(album, shelf.templates.get(album.uri)) for album in shelf.albums],
         "works": shelf.works,
-        "of_upload": _template(template, who.reasons, "upload", attempt),
+        "of_upload": _own_template(who.reasons, attempt),
+        "portal_template": template,
         "rights": rights_form.filled(chosen.rights),
         "of_portal": _template(template, who.reasons, "template", attempt),
     }
@@ -103,7 +106,7 @@ def of_track(
         "note": attempt.note or note,
         "attempt": attempt,
         "track": track,
-        "album_options": [(album.title, album.title) for album in albums],
+        "album_options": [(album.title, album.title, "") for album in albums],
         "origin": _ORIGINS[track.policy_origin],
         "of_track": _template(track.publishing, {"space": NOT_MOVED, **who.reasons}, "publishing", attempt),
         "revisions": revisions,
@@ -171,6 +174,22 @@ def _percent(job: Job) -> int:
 
 def _outcomes(job: Job) -> Counter[Outcome]:
     return Counter(track.outcome for track in job.tracks if track.outcome != "preserved")
+
+
+def _option(album: AlbumMetadata, template: Template | None) -> tuple[str, str, str]:
+    """An album to choose for an upload: its id, its title with its own template, and who hears its tracks."""
+    if template is None:
+        return album.id, album.title, ""
+    return album.id, f"{album.title} (its template: {choices.in_short(template)})", choices.heard_by(template)
+
+
+def _own_template(reasons: Mapping[str, str], attempt: Attempt) -> View:
+    """The questions of an upload's own template, which may be left to its album's or the Portal template."""
+    chosen = attempt.values if attempt.form == "upload" else {}
+    return {
+        "questions": choices.questions(chosen, reasons, UNANSWERED),
+        "attaches_rights": "attach_rights" in chosen,
+    }
 
 
 def _template(template: Template, reasons: Mapping[str, str], form: str, attempt: Attempt) -> View:

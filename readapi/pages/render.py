@@ -42,6 +42,7 @@ class Renderer:
             clock=text.clock,
             day=text.day,
             in_short=choices.in_short,
+            heard_by=choices.heard_by,
             line=text.line,
             number=text.number,
             script_data=_script_data,

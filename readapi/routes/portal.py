@@ -108,7 +108,7 @@ async def save_rights(
 async def upload_track(
     sent: UploadForm, who: InSession, accept: Accept, receiving: Receiving, desk: Desk
 ) -> Answer[str]:
-    """Publish a track; its template counts only if it is to have one of its own."""
+    """Publish a track, with a template of its own where any question of a template is answered."""
     try:
         upload = await receiving.publish(who, sent.wanted(), sent.once)
     except ApiError as error:

@@ -1,5 +1,7 @@
 """Templates of albums: what tracks that are published on one get, unless they bring their own."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import Executable, delete, select
 
 from readapi.state.database import Database
@@ -20,6 +22,14 @@ class AlbumTemplates:
         async with self._database.reading() as connection:
             text = (await connection.execute(found)).scalar_one_or_none()
         return None if text is None else Template.model_validate_json(text)
+
+    async def among(self, albums: Sequence[str]) -> dict[str, Template]:
+        """The templates of those albums that have one, by at-uri."""
+        columns = album_templates.c.album_uri, album_templates.c.template
+        found = select(*columns).where(album_templates.c.album_uri.in_(albums))
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(found)).all()
+        return {uri: Template.model_validate_json(text) for uri, text in rows}
 
     async def put(self, album: AtUri, template: Template | None) -> None:
         """Give an album a template; None takes it away."""

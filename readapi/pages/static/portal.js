@@ -62,11 +62,27 @@
 
   const listen = () => {
     for (const form of document.querySelectorAll("form[data-uploads]")) {
+      tellListeners(form);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         send(form, form.querySelector(".meter"));
       });
     }
+  };
+
+  // The button says who will hear the track: by its own template, else by its album's or the Portal template.
+  const tellListeners = (form) => {
+    const button = form.querySelector("[data-heard]");
+    if (!button) return;
+    const words = button.textContent;
+    const tell = () => {
+      const own = form.querySelector("[name=listening]:checked")?.dataset.short;
+      const album = form.querySelector("[name=album_id]").selectedOptions[0]?.dataset.short;
+      const heard = own || album || button.dataset.heard;
+      button.textContent = `${words}: ${heard[0].toLowerCase()}${heard.slice(1)}`;
+    };
+    form.addEventListener("change", tell);
+    tell();
   };
 
   // What came of it is for the server to word: the page is fetched again, and the part that tells it put in.

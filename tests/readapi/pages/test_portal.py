@@ -68,13 +68,13 @@ async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
 
     await page.fill("#upload-title", "Low Tide")
     await page.choose_file("#upload-file", no_recording)
-    await page.click("Upload")
+    await page.click("Upload: heard by everybody")
     await page.until("document.getElementById('upload-file-error')")
     typed = await page.evaluate("document.getElementById('upload-title').value")
     chosen = await page.evaluate("document.getElementById('upload-file').files[0].name")
     focused = await page.evaluate("document.activeElement.getAttribute('role')")
     await page.choose_file("#upload-file", recording)
-    await page.click("Upload")
+    await page.click("Upload: heard by everybody")
     await page.arrive(f"{artist.site}/portal/uploads/")
     await page.until(f"{METER} === 'The track is published.'")
     full = await page.evaluate("document.querySelector('progress').value")
@@ -104,6 +104,37 @@ async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
     assert await refused.evaluate("document.querySelector('audio')") is None
     assert found == []
     assert [one for one in artist.complaints if "415" not in one] == []
+
+
+async def test_a_choice_of_listeners_counts_as_soon_as_it_is_made(artist: Visitor, tmp_path: Path) -> None:
+    """The button says who will hear the track; half a template is refused, and a whole one is the track's."""
+    page, recording = artist.page, tmp_path / "secret.wav"
+    recording.write_bytes(tone(1, 440))
+    await artist.is_signed_in("/portal")
+    await artist.goes("Save the profile", "/portal")
+    await page.fill("#upload-title", "Secret")
+    await page.choose_file("#upload-file", recording)
+    await page.evaluate(OPEN_ALL)
+    await page.evaluate("document.getElementById('upload-listening-owner').click()")
+
+    await page.click("Upload: heard by you alone")
+    await page.until(
+        "document.getElementById('upload-downloads-').closest('fieldset').querySelector('.error')"
+    )
+    for answer in ("upload-downloads-off", "upload-visibility-unlisted"):
+        await page.evaluate(f"document.getElementById('{answer}').click()")
+    await page.click("Upload: heard by you alone")
+    await page.arrive(f"{artist.site}/portal/uploads/")
+    await page.until(f"{METER} === 'The track is published.'")
+    await page.click("Look after the track")
+    address = await page.arrive(f"{artist.site}/portal/tracks/")
+
+    told = await page.evaluate("document.querySelector('main').textContent")
+    stream = f"{artist.site}/tracks/{address.rpartition('/')[2]}/stream"
+    async with aiohttp.ClientSession() as stranger, stranger.get(stream) as refused:
+        assert refused.status == 404
+    assert "Heard by you alone, no downloads, unlisted" in told
+    assert [one for one in artist.complaints if "422" not in one] == []
 
 
 async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Visitor) -> None:
@@ -172,7 +203,7 @@ async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None
     album = (await plain.sent("/portal/albums", title="Shelf")).partition("?")[0]
     assert await plain.shows(album, "Shelf")
     album_id = album.rpartition("/")[2]
-    own = {"own_template": "on", **OPEN}
+    own = OPEN
     uploads = [
         await plain.sent("/portal/uploads", file=tone(1, 330), title=title, album_id=album_id, **more)
         for title, more in (("Kept", own), ("Followed", {}))

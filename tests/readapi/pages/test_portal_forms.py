@@ -25,21 +25,21 @@ def faults(form) -> list[str]:
 def test_an_empty_field_of_an_upload_says_nothing():
     """So the file, the album or the Portal template is asked instead."""
     wanted = UploadForm(
-        file=SOUND, title=" ", album_id="", description="", tags=" , ", image=b"", **OPEN
+        file=SOUND, title=" ", album_id="", description="", tags=" , ", image=b"", listening=""
     ).wanted()
 
     assert wanted == NewTrack(file=SOUND)
 
 
-def test_an_upload_has_a_template_of_its_own_only_if_it_is_to_have_one():
-    """The questions of a closed part of the form are sent as well."""
-    assert UploadForm(file=SOUND, **OPEN).wanted().publishing is None
-    assert UploadForm(file=SOUND, own_template="on", **OPEN).wanted().publishing == DEFAULT
-    assert faults(UploadForm(file=SOUND, own_template="on")) == [
-        "access.listening",
-        "access.downloads",
-        "access.visibility",
-    ]
+@pytest.mark.parametrize("answered", [{"listening": "owner"}, {"downloads": "off"}, {"attach_rights": "on"}])
+def test_an_answer_to_one_question_of_a_template_is_never_dropped(answered):
+    """The upload has a template of its own then, which has to answer the other questions too."""
+    left = {"listening": "", "downloads": "", "visibility": ""}
+
+    assert UploadForm(file=SOUND, **left).wanted().publishing is None
+    assert UploadForm(file=SOUND, **OPEN).wanted().publishing == DEFAULT
+    unanswered = [f"access.{name}" for name in left if name not in answered]
+    assert faults(UploadForm(file=SOUND, **left | answered)) == unanswered
 
 
 def test_an_emptied_field_of_a_track_clears():
