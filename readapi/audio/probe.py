@@ -5,6 +5,7 @@ Files are hostile: call this in a process with limits (`readapi.audio.renditions
 
 import itertools
 import math
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -39,7 +40,7 @@ _FORMATS: dict[str, FileType] = {
 }
 _OPTIONS = {
     "format_whitelist": ",".join(_FORMATS),
-    "protocol_whitelist": "file",
+    "protocol_whitelist": "file,fd",
     "enable_drefs": "0",
     "use_absolute_path": "0",
 }
@@ -47,18 +48,21 @@ _COVERS = {"mjpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
 _TEXT_LETTERS = 256
 
 
-def probe(path: Path) -> Probed:
+def probe(source: Path | int) -> Probed:
     """Read a whole file: its last packet tells how long it is, whatever its head says. Raises NotAudio."""
     try:
-        with opened(path) as container:
+        with opened(source) as container:
             return _probed(container)
     except (av.error.FFmpegError, ValueError, UnicodeError) as error:
         raise NotAudio("This file cannot be read as audio.") from error
 
 
-def opened(path: Path) -> InputContainer:
-    """The file, to be read. Raises what FFmpeg raises."""
-    return av.open(str(path), options=_OPTIONS, metadata_errors="replace")
+def opened(source: Path | int) -> InputContainer:
+    """The file at a path, or behind a descriptor, to be read. Raises what FFmpeg raises."""
+    if isinstance(source, Path):
+        return av.open(str(source), options=_OPTIONS, metadata_errors="replace")
+    os.lseek(source, 0, os.SEEK_SET)
+    return av.open("fd:", options={**_OPTIONS, "fd": str(source)}, metadata_errors="replace")
 
 
 def sound(container: InputContainer) -> AudioStream:

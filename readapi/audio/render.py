@@ -3,8 +3,10 @@
 It prints a JSON object a line: `progress`, then `probed` or `refused`.
 """
 
+import importlib
 import itertools
 import os
+import pkgutil
 import resource
 import sys
 from base64 import b64encode
@@ -21,34 +23,47 @@ from av.audio.frame import AudioFrame
 from av.audio.resampler import AudioResampler
 from av.container import InputContainer, OutputContainer
 
-from readapi.audio import probe
+from readapi.audio import jail, probe
 from readapi.audio.recording import NotAudio, Probed
 from readapi.lifeline import follow_parent
 
 BIT_RATE = 160_000
 SAMPLE_RATE = 44_100
-MEMORY_BYTES = 1 << 30
-OUTPUT_BYTES = 4 << 30
-NICE = 10  # requests come first
+_TO_MAKE = os.O_RDWR | os.O_CREAT | os.O_TRUNC
 STEP = 0.01  # of progress, that is worth telling
 
 
 def main(source: Path, target: Path | None, cpu_seconds: int) -> None:
     """Say what is in the file; with a target, make its rendition too."""
+    original, made = (
+        os.open(source, os.O_RDONLY),
+        None if target is None else os.open(target, _TO_MAKE, 0o600),
+    )
+    _import_all()
+    jail.enter(made)
     follow_parent()
-    _limit(cpu_seconds)
+    # The first limit ends the process with SIGXCPU, which tells too much work from a crash.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     av.logging.set_level(av.logging.PANIC)
     try:
-        probed = probe.probe(source)
-        if target is not None:
-            probed = render(source, target, probed.duration or 0, lambda part: _say(progress=part))
+        probed = probe.probe(original)
+        if made is not None:
+            inside = Path(f"/proc/self/fd/{made}")
+            probed = render(original, inside, probed.duration or 0, lambda part: _say(progress=part))
     except (NotAudio, MemoryError) as error:
         _say(refused=str(error) or "This file takes too much memory to be read.")
     else:
         _say(probed=_plain(probed))
 
 
-def render(source: Path, target: Path, seconds: int, progress: Callable[[float], None]) -> Probed:
+def _import_all() -> None:
+    """PyAV imports some of its modules once a file has streams of their kind, when no file can be read."""
+    for module in pkgutil.walk_packages(av.__path__, "av."):
+        if not module.name.endswith(("__main__", "datasets")):
+            importlib.import_module(module.name)
+
+
+def render(source: Path | int, target: Path, seconds: int, progress: Callable[[float], None]) -> Probed:
     """Make what may be heard of an original that may not be had: AAC in MP4, its index first.
 
     Every browser plays it, Safari included. Nothing that the original says of itself is in it.
@@ -82,20 +97,6 @@ def _even(original: InputContainer, seconds: int, progress: Callable[[float], No
 
 def _rendition(target: Path) -> OutputContainer:
     return av.open(str(target), "w", format="ipod", options={"movflags": "faststart"})
-
-
-def _limit(cpu_seconds: int) -> None:
-    """Whatever is in the file, it gets so much and no more."""
-    limits = {
-        resource.RLIMIT_AS: MEMORY_BYTES,
-        resource.RLIMIT_FSIZE: OUTPUT_BYTES,
-        resource.RLIMIT_CORE: 0,
-    }
-    for which, limit in limits.items():
-        resource.setrlimit(which, (limit, limit))
-    # The first limit ends the process with SIGXCPU, which tells too much work from a crash.
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-    os.nice(NICE)
 
 
 def _plain(probed: Probed) -> dict[str, Any]:

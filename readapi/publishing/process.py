@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from readapi.audio import renditions
 from readapi.audio.blobs import FOLDER as BLOBS
 from readapi.audio.blobs import Blobs
 from readapi.audio.store import AudioStore
@@ -36,6 +37,8 @@ async def run(settings: Settings, network: Network, keeper: Keeper) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with working(settings, network, keeper):
         log.info("working", at_once=settings.job_workers)
+        if missing := await renditions.missing_limits():
+            log.warning("files of strangers are read with less protection than there could be", lacks=missing)
         await stop.wait()
 
 
