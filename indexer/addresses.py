@@ -4,8 +4,12 @@ Spellings are judged here before anything is looked up; what a name resolves to,
 """
 
 import ipaddress
+from functools import lru_cache
 
+from publicsuffixlist import PublicSuffixList
 from yarl import URL
+
+_SUFFIXES = PublicSuffixList()  # as it came with the package: nothing is downloaded
 
 
 class NotPermitted(ValueError):
@@ -62,3 +66,22 @@ def _is_public_name(host: str) -> bool:
         last_label = host.rstrip(".").rpartition(".")[2]
         # Resolvers read 2130706433 and 0x7f.1 as IPv4 addresses.
         return "." in host.rstrip(".") and not last_label[:1].isdigit()
+
+
+def network(address: str) -> str:
+    """The /24 or /48 around an address: about what one party is given. Raises ValueError."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    prefix = 24 if ip.version == 4 else 48
+    return str(ipaddress.ip_network((ip, prefix), strict=False))
+
+
+@lru_cache(maxsize=4096)
+def site(host: str) -> str:
+    """The registrable domain of a host: all names under it have one owner. An IP address: its network."""
+    name = host.rstrip(".").lower()
+    try:
+        return network(name)
+    except ValueError:
+        return _SUFFIXES.privatesuffix(name) or name

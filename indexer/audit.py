@@ -19,8 +19,8 @@ import structlog
 from indexer import car, dag_cbor, faults, xrpc
 from indexer.car import CarError
 from indexer.dag_cbor import CborError
-from indexer.hosts import Hosts, NotNow
-from indexer.outbound import Answered, Outbound, OutboundError
+from indexer.hosts import Hosts
+from indexer.outbound import Answered, NotNow, Outbound, OutboundError
 from schemas import data_model
 from schemas.data_model import DataModelError
 from schemas.ids import Did, Tid, is_tid

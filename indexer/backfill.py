@@ -17,7 +17,7 @@ from prometheus_client import Counter
 
 from indexer import xrpc
 from indexer.batch import Listing
-from indexer.outbound import Answered, Outbound, OutboundError
+from indexer.outbound import Answered, Client, OutboundError
 from schemas.ids import Did, Nsid, is_did
 
 EVERYTHING: Final = "*"  # instead of a collection: the host lists its repos without saying what is in them
@@ -44,7 +44,7 @@ class Discovery:
 
     def __init__(
         self,
-        outbound: Outbound,
+        client: Client,
         host: str,
         collections: Collection[Nsid],
         *,
@@ -53,7 +53,7 @@ class Discovery:
         save: Callable[[Listing], Awaitable[None]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._outbound = outbound
+        self._client = client
         self._host = host
         self._collections = sorted(collections)
         self._found = found
@@ -105,7 +105,7 @@ class Discovery:
         """Does the host keep accounts itself? A relay's list of everything is the whole network."""
         method = "com.atproto.server.describeServer"
         try:
-            answer = await xrpc.query(self._outbound, self._host, method, PAGE_BYTES, PAGE_SECONDS)
+            answer = await xrpc.query(self._client, self._host, method, PAGE_BYTES, PAGE_SECONDS)
         except Answered:
             return False
         return isinstance(answer.get("availableUserDomains"), list)
@@ -152,7 +152,7 @@ class Discovery:
         if listing.cursor is not None:
             params["cursor"] = listing.cursor
         try:
-            return await xrpc.query(self._outbound, self._host, method, PAGE_BYTES, PAGE_SECONDS, **params)
+            return await xrpc.query(self._client, self._host, method, PAGE_BYTES, PAGE_SECONDS, **params)
         except Answered as refusal:
             if refusal.status != 400 or listing.cursor is None:
                 raise

@@ -10,8 +10,7 @@ import structlog
 from prometheus_client import Counter
 
 from indexer import faults
-from indexer.hosts import NotNow
-from indexer.outbound import OutboundError
+from indexer.outbound import NotNow, OutboundError
 
 log = structlog.get_logger()
 

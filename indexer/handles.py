@@ -6,7 +6,7 @@ from urllib.parse import quote
 import orjson
 
 from indexer.names import Dns
-from indexer.outbound import Answered, Outbound, OutboundError, Unreachable
+from indexer.outbound import Answered, Client, Outbound, OutboundError, Unreachable
 from schemas.ids import Handle
 
 ANSWER_BYTES = 4096
@@ -16,7 +16,10 @@ _NEVER_RESOLVED = ("alt", "arpa", "example", "internal", "invalid", "local", "lo
 
 
 class Handles:
-    """`service`: origin whose resolveHandle is asked instead of DNS and the handle's own host."""
+    """`service`: origin whose resolveHandle is asked instead of DNS and the handle's own host.
+
+    `operators`: by which the service is asked, where the operator chose it; else it is asked as a stranger.
+    """
 
     def __init__(
         self,
@@ -24,11 +27,13 @@ class Handles:
         dns: Dns,
         *,
         service: str | None = None,
+        operators: Client | None = None,
         allow_test: bool = False,
     ) -> None:
         self._outbound = outbound
         self._dns = dns
         self._service = service
+        self._operators = operators or outbound
         self._allow_test = allow_test
 
     async def find(self, handle: Handle) -> str | None:
@@ -52,7 +57,7 @@ class Handles:
     async def _by_service(self, handle: Handle) -> str | None:
         url = f"{self._service}/xrpc/com.atproto.identity.resolveHandle?handle={quote(handle)}"
         try:
-            body = await self._outbound.fetch(url, ANSWER_BYTES, HTTPS_SECONDS)
+            body = await self._operators.fetch(url, ANSWER_BYTES, HTTPS_SECONDS)
         except OutboundError as error:
             if isinstance(error, Answered) and error.status == 400:
                 return None

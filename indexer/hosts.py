@@ -1,4 +1,4 @@
-"""Turns at other people's servers: few at a time at each, and none at one that asked for a pause."""
+"""Turns at other people's servers: few at a time at each and at each domain, and none during a pause."""
 
 import asyncio
 import heapq
@@ -12,27 +12,20 @@ from typing import Final
 from prometheus_client import Counter
 from yarl import URL
 
-from indexer.outbound import Answered, OutboundError
+from indexer import addresses
+from indexer.outbound import Answered, NotNow
 
 LANES: Final = 2
 LANES_OF_OUR_OWN: Final = 8
+LANES_OF_A_SITE: Final = 32  # of all hosts under one registrable domain
 LONGEST_LINE: Final = 16
+MOST_WAITING: Final = 64  # in all lines together: whoever waits is a worker that does nothing
 FIRST_PAUSE_SECONDS: Final = 30.0
 LONGEST_PAUSE_SECONDS: Final = 3600.0
 WORTH_WAITING_SECONDS: Final = 5.0
 REMEMBERED: Final = 10_000
 
 PAUSED = Counter("fmsvc_hosts_paused_total", "Times that a server asked us to stay away for a while.")
-
-
-class NotNow(OutboundError):
-    """There will be no turn at this host before `retry_after` seconds are over. It was not asked."""
-
-    transient = True
-
-    def __init__(self, reason: str, retry_after: float) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
 
 
 @dataclass(slots=True)
@@ -54,14 +47,16 @@ class _Host:
 class Hosts:
     """`async with hosts.turn(pds):` around what is asked of a server.
 
-    Servers in `own`, which the operator chose, and those on loopback get more lanes. Only a few may wait in
-    one host's line, so that no host, however slow, keeps all who work from the others.
+    Servers in `own`, which the operator chose, and those on loopback get more lanes. Only a few may wait, in
+    one line and in all, so that no host, however slow and under however many names, keeps all workers from
+    the others.
     """
 
     def __init__(self, own: Collection[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
         self._own = frozenset(URL(url).host for url in own) | {"localhost", "127.0.0.1", "::1"}
         self._clock = clock
         self._hosts: dict[str, _Host] = {}
+        self._waiting = 0
         self._tickets = itertools.count()
 
     @asynccontextmanager
@@ -70,30 +65,33 @@ class Hosts:
 
         An answer of 429, or any that says when to come back, raised within the turn makes the host rest.
         """
-        host = self._host(url)
-        await self._enter(host, urgent)
-        try:
-            await self._rest(host)
-            entered = self._clock()
+        address = URL(url)
+        if len(self._hosts) > REMEMBERED - 2:
+            self._forget()
+        host = self._host(address.authority, LANES_OF_OUR_OWN if address.host in self._own else LANES)
+        site = self._host(f"site {addresses.site(address.raw_host or '')}", LANES_OF_A_SITE)
+        async with self._lane(host, urgent):
             try:
-                yield
-            finally:
-                host.turn_seconds += (self._clock() - entered - host.turn_seconds) / 8
-            host.refusals = 0
-        except Answered as refusal:
-            self._refused(host, refusal)
-            raise
+                await self._rest(host)
+                async with self._lane(site, urgent):
+                    yield
+                host.refusals = 0
+            except Answered as refusal:
+                self._refused(host, refusal)
+                raise
+
+    @asynccontextmanager
+    async def _lane(self, host: _Host, urgent: bool) -> AsyncIterator[None]:
+        await self._enter(host, urgent)
+        entered = self._clock()
+        try:
+            yield
         finally:
+            host.turn_seconds += (self._clock() - entered - host.turn_seconds) / 8
             self._call_next(host)
 
-    def _host(self, url: str) -> _Host:
-        address = URL(url)
-        if address.authority not in self._hosts:
-            if len(self._hosts) >= REMEMBERED:
-                self._forget()
-            lanes = LANES_OF_OUR_OWN if address.host in self._own else LANES
-            self._hosts[address.authority] = _Host(lanes, free=lanes)
-        return self._hosts[address.authority]
+    def _host(self, name: str, lanes: int) -> _Host:
+        return self._hosts.setdefault(name, _Host(lanes, free=lanes))
 
     def _forget(self) -> None:
         """Let go of hosts that nobody visits; strangers can name any number of them."""
@@ -104,16 +102,19 @@ class Hosts:
         if host.free:
             host.free -= 1
             return
-        if len(host.line) >= LONGEST_LINE and not urgent:
+        if (len(host.line) >= LONGEST_LINE or self._waiting >= MOST_WAITING) and not urgent:
             raise NotNow("too many wait for this server", self._promise(host))
         place = asyncio.get_running_loop().create_future()
         heapq.heappush(host.line, (not urgent, next(self._tickets), place))
+        self._waiting += 1
         try:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self._call_next(host)
             raise
+        finally:
+            self._waiting -= 1
 
     def _promise(self, host: _Host) -> float:
         """Seconds after which to come back, so that those sent away return as fast as they can be served.

@@ -13,7 +13,7 @@ from indexer import did_documents
 from indexer.batch import IdentityFact
 from indexer.did_documents import Document
 from indexer.handles import Handles
-from indexer.outbound import Answered, NoSuchHost, Outbound, OutboundError, Unreachable
+from indexer.outbound import Answered, Client, NoSuchHost, Outbound, OutboundError, Unreachable
 from schemas.ids import INVALID_HANDLE, Did, Handle
 
 KEEP_SECONDS = 3600.0
@@ -42,7 +42,10 @@ class _Kept:
 
 
 class Resolver:
-    """Resolves did:plc and did:web. A DID that does not exist has no server and an invalid handle."""
+    """Resolves did:plc and did:web. A DID that does not exist has no server and an invalid handle.
+
+    `operators`: by which the directory is asked, where the operator chose it; else it is asked as a stranger.
+    """
 
     def __init__(
         self,
@@ -50,11 +53,13 @@ class Resolver:
         handles: Handles,
         *,
         plc_url: str,
+        operators: Client | None = None,
         allow_loopback: bool = False,
         retry_seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._outbound = outbound
+        self._operators = operators or outbound
         self._handles = handles
         self._plc_url = plc_url
         self._allow_loopback = allow_loopback
@@ -87,7 +92,7 @@ class Resolver:
         """Keys that the account ever signed with, newest first; only did:plc tells. Raises OutboundError."""
         if not did.startswith("did:plc:"):
             return ()
-        log = await self._outbound.fetch(f"{self._plc_url}/{did}/log", LOG_BYTES, DOCUMENT_SECONDS)
+        log = await self._operators.fetch(f"{self._plc_url}/{did}/log", LOG_BYTES, DOCUMENT_SECONDS)
         try:
             return did_documents.former_keys(log)
         except ValueError:
@@ -125,6 +130,8 @@ class Resolver:
             return
         del self._flights[did]
         if isinstance(error, OutboundError):
+            if error.unasked:
+                return
             self._keep(did, error, self._keep_incomplete_seconds)
         elif error is None and not flight.cancelled():
             facts = flight.result()
@@ -167,8 +174,9 @@ class Resolver:
         url = did_documents.address(did, self._plc_url, allow_loopback=self._allow_loopback)
         if url is None:
             return None
+        client = self._operators if did.startswith("did:plc:") else self._outbound
         try:
-            body = await self._outbound.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
+            body = await client.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
             return did_documents.parse(did, body, allow_loopback=self._allow_loopback)
         except Answered as answered:
             if answered.status not in NO_SUCH_DOCUMENT:

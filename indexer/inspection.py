@@ -9,6 +9,7 @@ from indexer import internet, keys, proof
 from indexer.batch import IdentityFact
 from indexer.handles import Handles
 from indexer.identity import Resolver
+from indexer.internet import Internet
 from indexer.keys import Key, KeyFault
 from indexer.outbound import Outbound, OutboundError
 from indexer.proof import CHECKS, Proof, ProofError
@@ -40,25 +41,23 @@ class _Stop(Exception):
 
 async def inspect(settings: Settings, address: str) -> AsyncIterator[Check]:
     """Every check in order; it ends early after one that the rest cannot do without."""
-    async with internet.opened(settings) as (outbound, handles, resolver):
+    async with internet.opened(settings) as ways:
         try:
-            async for check in _checks(address, settings.collections, outbound, handles, resolver):
+            async for check in _checks(address, settings.collections, ways):
                 yield check
         except _Stop as stop:
             yield stop.check
 
 
-async def _checks(
-    address: str, collections: Collections, outbound: Outbound, handles: Handles, resolver: Resolver
-) -> AsyncIterator[Check]:
-    uri = await _name(address, handles)
+async def _checks(address: str, collections: Collections, ways: Internet) -> AsyncIterator[Check]:
+    uri = await _name(address, ways.handles)
     yield Check("address", True, str(uri))
-    facts = await _identity(uri, resolver)
+    facts = await _identity(uri, ways.resolver)
     yield Check("identity", True, f"{uri.did} lives at {facts.pds}")
     yield _handle(facts)
     key = _key(facts)
     yield Check("key", True, f"{key.multibase}, on {key.curve}")
-    sent = await _ask(uri, facts.pds or "", outbound)
+    sent = await _ask(uri, facts.pds or "", ways.outbound)
     yield Check("server", True, f"sent {len(sent):,} bytes: {proof.address(facts.pds or '', uri)}")
     try:
         found = proof.read(sent, uri, datetime.now(UTC), key)

@@ -1,127 +1,100 @@
-"""HTTP to addresses that strangers chose: guarded against SSRF, capped, without credentials.
+"""HTTP to addresses that strangers chose: guarded against SSRF, shared out, capped, without credentials.
 
-The guard sits where sockets are made: neither odd spellings of an address, nor redirects, nor DNS that
-changes its answer between two look-ups can lead past it.
+A host is looked up here, its address checked and counted, and the connection goes to that address: neither
+odd spellings, nor redirects, nor DNS that changes its answer between two look-ups lead past the guard. The
+socket is checked once more.
 """
 
-import asyncio
 import errno
+import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from asyncio import Timeout
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import BinaryIO, NamedTuple, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.connector import AddrInfoType
 from yarl import URL
 
-from indexer import retry_after
 from indexer.addresses import NotPermitted, is_public, permitted
+from indexer.exchange import (
+    Answer,
+    Answered,
+    Forbidden,
+    NoSuchHost,
+    NotNow,
+    OutboundError,
+    Pace,
+    Reply,
+    TooLarge,
+    Unreachable,
+    body_of,
+    pause_of,
+    pieces_of,
+    within,
+)
+from indexer.lanes import Lanes, Limits
 
-CONNECTIONS = 64
-CONNECTIONS_PER_HOST = 4
-CONNECTIONS_PER_TRUSTED_HOST = 16
-CHUNK_BYTES = 64 << 10
+# Whoever holds a client needs to know what may come of it.
+__all__ = [
+    "Answered",
+    "Client",
+    "Forbidden",
+    "NoSuchHost",
+    "NotNow",
+    "Outbound",
+    "OutboundError",
+    "Reply",
+    "TooLarge",
+    "Unreachable",
+]
+
 REDIRECTS = (301, 302, 303, 307, 308)
 REASON_BYTES = 512
-SLOWEST_BYTES_PER_SECOND = 128 << 10
+MOST_ADDRESSES = 4  # of one host that are tried
+CONNECT_SECONDS = 4.0  # at an address, while another one is left to be tried
+REMEMBERED_SECONDS = 10.0  # addresses of a host
+MOST_REMEMBERED = 1_000
 
-Answer = TypeVar("Answer")
+_PATIENT = aiohttp.ClientTimeout(total=None)
+_RACE = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
 
-
-class OutboundError(Exception):
-    """Nothing usable came back; the message says why. `transient`: trying later may help."""
-
-    transient = False
-
-
-class Forbidden(OutboundError):
-    """The address is one that we do not visit on a stranger's word."""
+Body = bytes | Path | None
 
 
-class NoSuchHost(OutboundError):
-    """DNS says that the host does not exist."""
+class Place(NamedTuple):
+    """One address of a host."""
+
+    address: str
+    port: int
 
 
-class TooLarge(OutboundError):
-    """The answer is longer than it may be."""
+class Client(ABC):
+    """Fetches small documents and hands on long ones, without credentials, cookies and compression."""
 
-
-class Unreachable(OutboundError):
-    """No answer in time, or a broken connection."""
-
-    transient = True
-
-
-class Answered(OutboundError):
-    """The server answered, but not with 200. `body` is the beginning of what it said.
-
-    `retry_after`: the seconds that it asks us to stay away, if it does.
-    """
-
-    def __init__(self, status: int, body: bytes, retry_after: float | None = None) -> None:
-        super().__init__(f"the server answered {status}")
-        self.status = status
-        self.body = body
-        self.retry_after = retry_after
-        self.transient = status in (408, 425, 429) or (status >= 500 and status != 501)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer of any status."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-class Outbound:
-    """Fetches small documents. Origins in `trusted` were chosen by the operator and are not guarded."""
-
-    def __init__(
-        self,
-        resolver: AbstractResolver,
-        *,
-        allow_loopback: bool = False,
-        trusted: Collection[str] = (),
-        tls: ssl.SSLContext | bool = True,
-    ) -> None:
-        self._allow_loopback = allow_loopback
-        self._trusted = frozenset(URL(url).origin() for url in trusted)
-        self._guarded = _session(
-            aiohttp.TCPConnector(
-                limit=CONNECTIONS,
-                limit_per_host=CONNECTIONS_PER_HOST,
-                socket_factory=self._guarded_socket,
-                resolver=resolver,
-                ssl=tls,
-            )
-        )
-        self._open = _session(
-            aiohttp.TCPConnector(limit_per_host=CONNECTIONS_PER_TRUSTED_HOST, resolver=resolver)
-        )
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        await self._guarded.close()
-        await self._open.close()
+        await self._session.close()
 
     async def fetch(
         self, url: str, max_bytes: int, timeout_seconds: float, *, whole: bool = True, redirects: int = 0
     ) -> bytes:
         """The body of a 200 answer; `whole=False`: only its first `max_bytes`. Raises OutboundError."""
-        return await self._ask(
-            url, timeout_seconds, redirects, lambda response, _: _body(response, max_bytes, whole)
+        return await within(
+            timeout_seconds,
+            lambda _: self._follow(url, redirects, {}, lambda response: body_of(response, max_bytes, whole)),
         )
 
     async def stream(
@@ -130,18 +103,23 @@ class Outbound:
         write: Callable[[bytes], object],
         max_bytes: int,
         timeout_seconds: float,
+        longest_seconds: float,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """Hand on the body of a 200 answer piece by piece. Raises OutboundError.
 
-        Who sends faster than a trickle may take longer than `timeout_seconds`.
+        The head must come within `timeout_seconds`; then the body, at SLOWEST_BYTES_PER_SECOND at least, with
+        `timeout_seconds` to begin. However steadily it comes, it is given up after `longest_seconds`.
         """
-        await self._ask(
-            url,
+
+        def paced(patience: Timeout) -> Pace:
+            return Pace(patience, timeout_seconds, longest_seconds)
+
+        await within(
             timeout_seconds,
-            0,
-            lambda response, patience: _pieces(response, write, max_bytes, patience),
-            headers,
+            lambda patience: self._follow(
+                url, 0, headers or {}, lambda response: pieces_of(response, write, max_bytes, paced(patience))
+            ),
         )
 
     async def send(
@@ -150,7 +128,7 @@ class Outbound:
         url: str,
         *,
         headers: Mapping[str, str],
-        body: bytes | Path | None,
+        body: Body,
         max_bytes: int,
         timeout_seconds: float,
     ) -> Reply:
@@ -159,97 +137,127 @@ class Outbound:
         A body that is a Path is what is in the file, read as it is sent.
         """
 
-        async def exchange(_: asyncio.Timeout) -> Reply:
-            parsed = self._checked(url)
-            asking = self._session_for(parsed).request(
-                method,
-                parsed,
-                headers=headers,
-                data=body.open("rb") if isinstance(body, Path) else body,
-                allow_redirects=False,
-            )
-            async with asking as response:
-                return Reply(response.status, response.headers, await _body(response, max_bytes, whole=True))
+        async def exchange(_: Timeout) -> Reply:
+            async with self._asking(method, url, headers, body) as response:
+                return Reply(
+                    response.status, response.headers, await body_of(response, max_bytes, whole=True)
+                )
 
-        return await _within(timeout_seconds, exchange)
-
-    async def _ask(
-        self,
-        url: str,
-        timeout_seconds: float,
-        redirects: int,
-        read: Callable[[aiohttp.ClientResponse, asyncio.Timeout], Awaitable[Answer]],
-        headers: Mapping[str, str] | None = None,
-    ) -> Answer:
-        return await _within(
-            timeout_seconds,
-            lambda patience: self._follow(url, redirects, lambda response: read(response, patience), headers),
-        )
+        return await within(timeout_seconds, exchange)
 
     async def _follow(
         self,
         url: str,
         redirects: int,
+        headers: Mapping[str, str],
         read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]],
-        headers: Mapping[str, str] | None,
     ) -> Answer:
-        parsed = self._checked(url)
-        session = self._session_for(parsed)
         for _ in range(redirects + 1):
-            async with session.get(parsed, allow_redirects=False, headers=headers) as response:
+            async with self._asking("GET", url, headers) as response:
                 if response.status == 200:
                     return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:
                     said = await response.content.read(REASON_BYTES)
-                    raise Answered(response.status, said, _retry_after(response))
-                # The operator's own origins are trusted when we ask there ourselves, not when we are sent.
-                parsed = self._guarded_url(str(parsed.join(URL(response.headers["location"]))))
-                session = self._guarded
+                    raise Answered(response.status, said, pause_of(response))
+                url = str(URL(url).join(URL(response.headers["location"])))
         raise Forbidden("a redirect too many")
 
-    def _checked(self, url: str) -> URL:
-        parsed = URL(url)
-        if parsed.absolute and parsed.origin() in self._trusted:
-            return parsed
-        return self._guarded_url(url)
+    @abstractmethod
+    def _asking(
+        self, method: str, url: str, headers: Mapping[str, str], body: Body = None
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """One request; the answer's body is still to come. Raises Forbidden, Full and what aiohttp raises."""
 
-    def _guarded_url(self, url: str) -> URL:
+
+class Outbound(Client):
+    """Asks addresses that strangers chose. What has to go on beside others' requests has one of its own."""
+
+    def __init__(
+        self,
+        resolver: AbstractResolver,
+        *,
+        allow_loopback: bool = False,
+        limits: Limits | None = None,
+        tls: ssl.SSLContext | bool = True,
+    ) -> None:
+        connector = aiohttp.TCPConnector(limit=0, socket_factory=self._guarded_socket, ssl=tls)
+        super().__init__(session_over(connector))
+        self._allow_loopback = allow_loopback
+        self._resolver = resolver
+        self._lanes = Lanes(limits or Limits())
+        self._known: OrderedDict[tuple[str, int], tuple[float, list[Place]]] = OrderedDict()
+
+    @asynccontextmanager
+    async def _asking(
+        self, method: str, url: str, headers: Mapping[str, str], body: Body = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The connection goes to an address that was looked up here: one that is counted and checked."""
+        parsed = self._permitted(url)
+        async with AsyncExitStack() as lanes:
+            await lanes.enter_async_context(self._lanes.to_name(parsed))
+            places = await self._places(parsed)
+            for left, place in reversed(list(enumerate(reversed(places)))):
+                async with self._lanes.to_address(place.address):
+                    asking = self._session.request(
+                        method,
+                        parsed.with_host(place.address).with_port(place.port),
+                        headers={**headers, "Host": parsed.host_port_subcomponent or ""},
+                        server_hostname=parsed.raw_host,
+                        data=opened(body),
+                        allow_redirects=False,
+                        timeout=_RACE if left else _PATIENT,
+                    )
+                    try:
+                        response = await asking
+                    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+                        if not left:
+                            raise
+                        continue
+                    async with response:
+                        yield response
+                    return
+
+    def _permitted(self, url: str) -> URL:
         try:
             return permitted(url, allow_loopback=self._allow_loopback)
         except NotPermitted as reason:
             raise Forbidden(str(reason)) from None
 
-    def _session_for(self, url: URL) -> aiohttp.ClientSession:
-        return self._open if url.origin() in self._trusted else self._guarded
+    async def _places(self, url: URL) -> list[Place]:
+        """Where the host is, as far as a stranger may send us there. Raises Forbidden and socket.gaierror."""
+        host, port = url.raw_host or "", url.port or 0
+        until, places = self._known.get((host, port), (0.0, []))
+        if until < time.monotonic():
+            found = [Place(host, port)] if _is_address(host) else await self._looked_up(host, port)
+            places = [place for place in found if self._may_visit(place.address)][:MOST_ADDRESSES]
+            if not places:
+                raise Forbidden("not a public address")
+            self._known[host, port] = time.monotonic() + REMEMBERED_SECONDS, places
+            while len(self._known) > MOST_REMEMBERED:
+                self._known.popitem(last=False)
+        return places
+
+    async def _looked_up(self, host: str, port: int) -> list[Place]:
+        """IPv4 first: not every machine has a way to the rest."""
+        found = await self._resolver.resolve(host.rstrip("."), port)
+        if not found:
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return sorted(
+            (Place(one["host"], one["port"] or port) for one in found), key=lambda place: ":" in place.address
+        )
+
+    def _may_visit(self, address: str) -> bool:
+        return is_public(address, allow_loopback=self._allow_loopback)
 
     def _guarded_socket(self, target: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = target
-        if not is_public(str(address[0]), allow_loopback=self._allow_loopback):
+        if not self._may_visit(str(address[0])):
             raise PermissionError(errno.EACCES, "not a public address")
         return socket.socket(family, kind, protocol)
 
 
-async def _within(timeout_seconds: float, exchange: Callable[[asyncio.Timeout], Awaitable[Answer]]) -> Answer:
-    """What the exchange brings; all that goes wrong with it is an OutboundError."""
-    try:
-        async with asyncio.timeout(timeout_seconds) as patience:
-            return await exchange(patience)
-    except TimeoutError:
-        raise Unreachable(f"no answer within {timeout_seconds:g} s") from None
-    except aiohttp.ClientConnectorDNSError as error:
-        missing = getattr(error.os_error, "errno", None) == socket.EAI_NONAME
-        raise (NoSuchHost if missing else Unreachable)("the host's name does not resolve") from error
-    except aiohttp.ClientConnectorError as error:
-        if error.os_error.errno == errno.EACCES:
-            raise Forbidden("not a public address") from error
-        raise Unreachable("no connection") from error
-    except aiohttp.ClientError as error:
-        raise Unreachable(f"the connection broke ({type(error).__name__})") from error
-    except ValueError as error:
-        raise Forbidden("not an address that can be visited") from error
-
-
-def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+def session_over(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+    """A session that adds nothing to what it is asked to send."""
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -261,41 +269,14 @@ def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
     )
 
 
-async def _body(response: aiohttp.ClientResponse, max_bytes: int, whole: bool) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(CHUNK_BYTES):
-        body += chunk
-        if len(body) >= max_bytes and not whole:
-            break
-        if len(body) > max_bytes:
-            raise TooLarge(f"longer than {max_bytes} bytes")
-    return bytes(body[:max_bytes])
+def opened(body: Body) -> bytes | BinaryIO | None:
+    """A body as aiohttp sends it."""
+    return body.open("rb") if isinstance(body, Path) else body
 
 
-async def _pieces(
-    response: aiohttp.ClientResponse,
-    write: Callable[[bytes], object],
-    max_bytes: int,
-    patience: asyncio.Timeout,
-) -> None:
-    received, until = 0, patience.when() or 0.0
-    async for chunk in response.content.iter_chunked(CHUNK_BYTES):
-        received += len(chunk)
-        if received > max_bytes:
-            raise TooLarge(f"longer than {max_bytes} bytes")
-        write(chunk)
-        patience.reschedule(until + received / SLOWEST_BYTES_PER_SECOND)
-
-
-def _retry_after(response: aiohttp.ClientResponse) -> float | None:
-    """Seconds from now. Servers write a number, a date, or the RateLimit-Reset of older drafts."""
-    if asked := response.headers.get("retry-after"):
-        return retry_after.seconds(asked)
-    if response.status != 429:
-        return None  # A PDS tells it with every answer; nobody has to wait while something is left.
+def _is_address(host: str) -> bool:
     try:
-        reset = float(response.headers.get("ratelimit-reset", ""))
+        ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return None
-    # An instant in some servers, seconds from now in others.
-    return max(0.0, reset - time.time()) if reset > 1e9 else max(0.0, reset)
+        return False
+    return True

@@ -13,12 +13,11 @@ from prometheus_client import Histogram
 
 from indexer import faults, keys
 from indexer.batch import Fetched, IdentityFact, Mend, RepoMark, State
-from indexer.hosts import NotNow
 from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.keys import Key
 from indexer.mends import WENT_BACK
-from indexer.outbound import OutboundError, TooLarge
+from indexer.outbound import NotNow, OutboundError, TooLarge
 from indexer.repos import Repos
 from indexer.verify import Refused
 from indexer.xrpc import RepoGone
@@ -29,6 +28,7 @@ ROUNDS: Final = 4  # a repo that goes on changing faster than it is mended is le
 BUSY_SECONDS: Final = 5.0
 REST_SECONDS: Final = 30.0  # from one fetch that only proves what is shown to the next; or, where that is
 REST_TIMES: Final = 20.0  # longer, so many times what the fetch took
+FORMER_SECONDS: Final = 900.0  # in which a repo is fetched once more for each of the keys that it had before
 TOO_LARGE_SECONDS: Final = 86400.0  # it costs much each time, and repos seldom shrink
 
 RESYNCS = Total("fmsvc_resyncs_total", "Resyncs ended, by how.", ["result"])
@@ -178,6 +178,7 @@ class Resyncs:
 
     async def _proven(self, did: Did, pds: str, key: Key) -> Fetched:
         """Fetch it. A server that a repo has moved to does not sign it anew: the next commit does."""
+        until = time.monotonic() + FORMER_SECONDS
         try:
             return await self._fetch(did, pds, key)
         except Refused as refused:
@@ -185,6 +186,8 @@ class Resyncs:
             if refused.check != "signature" or not self._failures[did]:
                 raise
             for former in await self._resolver.former_keys(did):
+                if time.monotonic() > until:
+                    break
                 with contextlib.suppress(Refused, keys.KeyFault):
                     return await self._fetch(did, pds, keys.parse(former))
             raise

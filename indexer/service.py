@@ -74,7 +74,7 @@ class Indexer:
         )
         self.repos = Repos(stores.writer.repos())
         self._hosts = Hosts(own=[settings.plc_url])
-        self._outbound = outbound
+        self._downloads = ways.downloads
         self._spools = Spools(settings.data_dir)
         retry_seconds = settings.retry_seconds
         resyncs = Resyncs(
@@ -112,6 +112,7 @@ class Indexer:
             self._resolver,
             judge,
             self._intake,
+            ways.operators,
             outbound,
             self._hosts,
             stores.writer,
@@ -211,7 +212,7 @@ class Indexer:
         collections = self._settings.collections.all
         async with self._hosts.turn(pds):
             now = datetime.now(UTC)
-            return await repo.fetch(self._outbound, pds, did, key, collections, now, spools=self._spools)
+            return await repo.fetch(self._downloads, pds, did, key, collections, now, spools=self._spools)
 
     async def _look(self) -> None:
         while True:
@@ -250,7 +251,7 @@ async def run(settings: Settings) -> None:
 @asynccontextmanager
 async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
     """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
-    async with internet.opened(settings, trusted=[settings.relay_url]) as ways:
+    async with internet.opened(settings) as ways:
         stores = await asyncio.to_thread(Stores.open, settings)
         try:
             yield Indexer(settings, source, stores, ways)

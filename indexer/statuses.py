@@ -9,7 +9,7 @@ from typing import Any, Final
 from indexer import xrpc
 from indexer.audit import is_due
 from indexer.events import Account
-from indexer.outbound import Outbound, OutboundError
+from indexer.outbound import Client, OutboundError
 from schemas.ids import Did
 
 LOOK_SECONDS: Final = 60.0
@@ -23,13 +23,13 @@ class Statuses:
 
     def __init__(
         self,
-        outbound: Outbound,
+        client: Client,
         relay_url: str,
         *,
         hidden: Callable[[], Collection[Did]],
         heard: Callable[[Account], None],
     ) -> None:
-        self._outbound = outbound
+        self._client = client
         self._relay_url = relay_url
         self._hidden = hidden
         self._heard = heard
@@ -59,7 +59,7 @@ class Statuses:
         method = "com.atproto.sync.getRepoStatus"
         try:
             answer: dict[str, Any] = await xrpc.query(
-                self._outbound, self._relay_url, method, ANSWER_BYTES, ANSWER_SECONDS, did=did
+                self._client, self._relay_url, method, ANSWER_BYTES, ANSWER_SECONDS, did=did
             )
         except OutboundError:
             return None

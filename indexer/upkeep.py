@@ -17,6 +17,7 @@ from indexer.hosts import Hosts
 from indexer.identity import Resolver
 from indexer.intake import Intake
 from indexer.judge import Judge
+from indexer.operators import Operators
 from indexer.outbound import Outbound
 from indexer.repos import Repos
 from indexer.sources import Source
@@ -41,6 +42,7 @@ class Upkeep:
         resolver: Resolver,
         judge: Judge,
         intake: Intake,
+        operators: Operators,
         outbound: Outbound,
         hosts: Hosts,
         writer: Writer,
@@ -55,7 +57,7 @@ class Upkeep:
         if any(listing.source == OURS and listing.finished_at is None for listing in writer.listings()):
             self._gap.set()  # The last run ended before all was compared.
         self._statuses = Statuses(
-            outbound, settings.relay_url, hidden=lambda: writer.hidden, heard=self._heard
+            operators, settings.relay_url, hidden=lambda: writer.hidden, heard=self._heard
         )
         self._audit = Audit(
             outbound,
@@ -66,7 +68,7 @@ class Upkeep:
             grace_seconds=settings.drift_seconds,
         )
         self.discovery = Discovery(
-            outbound,
+            operators,
             settings.relay_url,
             settings.collections.all,
             found=self._found,

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from indexer.outbound import Answered, Outbound, OutboundError
+from indexer.outbound import Answered, Client, OutboundError
 
 GONE: Final = {
     "RepoNotFound": "deleted",
@@ -38,10 +38,10 @@ def address(host: str, method: str, **params: str | int | Sequence[str]) -> str:
 
 
 async def query(
-    outbound: Outbound, host: str, method: str, max_bytes: int, timeout_seconds: float, **params: str | int
+    client: Client, host: str, method: str, max_bytes: int, timeout_seconds: float, **params: str | int
 ) -> dict[str, Any]:
     """A JSON object. Raises OutboundError."""
-    body = await outbound.fetch(address(host, method, **params), max_bytes, timeout_seconds)
+    body = await client.fetch(address(host, method, **params), max_bytes, timeout_seconds)
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -22,6 +22,7 @@ from indexer.spool import Spool, Spools
 from schemas.ids import Did, Nsid
 
 REQUEST_SECONDS: Final = 30.0
+WHOLE_SECONDS: Final = 600.0  # a repo of REPO_BYTES needs 1.8 MB/s for that
 SPARSE_SECONDS: Final = 300.0
 SPARSE_BLOCKS: Final = 40_000  # more are cheaper in one piece
 SPARSE_BYTES: Final = MAX_BYTES // 4  # in memory, of each repo that is on its way
@@ -144,7 +145,7 @@ class _Server:
     async def spool(self, spool: Spool) -> None:
         """All of the repo."""
         url = xrpc.address(self.pds, "com.atproto.sync.getRepo", did=self.did)
-        await self.outbound.stream(url, spool.write, REPO_BYTES, REQUEST_SECONDS)
+        await self.outbound.stream(url, spool.write, REPO_BYTES, REQUEST_SECONDS, WHOLE_SECONDS)
 
     async def _blocks(self, cids: list[bytes]) -> dict[bytes, bytes]:
         names = [libipld.encode_multibase("b", cid) for cid in cids]

@@ -38,6 +38,7 @@ class Archive(web.StreamResponse):
         viewer: Viewer | None,
         index: Index,
         sources: Sources,
+        client: str,
         headers: Mapping[str, str],
     ) -> None:
         super().__init__(headers={**headers, "Content-Type": ZIP})
@@ -45,6 +46,7 @@ class Archive(web.StreamResponse):
         self._viewer = viewer
         self._index = index
         self._sources = sources
+        self._client = client
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Send all of it. Ends early when the other side goes away."""
@@ -90,7 +92,7 @@ class Archive(web.StreamResponse):
 
     async def _kept(self, track: Card) -> Source:
         """The original. Raises the refusal."""
-        source = await self._sources.original(track, self._viewer)
+        source = await self._sources.original(track, self._viewer, self._client)
         if isinstance(source, Elsewhere):
             raise NotFound(ELSEWHERE)
         return source

@@ -18,7 +18,7 @@ from readapi.audio.files import OpenFile
 from readapi.errors import PdsUnavailable, SpaceRefused
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
-from readapi.turns import Turns
+from readapi.turns import Turn, Turns
 from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import Cid, Did, is_cid
 
@@ -26,8 +26,9 @@ log = structlog.get_logger()
 
 FOLDER = "blobs"
 ANSWER_SECONDS = 30.0
-FETCHES_AT_ONCE = 64
+LONGEST_SECONDS = 300.0  # in which the longest recording needs 350 KB/s
 AT_ONE_SERVER = 2
+OF_ONE_CLIENT = 4  # fetches under way; what is here already costs none
 PATIENCE_SECONDS = 30.0  # with which a fetch waits for its turn
 LINGER_SECONDS = 5.0  # for which a fetch goes on that nobody waits for: players hang up and ask again
 FAILURE_SECONDS = 10.0  # for which a server is not asked again for what it did not give
@@ -37,6 +38,13 @@ _REFUSALS = (401, 403)
 _PART = ".part"
 _ABANDONED_SECONDS = 3600.0
 _SHA256_OF_RAW = b"\x01\x55\x12\x20"  # CIDv1, raw, SHA-256, 32 bytes
+
+
+TOO_MANY = "You are already waiting for several recordings from other servers; try again when they are here."
+
+
+class _TooBusy(PdsUnavailable):
+    """The server was not asked."""
 
 
 class Mismatch(Exception):
@@ -68,10 +76,15 @@ class Blobs:
         self._under_way: dict[Path, _Fetch] = {}
         self._failures: dict[Path, float] = {}
         self._turns = Turns(AT_ONE_SERVER, PATIENCE_SECONDS)
-        self._all_turns = Turns(FETCHES_AT_ONCE, PATIENCE_SECONDS)
+        self._clients = Turns(OF_ONE_CLIENT, PATIENCE_SECONDS)
 
-    async def open(self, did: Did, cid: Cid, entry: Entry | None = None) -> OpenFile:
-        """The blob, a public one without an `entry`. Raises PdsUnavailable, and the entry's refusal."""
+    async def open(
+        self, did: Did, cid: Cid, entry: Entry | None = None, *, client: str | None = None
+    ) -> OpenFile:
+        """The blob, a public one without an `entry`. Raises PdsUnavailable, and the entry's refusal.
+
+        `client`: the account or network address that asked for it. None: this service itself.
+        """
         if not is_cid(cid):
             raise PdsUnavailable
         path = self._folder / _name(did, cid, None if entry is None else entry.name)
@@ -79,7 +92,7 @@ class Blobs:
             os.utime(path)  # what is read last goes last
             return OpenFile(path)
         except FileNotFoundError:
-            return await self._fetched(path, did, cid, entry)
+            return await self._fetched(path, did, cid, entry, client)
 
     def forget(self, did: Did, cid: Cid, place: str | None = None) -> None:
         """Drop a blob, a public one without the name of its place (`Entry.name`). Who reads it reads on."""
@@ -92,15 +105,21 @@ class Blobs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _fetched(self, path: Path, did: Did, cid: Cid, entry: Entry | None) -> OpenFile:
+    async def _fetched(
+        self, path: Path, did: Did, cid: Cid, entry: Entry | None, client: str | None
+    ) -> OpenFile:
         """All who wait for the same blob wait for one fetch, which ends soon after the last went away."""
         if self._failures.get(path, 0.0) > time.monotonic():
             raise PdsUnavailable
         fetch = self._under_way.get(path)
         if fetch is None:
-            fetching = asyncio.create_task(self._fetch(path, did, cid, entry))
-            fetch = self._under_way[path] = _Fetch(fetching)
-            fetch.task.add_done_callback(lambda done: self._settled(path, done))
+            # Others who want the same meanwhile do not wait for this client's turn: they begin it themselves.
+            turn = await self._turn(client)
+            fetch = self._under_way.get(path)
+            if fetch is None:
+                fetch = self._begun(path, did, cid, entry, turn)
+            else:
+                turn.end()
         fetch.waiting += 1
         try:
             return await asyncio.shield(fetch.task)
@@ -108,6 +127,19 @@ class Blobs:
             fetch.waiting -= 1
             if not fetch.waiting and not fetch.task.done():
                 asyncio.get_running_loop().call_later(self._linger_seconds, self._give_up, path, fetch)
+
+    async def _turn(self, client: str | None) -> Turn:
+        """A client's turn to have something fetched, which ends with the fetch."""
+        try:
+            return Turn() if client is None else await self._clients.take(client)
+        except Unavailable as error:
+            raise PdsUnavailable(TOO_MANY) from error
+
+    def _begun(self, path: Path, did: Did, cid: Cid, entry: Entry | None, turn: Turn) -> _Fetch:
+        fetch = self._under_way[path] = _Fetch(asyncio.create_task(self._fetch(path, did, cid, entry)))
+        fetch.task.add_done_callback(lambda done: self._settled(path, done))
+        fetch.task.add_done_callback(lambda _: turn.end())
+        return fetch
 
     def _give_up(self, path: Path, fetch: _Fetch) -> None:
         if not fetch.waiting:
@@ -122,7 +154,8 @@ class Blobs:
     def _settled(self, path: Path, done: "asyncio.Task[OpenFile]") -> None:
         self._forget(path, done)
         error = None if done.cancelled() else done.exception()
-        if error is not None and not isinstance(error, SpaceRefused):  # of one listener, and not of all
+        # A refusal is of one listener, and not of all; that we are too busy says nothing of the server.
+        if error is not None and not isinstance(error, (SpaceRefused, _TooBusy)):
             while len(self._failures) >= MOST_FAILURES:
                 del self._failures[next(iter(self._failures))]
             self._failures[path] = time.monotonic() + FAILURE_SECONDS
@@ -132,7 +165,7 @@ class Blobs:
             server = (await self._network.resolve(did)).pds
             if server is None:
                 raise Unavailable("No server has this recording.")
-            async with self._turns.at(server), self._all_turns.at("any"):
+            async with self._turns.at(server):
                 with _arriving(path) as part:
                     await self._download(part, server, did, cid, entry)
                     file = OpenFile(part)
@@ -143,7 +176,7 @@ class Blobs:
             # Of what is private the log says nothing.
             whose = {"did": did, "cid": cid} if entry is None else {}
             log.warning("audio could not be fetched", **whose, error=str(error)[:200])
-            raise PdsUnavailable from error
+            raise (_TooBusy if getattr(error, "unasked", False) else PdsUnavailable)() from error
         await asyncio.to_thread(self._make_room)
         return file
 
@@ -162,6 +195,7 @@ class Blobs:
                 write,
                 max_bytes=MAX_AUDIO_BYTES,
                 timeout_seconds=ANSWER_SECONDS,
+                longest_seconds=LONGEST_SECONDS,
                 headers=headers,
             )
         if _SHA256_OF_RAW + digest.digest() != _decoded(cid):

@@ -64,17 +64,18 @@ class Sources:
         self._blobs = blobs
         self._managed = managed
 
-    async def heard(self, track: Card, viewer: Viewer | None) -> Source | Elsewhere:
+    async def heard(self, track: Card, viewer: Viewer | None, client: str) -> Source | Elsewhere:
         """What this viewer listens to. Raises the refusal, NotFound or PdsUnavailable.
 
-        An original that they may not keep is not what they are sent: its rendition is.
+        An original that they may not keep is not what they are sent: its rendition is. `client`: the address
+        that asks, under which fetches are counted for viewers without an account.
         """
         listener = await self._supporters.among(viewer, [track])
         check_listening(track.access, listener)
         managed = await self._managed_of(track)
         if managed is not None and not may_download(track.access, listener):
             return await self._rendition(managed)
-        return await self._original(track, managed)
+        return await self._original(track, managed, _asker(viewer, client))
 
     async def tracks_of(self, file_id: str) -> list[AtUri]:
         """The tracks whose original is this file of ours: nobody else can say so."""
@@ -90,19 +91,19 @@ class Sources:
         """The same of one in a Space, whose recording was this blob."""
         self._blobs.forget(track.did, cid, str(track.space))
 
-    async def original(self, track: Card, viewer: Viewer | None) -> Source | Elsewhere:
+    async def original(self, track: Card, viewer: Viewer | None, client: str) -> Source | Elsewhere:
         """What this viewer may keep. Raises the refusal, NotFound or PdsUnavailable."""
         check_download(track.access, await self._supporters.among(viewer, [track]))
-        return await self._original(track, await self._managed_of(track))
+        return await self._original(track, await self._managed_of(track), _asker(viewer, client))
 
-    async def _original(self, track: Card, managed: Managed | None) -> Source | Elsewhere:
+    async def _original(self, track: Card, managed: Managed | None, client: str) -> Source | Elsewhere:
         if managed is not None:
             key = original_key(managed.file_id)
             return await self._stored(key, managed.mime_type, managed.file_id)
         told = _told(track)
         if told.cid is not None:
             entry = track.entry if isinstance(track, SpaceCard) else None
-            file = await self._blobs.open(track.did, told.cid, entry)
+            file = await self._blobs.open(track.did, told.cid, entry, client=client)
             return Source(told.cid, file.size, _media_type(told.mime), f'"{told.cid}"', file, self._store)
         if told.url is None or not _WEB_ADDRESS.match(told.url):
             raise NotFound(NO_RECORDING)
@@ -157,6 +158,10 @@ async def open_sources(
 
 def _told(track: Card) -> Told:
     return Told(**orjson.loads(track.audio))
+
+
+def _asker(viewer: Viewer | None, client: str) -> str:
+    return client if viewer is None else viewer.did
 
 
 def _media_type(said: str | None) -> str:

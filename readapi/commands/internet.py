@@ -1,4 +1,4 @@
-"""The indexer's guarded way to other people's servers, lent to the API for signing in."""
+"""The indexer's guarded ways to other people's servers, lent to the API."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +11,13 @@ from schemas.settings import Settings
 
 @asynccontextmanager
 async def open_network(settings: Settings) -> AsyncIterator[Network]:
-    """The way, for as long as the block runs."""
-    async with internet.opened(settings) as (outbound, handles, resolver):
-        yield Network(outbound, resolver, handles, OutboundError)
+    """The ways, for as long as the block runs."""
+    async with internet.opened(settings) as ways:
+        yield Network(
+            ways.outbound,
+            ways.resolver,
+            ways.handles,
+            OutboundError,
+            downloads=ways.downloads,
+            operators=ways.operators,
+        )

@@ -47,11 +47,17 @@ class Refused(OAuthError):
 
 
 class Unavailable(OAuthError):
-    """A server could not be asked, or made no sense; later it may. `status`: of its answer, if any."""
+    """A server could not be asked, or made no sense; later it may.
 
-    def __init__(self, sentence: str, said: str = "", status: int | None = None) -> None:
+    `status`: of its answer, if any. `unasked`: it was not even asked, because too much is under way here.
+    """
+
+    def __init__(
+        self, sentence: str, said: str = "", status: int | None = None, *, unasked: bool = False
+    ) -> None:
         super().__init__("server_unavailable", sentence, said)
         self.status = status
+        self.unasked = unasked
 
 
 def told(error: str, description: str) -> Upstream:

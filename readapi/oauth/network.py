@@ -1,4 +1,4 @@
-"""The network as the flow sees it: guarded HTTP and identities, handed in by the composition root."""
+"""Other people's servers as the API sees them: guarded HTTP and identities, from the composition root."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,8 +22,8 @@ class Response(Protocol):
     def body(self) -> bytes: ...
 
 
-class Outbound(Protocol):
-    """HTTP to addresses that strangers chose."""
+class Sender(Protocol):
+    """HTTP with short answers."""
 
     async def send(
         self,
@@ -36,12 +36,17 @@ class Outbound(Protocol):
         timeout_seconds: float,
     ) -> Response: ...
 
+
+class Outbound(Sender, Protocol):
+    """HTTP to addresses that strangers chose."""
+
     async def stream(
         self,
         url: str,
         write: Callable[[bytes], object],
         max_bytes: int,
         timeout_seconds: float,
+        longest_seconds: float,
         headers: Mapping[str, str],
     ) -> None: ...
 
@@ -76,12 +81,25 @@ class Handles(Protocol):
 
 
 class Network:
-    """The three together. Whatever they raise of `failure` becomes Unavailable."""
+    """All of them together. Whatever they raise of `failure` becomes Unavailable.
+
+    `downloads`: connections for what is long, so that signing in and writing never wait for it. `operators`:
+    reaches the addresses that the operator chose, which strangers' addresses must not lead to.
+    """
 
     def __init__(
-        self, outbound: Outbound, resolver: Resolver, handles: Handles, failure: type[Exception]
+        self,
+        outbound: Outbound,
+        resolver: Resolver,
+        handles: Handles,
+        failure: type[Exception],
+        *,
+        downloads: Outbound | None = None,
+        operators: Sender | None = None,
     ) -> None:
         self._outbound = outbound
+        self._downloads = downloads or outbound
+        self._operators = operators or outbound
         self._resolver = resolver
         self._handles = handles
         self._failure = failure
@@ -104,6 +122,17 @@ class Network:
         except self._failure as error:
             raise Unavailable("Your server cannot be reached just now.") from error
 
+    async def ask_operator(
+        self, url: str, *, headers: Mapping[str, str], max_bytes: int, timeout_seconds: float
+    ) -> Response:
+        """One GET of an address from the settings, wherever it is. Never of one that a stranger named."""
+        try:
+            return await self._operators.send(
+                "GET", url, headers=headers, body=None, max_bytes=max_bytes, timeout_seconds=timeout_seconds
+            )
+        except self._failure as error:
+            raise Unavailable("A service that this one relies on cannot be reached just now.") from error
+
     async def download(
         self,
         url: str,
@@ -111,14 +140,19 @@ class Network:
         *,
         max_bytes: int,
         timeout_seconds: float,
+        longest_seconds: float,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Hand on the body of a 200 answer piece by piece; who sends steadily may take longer."""
+        """Hand on the body of a 200 answer piece by piece.
+
+        A server that sends steadily may take longer than `timeout_seconds`, up to `longest_seconds`.
+        """
         try:
-            await self._outbound.stream(url, write, max_bytes, timeout_seconds, headers)
+            await self._downloads.stream(url, write, max_bytes, timeout_seconds, longest_seconds, headers)
         except self._failure as error:
             sentence = f"The recording cannot be had from its server: {error}."
-            raise Unavailable(sentence, status=getattr(error, "status", None)) from error
+            status, unasked = getattr(error, "status", None), getattr(error, "unasked", False)
+            raise Unavailable(sentence, status=status, unasked=unasked) from error
 
     async def find(self, handle: Handle) -> str | None:
         """The DID that the handle names."""

@@ -92,8 +92,7 @@ class Supporters:
         artist, viewer = question
         asked = urlencode({"artist": artist, "viewer": viewer})
         glue = "&" if "?" in str(self._verifier) else "?"
-        response = await self._network.send(
-            "GET",
+        response = await self._network.ask_operator(
             f"{self._verifier}{glue}{asked}",
             headers={"Accept": "application/json"},
             max_bytes=_MOST_BYTES,

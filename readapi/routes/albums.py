@@ -11,6 +11,7 @@ from readapi.audio import names
 from readapi.audio.archive import ZIP, Archive
 from readapi.audio.sources import Sources
 from readapi.authoring import albums as authoring
+from readapi.clients import Client
 from readapi.cursors import Cursor, Limit
 from readapi.endpoint import Routes
 from readapi.errors import AudienceUnavailable, Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
@@ -114,7 +115,7 @@ async def album_by_id(
 # Before the next, whose addresses look alike: an album's id is neither a handle nor a DID.
 @routes.get("/albums/{album_id:[0-9A-Fa-f-]+|at:.+}/archive", media_types=(ZIP,), raises=(NotFound,))
 async def album_archive(
-    album_id: ListName, index: Index, sources: Sources, viewer: Viewer | None
+    album_id: ListName, index: Index, sources: Sources, viewer: Viewer | None, client: Client
 ) -> web.StreamResponse:
     """Give out an album's originals as one zip: those that this viewer may have.
 
@@ -124,7 +125,7 @@ async def album_archive(
     told = orjson.loads(album.card)
     named = names.attachment(names.file_name(told["artist"], told["title"], "zip"))
     sent = headers.of_sound(is_public=False) | {"Content-Disposition": named}
-    return Archive(lists.album_tracks(index, album, viewer), viewer, index, sources, sent)
+    return Archive(lists.album_tracks(index, album, viewer), viewer, index, sources, client, sent)
 
 
 @routes.get("/albums/{handle}/{slug}")

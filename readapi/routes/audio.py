@@ -12,6 +12,7 @@ from readapi.audio.conditions import Conditions
 from readapi.audio.sending import Sending
 from readapi.audio.source import Source
 from readapi.audio.sources import Elsewhere, Sources
+from readapi.clients import Client
 from readapi.endpoint import Options, Routes
 from readapi.errors import (
     ApiError,
@@ -35,7 +36,7 @@ from schemas.stored import Card
 routes = Routes("audio")
 
 Opened = Source | Elsewhere
-Open = Callable[[Card, Viewer | None], Awaitable[Opened]]
+Open = Callable[[Card, Viewer | None, Client], Awaitable[Opened]]
 
 _REFUSALS = (NotAuthenticated, SupportRequired, SpaceRefused, NotFound, RangeNotSatisfiable, PdsUnavailable)
 _SOUND: Options = {"media_types": ("audio/*",), "raises": _REFUSALS, "redirects": HTTPStatus.FOUND}
@@ -44,7 +45,12 @@ _OF_TRACK: Options = {**_SOUND, "raises": (*_REFUSALS, ScopeUpgradeRequired, Ses
 
 @routes.get("/tracks/{track_id}/stream", **_OF_TRACK)
 async def stream_track(
-    track_id: TrackName, finder: Finder, sources: Sources, who: SignedIn | None, asked: Conditions
+    track_id: TrackName,
+    finder: Finder,
+    sources: Sources,
+    who: SignedIn | None,
+    client: Client,
+    asked: Conditions,
 ) -> web.StreamResponse:
     """Let somebody hear a track, from any part of it on.
 
@@ -52,52 +58,74 @@ async def stream_track(
     A private Space is asked whether it lets them in; when it refuses, that is final.
     """
     card, viewer = await finder.find(track_id, who)
-    return _heard(await sources.heard(card, viewer), asked, viewer)
+    return _heard(await sources.heard(card, viewer, client), asked, viewer)
 
 
 @routes.get("/tracks/{track_id}/download", **_OF_TRACK)
 async def download_track(
-    track_id: TrackName, finder: Finder, sources: Sources, who: SignedIn | None, asked: Conditions
+    track_id: TrackName,
+    finder: Finder,
+    sources: Sources,
+    who: SignedIn | None,
+    client: Client,
+    asked: Conditions,
 ) -> web.StreamResponse:
     """Give the original to somebody who may have it, as a file with a name."""
     card, viewer = await finder.find(track_id, who)
-    return _kept(card, await sources.original(card, viewer), asked, viewer)
+    return _kept(card, await sources.original(card, viewer, client), asked, viewer)
 
 
 @routes.get("/audio/{file_id}/stream", **_SOUND)
 async def stream_file(
-    file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+    file_id: str,
+    index: Index,
+    sources: Sources,
+    viewer: Viewer | None,
+    client: Client,
+    asked: Conditions,
 ) -> web.StreamResponse:
     """Let somebody hear the recording with a hash, by any track that it is of."""
     cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
-    _, opened = await _first(cards, viewer, sources.heard)
+    _, opened = await _first(cards, viewer, client, sources.heard)
     return _heard(opened, asked, viewer)
 
 
 @routes.get("/audio/{file_id}/download", **_SOUND)
 async def download_file(
-    file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+    file_id: str,
+    index: Index,
+    sources: Sources,
+    viewer: Viewer | None,
+    client: Client,
+    asked: Conditions,
 ) -> web.StreamResponse:
     """Give the recording with a hash to somebody who may have it, by any track that it is of."""
     cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
-    card, opened = await _first(cards, viewer, sources.original)
+    card, opened = await _first(cards, viewer, client, sources.original)
     return _kept(card, opened, asked, viewer)
 
 
 @routes.get("/audio/{file_id}", **_SOUND)
 async def download_file_alias(
-    file_id: str, index: Index, sources: Sources, viewer: Viewer | None, asked: Conditions
+    file_id: str,
+    index: Index,
+    sources: Sources,
+    viewer: Viewer | None,
+    client: Client,
+    asked: Conditions,
 ) -> web.StreamResponse:
     """The same under its shorter name."""
-    return await download_file(file_id, index, sources, viewer, asked)
+    return await download_file(file_id, index, sources, viewer, client, asked)
 
 
-async def _first(cards: list[Card], viewer: Viewer | None, open_: Open) -> tuple[Card, Opened]:
+async def _first(
+    cards: list[Card], viewer: Viewer | None, client: Client, open_: Open
+) -> tuple[Card, Opened]:
     """The first track that lets the viewer have it. Raises the first refusal if none does."""
     refusals: list[ApiError] = []
     for card in cards:
         try:
-            return card, await open_(card, viewer)
+            return card, await open_(card, viewer, client)
         except ApiError as refusal:
             refusals.append(refusal)
     raise refusals[0] if refusals else NotFound("There is no such recording.")

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from indexer.errands import Errands, Patience
-from indexer.hosts import NotNow
-from indexer.outbound import NoSuchHost, Unreachable
+from indexer.outbound import NoSuchHost, NotNow, Unreachable
 from tests.indexer.running import until
 
 QUICK = Patience(first_seconds=0.01, longest_seconds=0.02)

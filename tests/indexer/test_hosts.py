@@ -6,8 +6,8 @@ import heapq
 import pytest
 
 from indexer import hosts
-from indexer.hosts import Hosts, NotNow
-from indexer.outbound import Answered, Unreachable
+from indexer.hosts import Hosts
+from indexer.outbound import Answered, NotNow, Unreachable
 
 FAST, SLOW = "https://fast.example.com", "https://slow.example.com"
 OWN = "https://plc.example.com"
@@ -127,6 +127,31 @@ async def test_a_long_line_sends_people_away() -> None:
     assert told == [4.0, 4.5, 5.0, 5.5]
     assert sent_away.value.transient
     await visitors.all_leave()
+
+
+async def test_a_domain_of_slow_hosts_leaves_most_workers_free() -> None:
+    """However many hosts it has: few are inside, few wait, and the rest are told to come back."""
+    turns, inside = Hosts(clock=Clock()), 0
+    leave = asyncio.Event()
+
+    async def visit(number: int) -> None:
+        nonlocal inside
+        async with turns.turn(f"https://h{number % 100}.slow.example.com"):
+            inside += 1
+            await leave.wait()
+
+    visits = [asyncio.create_task(visit(number)) for number in range(1000)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    held = [task for task in visits if not task.done()]
+    async with turns.turn("https://pds.elsewhere.example.org"):
+        pass
+
+    assert inside == hosts.LANES_OF_A_SITE
+    assert len(held) <= hosts.LANES_OF_A_SITE + hosts.MOST_WAITING
+    leave.set()
+    told = await asyncio.gather(*visits, return_exceptions=True)
+    assert {type(error) for error in told} == {NotNow, type(None)}
 
 
 class Crowd:

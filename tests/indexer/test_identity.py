@@ -332,7 +332,7 @@ async def test_forgetting_asks_again_even_while_an_answer_is_under_way(world: Wo
 
 async def test_a_handle_service_replaces_dns_and_https() -> None:
     """With a service configured only that is asked; its 400 means that the handle names nobody."""
-    async with Pages() as pages, Outbound(Dns(), trusted=[pages.url]) as outbound:
+    async with Pages() as pages, Outbound(Dns(), allow_loopback=True) as outbound:
         handles = Handles(outbound, Dns(), service=pages.url, allow_test=True)
         ask = "/xrpc/com.atproto.identity.resolveHandle?handle="
         pages.answers[f"{ask}alice.test"] = (200, orjson.dumps({"did": ALICE}))

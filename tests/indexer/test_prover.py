@@ -38,7 +38,7 @@ async def network(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
 @pytest.fixture
 async def prover(network: ForgedNetwork) -> AsyncIterator[Prover]:
     dns = Dns()
-    async with Outbound(dns, allow_loopback=True, trusted=[network.url]) as outbound:
+    async with Outbound(dns, allow_loopback=True) as outbound:
         handles = Handles(outbound, dns, service=network.url, allow_test=True)
         # Doubts are obeyed at once.
         resolver = Resolver(outbound, handles, plc_url=network.url, allow_loopback=True, retry_seconds=0.0001)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import os
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from readapi.audio.blobs import AT_ONE_SERVER, Blobs
+from readapi.audio.blobs import AT_ONE_SERVER, OF_ONE_CLIENT, Blobs
 from readapi.commands.internet import open_network
 from readapi.errors import PdsUnavailable
 from readapi.oauth.network import Network
@@ -285,6 +286,83 @@ async def test_a_slow_server_keeps_only_its_own_people_waiting(
 
     server[0].release.set()
     assert await asyncio.gather(*slow) == contents
+
+
+class Trickle:
+    """Servers on many networks of loopback that each send a byte now and then; counts the connections."""
+
+    def __init__(self, networks: range) -> None:
+        self.addresses = [f"127.0.{network}.1" for network in networks]
+        self.open = 0
+        self.port = 0
+        self._connections: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> "Trickle":
+        self._servers = []
+        for address in self.addresses:
+            self._servers.append(await asyncio.start_server(self._send, address, self.port))
+            self.port = self._servers[0].sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for server in [*self._servers, *self._connections]:
+            server.close()
+        await asyncio.gather(
+            *(connection.wait_closed() for connection in self._connections), return_exceptions=True
+        )
+
+    async def _send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
+        self._connections.append(writer)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b"x")
+                await writer.drain()
+                await asyncio.sleep(0.1)
+
+
+def people(count: int) -> list[Did]:
+    """As many accounts."""
+    letters = "abcdefghijklmnopqrstuvwxyz234567"
+    return [Did(f"did:plc:{'z' * 22}{letters[n // 32]}{letters[n % 32]}") for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("networks", "clients", "most"),
+    [
+        (range(20, 84), 1, OF_ONE_CLIENT),
+        (range(20, 21), 64, AT_ONE_SERVER),
+        (range(20, 84), 64, 64),
+    ],
+)
+async def test_slow_servers_do_not_hold_up_what_goes_elsewhere(
+    server: tuple[Server, str], network: Network, blobs: Blobs, networks: range, clients: int, most: int
+) -> None:
+    """One client who asks for 64 recordings, 64 clients who ask one server, and 64 clients who ask 64."""
+    artists, elsewhere = people(64), cid_of(CONTENT)
+    server[0].blobs[elsewhere] = CONTENT
+    async with Trickle(networks) as slow:
+        server[0].others = {
+            artist: f"http://{slow.addresses[n % len(networks)]}:{slow.port}"
+            for n, artist in enumerate(artists)
+        }
+        asking = [
+            asyncio.create_task(blobs.open(artist, elsewhere, client=f"192.0.2.{n % clients}"))
+            for n, artist in enumerate(artists)
+        ]
+        await until(lambda: slow.open >= most)
+
+        async with asyncio.timeout(10):
+            heard = await blobs.open(BEN, elsewhere, client="198.51.100.1")
+            url = f"{server[1]}/{BEN}"
+            written = await network.send("GET", url, headers={}, max_bytes=1000, timeout_seconds=5)
+
+        assert (heard.size, written.status, slow.open) == (len(CONTENT), 200, most)
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        await blobs.close()
 
 
 async def test_closing_gives_up_what_is_on_its_way(

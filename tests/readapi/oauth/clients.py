@@ -28,7 +28,7 @@ SCOPE = " ".join(scopes.to_sign_in(LOOPBACK.collections))
 @asynccontextmanager
 async def connected(plc_url: str, handle_resolver: str, dns: AbstractResolver) -> AsyncIterator[Network]:
     """The network, with servers on loopback allowed."""
-    async with Outbound(dns, allow_loopback=True, trusted=[plc_url]) as outbound:
+    async with Outbound(dns, allow_loopback=True) as outbound:
         handles = Handles(outbound, Dns(), service=handle_resolver, allow_test=True)
         resolver = Resolver(outbound, handles, plc_url=plc_url, allow_loopback=True)
         yield Network(outbound, resolver, handles, OutboundError)
