@@ -218,13 +218,13 @@ async def test_every_route_for_somebody_refuses_nobody(music, name):
 
 @pytest.mark.parametrize("name", CHANGES)
 async def test_nothing_is_changed_for_another_sites_page(music, name):
-    """Nor for a cookie that comes from nowhere."""
+    """With a cookie or without; nor where a browser names no origin but says that the page is another's."""
     endpoint = DEEDS[name]
     cookie = {"Cookie": "session_id=x"}
     foreign = [{"Origin": "https://x.example"}, {"Origin": "null"}]
     if endpoint.needs.from_any_page:
         foreign = [cookie | page for page in foreign]
-    for headers in (*foreign, cookie):
+    for headers in (*foreign, cookie | {"Sec-Fetch-Site": "cross-site"}):
         reply = await music.send(endpoint.method, address(endpoint.path, music), **headers)
 
         assert (reply.status, reply.json["detail"]) == (403, "foreign_origin")

@@ -162,17 +162,20 @@ async def test_signing_in_ends_the_session_that_one_had(door: Door, person: Pers
 
 
 async def test_a_cookie_changes_nothing_for_other_sites(door: Door, person: Person) -> None:
-    """Whose page asks must be ours; a bearer token proves itself."""
+    """Whose page asks must be ours; a program that keeps cookies is no page."""
     session = await door.sign_in(person)
     cookie = {"Cookie": f"session_id={session}"}
 
-    for headers in (cookie, {**cookie, "Origin": "https://evil.example"}, {**cookie, "Origin": "null"}):
-        refused = await door.ask("POST", "/auth/logout", **headers)
+    foreign = {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}
+    for headers in foreign:
+        refused = await door.ask("POST", "/auth/logout", **cookie, **headers)
         assert (refused.status, refused.json["detail"]) == (403, "foreign_origin")
     led = await door.ask("POST", "/auth/exchange", {"exchange_token": "x"}, Origin="https://evil.example")
     assert led.status == 403
 
+    other = await door.sign_in(person)
     assert (await door.ask("POST", "/auth/logout", **cookie, Origin=door.address)).status == 204
+    assert (await door.ask("POST", "/auth/logout", Cookie=f"session_id={other}")).status == 204
 
 
 async def test_a_grant_that_its_server_ended_says_so(
