@@ -6,7 +6,7 @@ from typing import Literal
 from readapi.catalog import Catalog
 
 Period = Literal["all_time", "month", "week", "day"]
-MOST = 50
+MOST = 100
 _DAYS = {"month": 30, "week": 7, "day": 1}
 
 EVER = """

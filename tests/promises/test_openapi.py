@@ -110,3 +110,10 @@ def test_lists_that_clients_take_for_whole_are_as_long_as_a_page_may_be(name):
     [limit] = [parameter for parameter in OPERATIONS[name]["parameters"] if parameter["name"] == "limit"]
 
     assert limit["schema"]["default"] == 100
+
+
+def test_the_top_tracks_may_be_a_hundred():
+    """As clients of this interface ask for them."""
+    parameters = {parameter["name"]: parameter for parameter in OPERATIONS["get /tracks/top"]["parameters"]}
+
+    assert (parameters["limit"]["schema"]["maximum"], parameters["limit"]["schema"]["default"]) == (100, 10)
