@@ -29,6 +29,7 @@ _SAFE: Mapping[str, str] = {
     "Server": "fmsvc",
     "X-Content-Type-Options": "nosniff",
 }
+NO_REFERRER: Mapping[str, str] = {"Referrer-Policy": "no-referrer"}
 _OF_SOUND = Caching("public, max-age=60", _WHO_ASKS)
 _HSTS = "max-age=31536000"
 WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)

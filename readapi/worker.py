@@ -37,6 +37,7 @@ from readapi.pages import refusals
 from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
 from readapi.pages.desk import Desk
+from readapi.pages.leaving import Leaving
 from readapi.pages.render import Renderer
 from readapi.people import People
 from readapi.proofs import Proofs
@@ -193,5 +194,6 @@ def services(
         Addresses: renderer.addresses,
         Assets: renderer.assets,
         Renderer: renderer,
+        Leaving: Leaving(renderer),
         Description: Description(endpoints, settings.base_url),
     }

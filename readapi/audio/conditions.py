@@ -5,6 +5,7 @@ from typing import NamedTuple, Self
 
 from aiohttp import web
 
+from readapi import navigation
 from readapi.errors import RangeNotSatisfiable
 
 _ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,20})-([0-9]{0,20})[ \t]*", re.IGNORECASE)
@@ -20,8 +21,11 @@ class Part(NamedTuple):
 class Conditions:
     """One range is answered as a part; several, and what is none, with the whole, as servers may."""
 
-    def __init__(self, range_: str = "", if_range: str = "", if_none_match: str = "") -> None:
-        """`range_` of methods other than GET means nothing."""
+    def __init__(
+        self, range_: str = "", if_range: str = "", if_none_match: str = "", *, is_to_page: bool = False
+    ) -> None:
+        """`range_` of methods other than GET means nothing. `is_to_page`: a browser shows what comes."""
+        self.is_to_page = is_to_page
         self._range = range_
         self._if_range = if_range.strip()
         self._if_none_match = if_none_match
@@ -31,7 +35,8 @@ class Conditions:
         """Those of a request."""
         sent = request.headers
         wanted = sent.get("Range", "") if request.method == "GET" else ""
-        return cls(wanted, sent.get("If-Range", ""), sent.get("If-None-Match", ""))
+        is_to_page = navigation.is_to_page(sent)
+        return cls(wanted, sent.get("If-Range", ""), sent.get("If-None-Match", ""), is_to_page=is_to_page)
 
     def knows(self, etag: str) -> bool:
         """Whoever asks has it already."""

@@ -1,5 +1,7 @@
 """The response headers that decide what a page may load and who may frame it."""
 
+from readapi.headers import NO_REFERRER
+
 _NOTHING = "default-src 'none'; base-uri 'none'"
 _COMMON = f"{_NOTHING}; form-action 'none'"
 
@@ -34,6 +36,16 @@ def docs_headers() -> dict[str, str]:
 def bare_headers() -> dict[str, str]:
     """For pages that load nothing but a style sheet, such as errors."""
     return {"Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors *"}
+
+
+def leaving_headers() -> dict[str, str]:
+    """For the page that asks before a browser leaves: never framed, and no referrer goes along."""
+    return {
+        "Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors 'none'",
+        "X-Frame-Options": "DENY",
+        "Cache-Control": "no-store",
+        **NO_REFERRER,
+    }
 
 
 def account_headers(base_url: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ from readapi.errors import (
     SpaceRefused,
     SupportRequired,
 )
+from readapi.pages.leaving import Leaving
 from readapi.queries import tracks
 from readapi.queries.names import TrackName
 from readapi.search import Index
@@ -39,7 +40,11 @@ Opened = Source | Elsewhere
 Open = Callable[[Card, Viewer | None, Client], Awaitable[Opened]]
 
 _REFUSALS = (NotAuthenticated, SupportRequired, SpaceRefused, NotFound, RangeNotSatisfiable, PdsUnavailable)
-_SOUND: Options = {"media_types": ("audio/*",), "raises": _REFUSALS, "redirects": HTTPStatus.FOUND}
+_SOUND: Options = {
+    "media_types": ("audio/*", "text/html"),
+    "raises": _REFUSALS,
+    "redirects": HTTPStatus.FOUND,
+}
 _OF_TRACK: Options = {**_SOUND, "raises": (*_REFUSALS, ScopeUpgradeRequired, SessionExpired)}
 
 
@@ -51,14 +56,18 @@ async def stream_track(
     who: SignedIn | None,
     client: Client,
     asked: Conditions,
+    leaving: Leaving,
 ) -> web.StreamResponse:
     """Let somebody hear a track, from any part of it on.
 
     Whoever first asks for what is at the artist's server waits until all of it is here and its hash is right.
     A private Space is asked whether it lets them in; when it refuses, that is final.
+
+    To what another service keeps players and programs are redirected; a browser that would show it as a page
+    is shown one that names the host and asks first.
     """
     card, viewer = await finder.find(track_id, who)
-    return _heard(await sources.heard(card, viewer, client), asked, viewer)
+    return _heard(await sources.heard(card, viewer, client), asked, viewer, leaving)
 
 
 @routes.get("/tracks/{track_id}/download", **_OF_TRACK)
@@ -69,10 +78,11 @@ async def download_track(
     who: SignedIn | None,
     client: Client,
     asked: Conditions,
+    leaving: Leaving,
 ) -> web.StreamResponse:
     """Give the original to somebody who may have it, as a file with a name."""
     card, viewer = await finder.find(track_id, who)
-    return _kept(card, await sources.original(card, viewer, client), asked, viewer)
+    return _kept(card, await sources.original(card, viewer, client), asked, viewer, leaving)
 
 
 @routes.get("/audio/{file_id}/stream", **_SOUND)
@@ -83,11 +93,12 @@ async def stream_file(
     viewer: Viewer | None,
     client: Client,
     asked: Conditions,
+    leaving: Leaving,
 ) -> web.StreamResponse:
     """Let somebody hear the recording with a hash, by any track that it is of."""
     cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     _, opened = await _first(cards, viewer, client, sources.heard)
-    return _heard(opened, asked, viewer)
+    return _heard(opened, asked, viewer, leaving)
 
 
 @routes.get("/audio/{file_id}/download", **_SOUND)
@@ -98,11 +109,12 @@ async def download_file(
     viewer: Viewer | None,
     client: Client,
     asked: Conditions,
+    leaving: Leaving,
 ) -> web.StreamResponse:
     """Give the recording with a hash to somebody who may have it, by any track that it is of."""
     cards = tracks.of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     card, opened = await _first(cards, viewer, client, sources.original)
-    return _kept(card, opened, asked, viewer)
+    return _kept(card, opened, asked, viewer, leaving)
 
 
 @routes.get("/audio/{file_id}", **_SOUND)
@@ -113,9 +125,10 @@ async def download_file_alias(
     viewer: Viewer | None,
     client: Client,
     asked: Conditions,
+    leaving: Leaving,
 ) -> web.StreamResponse:
     """The same under its shorter name."""
-    return await download_file(file_id, index, sources, viewer, client, asked)
+    return await download_file(file_id, index, sources, viewer, client, asked, leaving)
 
 
 async def _first(
@@ -131,19 +144,21 @@ async def _first(
     raise refusals[0] if refusals else NotFound("There is no such recording.")
 
 
-def _heard(opened: Opened, asked: Conditions, viewer: Viewer | None) -> web.StreamResponse:
+def _heard(opened: Opened, asked: Conditions, viewer: Viewer | None, leaving: Leaving) -> web.StreamResponse:
     """Nobody gets what everybody may have; somebody may get another file under the same address."""
-    return _sent(opened, asked, headers.of_sound(viewer is None))
+    return _sent(opened, asked, headers.of_sound(viewer is None), leaving)
 
 
-def _kept(card: Card, opened: Opened, asked: Conditions, viewer: Viewer | None) -> web.StreamResponse:
+def _kept(
+    card: Card, opened: Opened, asked: Conditions, viewer: Viewer | None, leaving: Leaving
+) -> web.StreamResponse:
     told = orjson.loads(card.card + b"}")
     name = names.file_name(told["artist"], told["title"], told["file_type"])
     named = {"Content-Disposition": names.attachment(name)}
-    return _sent(opened, asked, headers.of_sound(viewer is None) | named)
+    return _sent(opened, asked, headers.of_sound(viewer is None) | named, leaving)
 
 
-def _sent(opened: Opened, asked: Conditions, told: dict[str, str]) -> web.StreamResponse:
+def _sent(opened: Opened, asked: Conditions, told: dict[str, str], leaving: Leaving) -> web.StreamResponse:
     if isinstance(opened, Elsewhere):
-        return web.Response(status=HTTPStatus.FOUND, headers={**told, "Location": opened.url})
+        return leaving.response(opened.url, told, is_to_page=asked.is_to_page)
     return Sending(opened, asked, told)

@@ -273,6 +273,61 @@ async def test_audio_of_another_service_is_asked_of_it(stage: Listening) -> None
     assert (told[0], b"other.example" in told[2]) == (404, False)
 
 
+NAVIGATING = (
+    {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Accept": "text/html,*/*;q=0.8"},
+    {"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate"},
+    {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"},
+)
+PLAYING = (
+    {"Sec-Fetch-Dest": "audio", "Sec-Fetch-Mode": "no-cors", "Accept": "*/*"},
+    {"Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors", "Accept": "text/html"},
+    {"Accept": "*/*"},
+    {},
+)
+
+
+async def test_a_browser_asks_before_it_shows_another_service(stage: Listening) -> None:
+    """At each address of the recording; what plays or fetches it is led there as ever, without a referrer."""
+    where = 'https://Other.example:8443/song?"><script>'
+    await stage.music.add(put("ben", "track", 63, at=2005, audioUrl=where, access=OPEN))
+    track = (await stage.music.get(f"/tracks/by-uri?uri={uri('ben', 'track', 63)}")).json
+    number, file_id = track["id"], track["file_id"]
+
+    for path in (
+        f"/tracks/{number}/stream",
+        f"/tracks/{number}/download",
+        f"/audio/{file_id}",
+        f"/audio/{file_id}/stream",
+        f"/audio/{file_id}/download",
+    ):
+        for told in NAVIGATING:
+            status, headers, body = await fetch(stage, path, **told)
+            assert (status, "Location" in headers) == (200, False), (path, told)
+            assert headers["Content-Type"].startswith("text/html")
+            assert b"<bdi>other.example:8443</bdi>" in body
+            assert b"<script>" not in body
+            assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+            assert headers["Referrer-Policy"] == "no-referrer"
+            assert {"Accept", "Sec-Fetch-Dest", "Sec-Fetch-Mode"} <= set(headers["Vary"].split(", "))
+        for told in PLAYING:
+            status, headers, _ = await fetch(stage, path, **told)
+            assert (status, headers["Referrer-Policy"]) == (302, "no-referrer"), (path, told)
+            assert {"Accept", "Sec-Fetch-Dest", "Sec-Fetch-Mode"} <= set(headers["Vary"].split(", "))
+
+
+async def test_no_page_leads_where_the_host_cannot_be_told(stage: Listening) -> None:
+    """Browsers and libraries differ about such addresses."""
+    for number, where in enumerate(
+        ("https://good.example\\@evil.example/", "https://good.example@evil.example/"), start=64
+    ):
+        await stage.music.add(put("ben", "track", number, at=2000 + number, audioUrl=where, access=OPEN))
+        found = await stage.music.get(f"/tracks/by-uri?uri={uri('ben', 'track', number)}")
+
+        status, headers, _ = await fetch(stage, f"/tracks/{found.json['id']}/stream", **NAVIGATING[0])
+
+        assert (status, "Location" in headers) == (404, False)
+
+
 async def test_the_verifier_is_asked_only_where_it_matters(stage: Listening) -> None:
     """What everybody may have does not wait for it."""
     who = await stage.as_("ida")
