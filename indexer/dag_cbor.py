@@ -1,12 +1,15 @@
 """DAG-CBOR that is written in the one way it may be. Pure.
 
-https://ipld.io/specs/codecs/dag-cbor/spec/#strictness. libipld holds to all of it but one thing: it takes
-numbers and lengths that are written longer than needed.
+https://ipld.io/specs/codecs/dag-cbor/spec/#strictness. libipld holds to all of it but two things: it takes
+numbers and lengths that are written longer than needed, and links with bytes behind their CID.
 """
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import libipld
+
+_UNUSUAL_LINK: Final = re.compile(rb"\xd8\x2a(?!\x58\x25\x00)")  # not of a CID with 36 bytes
 
 
 class CborError(ValueError):
@@ -19,10 +22,45 @@ def decode(block: bytes) -> Any:
         value = libipld.decode_dag_cbor(block)
         # Writing it again is cheaper than looking at every head, but makes links of bytes that look like one.
         if libipld.encode_dag_cbor(value) == block or _is_short(block):
+            if _UNUSUAL_LINK.search(block) and not _are_links_whole(block):
+                raise CborError("has a link that is longer than its CID")
             return value
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise CborError("is nested too deep") from error
+    except CborError:
+        raise
+    except ValueError as error:
         raise CborError("is not DAG-CBOR") from error
     raise CborError("is not canonical DAG-CBOR")
+
+
+def _are_links_whole(block: bytes) -> bool:
+    """True when no link of well-formed DAG-CBOR has bytes behind its CID. Texts may look like links."""
+    at, is_link = 0, False
+    while at < len(block):
+        kind, low = block[at] >> 5, block[at] & 31
+        at += 1
+        size = 1 << low - 24 if low >= 24 else 0
+        argument = int.from_bytes(block[at : at + size], "big") if size else low
+        at += size
+        if is_link and _cid_length(block[at + 1 : at + argument]) != argument - 1:
+            return False
+        is_link = kind == 6
+        if kind in (2, 3):
+            at += argument
+    return True
+
+
+def _cid_length(cid: bytes) -> int:
+    """How long a CID is that begins so: version, codec and hash say it, then the hash's length."""
+    if cid.startswith(b"\x12\x20"):
+        return 34  # version 0: the hash alone
+    at = 0
+    for _ in range(3):
+        while at < len(cid) and cid[at] & 0x80:
+            at += 1
+        at += 1
+    return at + 1 + cid[at] if at < len(cid) else -1
 
 
 def _is_short(block: bytes) -> bool:

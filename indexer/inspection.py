@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from indexer import internet, keys, proof
+from indexer import dag_cbor, internet, keys, proof
 from indexer.batch import IdentityFact
+from indexer.dag_cbor import CborError
 from indexer.handles import Handles
 from indexer.identity import Resolver
 from indexer.internet import Internet
@@ -123,6 +124,10 @@ def _proven(uri: AtUri, found: Proof) -> Iterator[Check]:
     if found.cid is None:
         raise _Stop("path", f"the signed tree has no {uri.collection}/{uri.rkey}")
     yield Check("path", True, f"{uri.collection}/{uri.rkey} is in the signed tree")
+    try:
+        dag_cbor.decode(found.block or b"")
+    except CborError as error:
+        raise _Stop("record", f"the record {error}") from error
     yield Check("record", True, f"{found.cid}, in canonical form")
 
 

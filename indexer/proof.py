@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 
 import libipld
 
-from indexer import car, dag_cbor, mst, verify
-from indexer.dag_cbor import CborError
+from indexer import car, mst, verify
 from indexer.envelope import MAX_AHEAD
 from indexer.keys import Key
 from indexer.outbound import Outbound
@@ -68,13 +67,10 @@ def read(proof: bytes, uri: AtUri, now: datetime, key: Key) -> Proof:
         block = opened.blocks.get(cid)
         if block is None:
             raise ProofError("record", "the record is not in the proof")
-        dag_cbor.decode(block)
     except car.CarError as error:
         raise ProofError("blocks", str(error)) from error
     except verify.Refused as error:
         raise ProofError("signature" if error.check == "signature" else "commit", str(error)) from error
     except mst.MstError as error:
         raise ProofError("path", str(error)) from error
-    except CborError as error:
-        raise ProofError("record", f"the record {error}") from error
     return Proof(head.rev, Cid(libipld.encode_multibase("b", cid)), block, head.data)

@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from indexer import faults
+from indexer import dag_cbor, faults
 from indexer.batch import RecordChange
 from indexer.catalogue import Catalogue, keys
+from indexer.dag_cbor import CborError
 from indexer.projections import Projection, Row
 from indexer.projections.projection import utc
 from indexer.public_ids import PublicIds
 from indexer.seen import Seen
 from schemas.collections import Collections
 from schemas.ids import is_tid, record_id, record_key, tid_time
-from schemas.records import Invalid, parse
+from schemas.records import Invalid, Record, parse
 
 # What is wanted of the version that is replaced, where the table has it.
 REMEMBERED: Final = (
@@ -150,7 +151,7 @@ class RecordTable:
 
     def _content(self, key: int, change: RecordChange, made: _Rows) -> dict[str, Any]:
         try:
-            record = parse(change.collection, self._collections, change.block or b"", change.rkey)
+            record = self._record(change)
             if not isinstance(record, Invalid):
                 children = self.projection.children(record, change.uri)
                 columns = self.projection.columns(record, change.uri)
@@ -164,6 +165,15 @@ class RecordTable:
         for table, rows in children.items():
             made.children[table] += rows
         return {"state": "live", "cid": change.cid, **columns}
+
+    def _record(self, change: RecordChange) -> Record | Invalid:
+        """What the change's block says. Proofs hold whatever is in it, so its form is looked at here."""
+        block = change.block or b""
+        try:
+            dag_cbor.decode(block)
+        except CborError as error:
+            return Invalid((f"The record {error}",))
+        return parse(change.collection, self._collections, block, change.rkey)
 
     def _remove(self, before: Mapping[int, Row]) -> dict[str, list[Row]]:
         """Take the replaced versions out. Returns the child rows that they had."""

@@ -25,7 +25,6 @@ CHECKS: Final = (
     "commit object",
     "signature",
     "envelope",
-    "canonical form",
     "tree",
     "operation",
     "inversion",
@@ -60,8 +59,6 @@ def commit(message: Commit, key: Key) -> Head:
     Raises Refused or Unproven.
     """
     found = _signed(message, key)
-    for operation in message.operations:
-        _check_record(operation, message.blocks)
     before = _tree_before(message)
     _check_operations(message, found.data, before)
     return found
@@ -115,16 +112,6 @@ def _signed(message: Commit | Sync, key: Key) -> Head:
     if found.rev != message.rev:
         raise Refused("envelope", "the message names another rev than its commit")
     return found
-
-
-def _check_record(operation: Operation, blocks: Mapping[bytes, bytes]) -> None:
-    block = blocks.get(operation.cid) if operation.cid is not None else None
-    if block is None:
-        return
-    try:
-        dag_cbor.decode(block)
-    except CborError as error:
-        raise Refused("canonical form", f"a record {error}") from error
 
 
 def _tree_before(message: Commit) -> bytes:

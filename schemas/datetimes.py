@@ -3,8 +3,13 @@
 Syntax rules: https://atproto.com/specs/lexicon#datetime.
 """
 
+import calendar
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+BEGINNING: Final = datetime(1, 1, 1, tzinfo=UTC)
+LAST_DAY: Final = 31
 
 _DATETIME = re.compile(
     r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](?:\.[0-9]{1,20})?"
@@ -18,12 +23,36 @@ def is_datetime(text: str) -> bool:
 
 
 def parse_datetime(text: str) -> datetime:
-    """The UTC instant, cut to microseconds. Raises ValueError for bad syntax and years outside 1 to 9999."""
+    """The UTC instant, cut to microseconds. Raises ValueError for bad syntax and what is no instant.
+
+    Taken as the network's servers take it, so that no record is hidden which they show: a day that its month
+    does not have is one of the next month; the year 0, which Python does not know, is the beginning of 1.
+    """
     if not is_datetime(text):
         raise ValueError("must be a datetime with a timezone, such as 2026-01-31T12:00:00.000Z")
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return _unusual(text)
     except (ValueError, OverflowError) as error:
         raise ValueError(
-            "names an instant that does not exist or lies outside the years 1 to 9999"
+            "names an instant that does not exist or lies outside the years 0 to 9999"
         ) from error
+
+
+def _unusual(text: str) -> datetime:
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
+    if day > LAST_DAY:
+        raise ValueError("no month has that day")
+    # Gregorian years repeat, so that the years 0 and 1 can be reckoned with as if they were 2000 and 2001.
+    shift = 2000 if year < 2 else 0
+    over = max(0, day - calendar.monthrange(year + shift, month)[1])
+    local = datetime.fromisoformat(f"{year + shift:04}{text[4:8]}{day - over:02}{text[10:]}")
+    instant = (local + timedelta(days=over)).astimezone(UTC)
+    if instant.year < shift:
+        raise ValueError("lies before the year 0")
+    if not shift:
+        return instant
+    return BEGINNING if instant.year == shift else instant.replace(year=instant.year - shift)

@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 from schemas import graphemes
 from schemas.bounds import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
 from schemas.datetimes import parse_datetime
-from schemas.ids import Cid, Did, is_at_uri, is_cid, is_did
+from schemas.ids import Cid, Did, is_at_uri, is_cid, is_cid_text, is_did
 
 T = TypeVar("T")
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9.+-]{0,80}:[^\s\x00-\x1f\x7f]+")
@@ -131,6 +131,7 @@ def _read_link(value: object, info: ValidationInfo) -> Cid:
 Datetime = Annotated[datetime, PlainValidator(_read_datetime)]
 DidString = Annotated[Did, Format("did", is_did)]
 CidString = Annotated[Cid, Format("cid", is_cid)]
+CidText = Annotated[Cid, Format("cid", is_cid_text)]
 AtUriString = Annotated[str, Format("at-uri", is_at_uri)]
 Uri = Annotated[str, Text(max_bytes=2048), Format("uri", is_uri)]
 
@@ -139,7 +140,7 @@ class StrongRef(Shape):
     """Another record, and the version of it that was meant."""
 
     uri: AtUriString
-    cid: CidString
+    cid: CidText
 
 
 class Blob(Shape):

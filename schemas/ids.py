@@ -35,6 +35,7 @@ _NSID = re.compile(
 _TID = re.compile(r"[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}")
 _RKEY = re.compile(r"[a-zA-Z0-9_~.:-]{1,512}")
 _CID = re.compile(r"b[a-z2-7]{58}")
+_CID_TEXT = re.compile(r"[a-zA-Z0-9+=]{8,256}")  # https://atproto.com/specs/data-model, as servers read it
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
@@ -74,6 +75,11 @@ def is_rkey(text: str) -> bool:
 def is_cid(text: str) -> bool:
     """True for a CIDv1 with a SHA-256 hash in base32, the only form that atproto writes."""
     return _CID.fullmatch(text) is not None
+
+
+def is_cid_text(text: str) -> bool:
+    """True for any CID as text but those of version 0: records may name others' records in any base."""
+    return _CID_TEXT.fullmatch(text) is not None and not text.startswith("Qmb")
 
 
 def is_at_uri(text: str) -> bool:

@@ -52,7 +52,10 @@ def hexadecimal(text: str) -> bytes:
         "61 ff",
         "01 01",
         "",
-        "81" * 5000,
+        "fb 8000000000000000",  # -0.0
+        "d82a 43 00 1220",  # links cut short
+        "d82a 5824 00 01711220" + "00" * 31,
+        "d82a 5824 01711220" + "00" * 32,
     ],
 )
 def test_what_can_be_written_otherwise_is_refused(written: str) -> None:
@@ -79,6 +82,36 @@ def test_what_can_be_written_otherwise_is_refused(written: str) -> None:
 )
 def test_the_one_form_of_each_value_is_read(written: str, value: object) -> None:
     assert dag_cbor.decode(hexadecimal(written)) == value
+
+
+@pytest.mark.parametrize(
+    ("whole", "longer"),
+    [
+        ("5825 00 01711220" + "00" * 32, "5826 00 01711220" + "00" * 33),
+        ("5825 00 01551220" + "00" * 32, "5826 00 01551220" + "00" * 33),
+        ("5823 00 1220" + "00" * 32, "5824 00 1220" + "00" * 33),  # version 0
+        ("46 00 0171000100", "47 00 017100010000"),  # a hash of one byte
+    ],
+)
+def test_a_link_ends_with_its_cid(whole: str, longer: str) -> None:
+    """Servers refuse bytes behind it. Of other CIDs than ours they take any, as the data model does."""
+    dag_cbor.decode(hexadecimal(f"82 01 d82a {whole}"))
+
+    with pytest.raises(CborError):
+        dag_cbor.decode(hexadecimal(f"82 01 d82a {longer}"))
+
+
+def test_a_text_that_looks_like_a_long_link_is_a_text() -> None:
+    """Heads are looked at, not what lies between them."""
+    looks = hexadecimal("d82a 5826 00 01711220" + "00" * 33)
+
+    assert dag_cbor.decode(cbrrr.encode_dag_cbor({"bytes": looks})) == {"bytes": looks}
+
+
+def test_what_is_nested_too_deep_is_said_to_be() -> None:
+    """Beyond what Python goes down; a CID and a proof of it are good all the same."""
+    with pytest.raises(CborError, match="nested too deep"):
+        dag_cbor.decode(b"\x81" * 5000 + b"\x01")
 
 
 def test_lengthened_bytes_beside_others_that_look_like_a_link_are_noticed() -> None:

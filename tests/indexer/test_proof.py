@@ -67,15 +67,6 @@ def test_a_proof_that_somebody_else_signed_is_refused(repo: ForgedRepo) -> None:
         proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(ANYBODY))
 
 
-def test_a_record_that_is_not_canonical_is_refused(repo: ForgedRepo) -> None:
-    """The number 1 takes one byte; this one takes two."""
-    repo.create(PROFILE, b"\xa1\x61a\x18\x01", rkey="self")
-    repo.commit_frame(2)
-
-    with pytest.raises(ProofError, match="the record is not canonical"):
-        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(repo))
-
-
 def test_another_accounts_proof_is_refused(repo: ForgedRepo) -> None:
     other = ForgedRepo(seed="other")
 

@@ -53,6 +53,30 @@ def test_a_cid_is_accepted_in_the_one_form_that_the_protocol_writes() -> None:
     assert [text for text in interop.lines("syntax/cid_syntax_invalid.txt") if ids.is_cid(text)] == []
 
 
+def test_a_cid_that_a_record_names_may_be_in_any_base() -> None:
+    """What the network's servers take; only version 0 is none."""
+    valid, invalid = (interop.lines(f"syntax/cid_syntax_{kind}.txt") for kind in ("valid", "invalid"))
+
+    assert [text for text in valid if not ids.is_cid_text(text)] == []
+    assert [text for text in invalid if ids.is_cid_text(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("zdj7WWeQ43G6JJvLWQWZpyHuAMq6uYWRjkBXFad11vE2LHhQ7", True),  # base58
+        ("f017012202c5f688262e0ece8569aa6f94d60aad55ca8d9d83734e4a7430d0cff6588ec2b", True),  # base16
+        ("QmbWqxBEKC3P8tqsKc98xmWNzrzDtRLMiMPL8wBuTGsMnR", False),
+        ("bafybe igdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi", False),
+        ("b", False),
+        ("b" * 257, False),
+    ],
+)
+def test_a_cid_in_another_base(text: str, holds: bool) -> None:
+    """Our own copy of the vectors that matter."""
+    assert ids.is_cid_text(text) is holds
+
+
 def test_the_uri_of_a_record_is_taken_apart_and_put_together() -> None:
     """Parsing keeps every part."""
     uri = AtUri.parse(URI)
