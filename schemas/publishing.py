@@ -4,7 +4,7 @@ import functools
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from schemas.access import Access, Downloads, Listening, Viewer, Visibility, may_download, may_listen, may_see
 from schemas.ids import Did
@@ -31,7 +31,7 @@ class Template(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     access: TemplateAccess
-    attach_rights: bool
+    attach_rights: StrictBool
 
 
 OPEN = TemplateAccess(listening="public", downloads="open", visibility="public")

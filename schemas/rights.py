@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, Strict
 
 from schemas.fields import DidString, Items, Maybe, Shape, Text
 
@@ -10,7 +10,7 @@ T = TypeVar("T", bound="Party")
 WHOLE = 10_000  # basis points
 
 Name = Annotated[str, Text(min_bytes=1, max_bytes=2560, max_graphemes=256)]
-Share = Annotated[int, Field(ge=0, le=WHOLE)]
+Share = Annotated[int, Strict(), Field(ge=0, le=WHOLE)]
 
 
 class Owner(Shape):

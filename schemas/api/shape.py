@@ -3,10 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from types import UnionType
+from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, Strict, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    Strict,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import PydanticKnownError
 
 T = TypeVar("T")
 
@@ -48,9 +60,29 @@ class Message(Shape):
 
 
 class Asked(BaseModel):
-    """What a request carries in its body. Members that are not written down are ignored."""
+    """What a request carries in its body. Members that are not written down are ignored.
+
+    A form's texts may stand for numbers and truths, but JSON's numbers are no truths, nor its truths numbers.
+    """
 
     model_config = ConfigDict(frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _check_kind(cls, value: object, info: ValidationInfo) -> object:
+        kinds = _kinds(cls.model_fields[str(info.field_name)].annotation)
+        if isinstance(value, bool) and int in kinds:
+            raise PydanticKnownError("int_type")
+        if isinstance(value, int | float) and not isinstance(value, bool) and bool in kinds:
+            raise PydanticKnownError("bool_type")
+        return value
+
+
+def _kinds(annotation: object) -> frozenset[object]:
+    """The plain types that a field allows by itself: those of `int | None`, but not those of `list[int]`."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) in (Annotated, Union):
+        return frozenset().union(*(_kinds(part) for part in get_args(annotation)))
+    return frozenset([annotation])
 
 
 @dataclass(frozen=True, slots=True)
