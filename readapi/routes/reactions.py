@@ -83,7 +83,7 @@ async def change_comment(
     given = {name: value for name, value in said.items() if value is not None}
     if not given:
         raise InvalidRequest("Nothing is to be changed.")
-    return _told(index, await comments.reword(writing, who, known, given), known["id"])
+    return _told(index, await comments.reword(writing, index, who, known, given), known["id"])
 
 
 @routes.delete("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, *REFUSALS))

@@ -109,6 +109,8 @@ async def test_a_comment_is_written_changed_and_taken_away(scene):
     assert (held["text"], held["timestampMs"]) == ("Ah.", 1500)
     assert (await scene.ben.ask("GET", comments)).json["comments"] == [changed.json]
 
+    late = await scene.ben.ask("PATCH", one, {"timestamp_ms": 61_001})
+    assert (late.status, late.json["errors"][0]["field"]) == (422, "timestamp_ms")
     foreign = await scene.mara.ask("PATCH", one, {"text": "No."})
     refused = await scene.mara.ask("DELETE", one)
     for reply in (foreign, refused):
@@ -143,10 +145,12 @@ async def test_nobody_comments_more_often_than_the_setting_says(scene):
         ({"text": "x"}, "timestamp_ms"),
         ({"text": "x", "timestamp_ms": -1}, "timestamp_ms"),
         ({"text": "x", "timestamp_ms": 604_800_001}, "timestamp_ms"),
+        ({"text": "x", "timestamp_ms": False}, "timestamp_ms"),
+        ({"text": "x", "timestamp_ms": 61_001}, "timestamp_ms"),
     ],
 )
 async def test_what_the_lexicon_forbids_is_refused_by_name(scene, sent, field):
-    """And nothing is written."""
+    """And what lies after the track's end, which is at 60 seconds; nothing is written."""
     reply = await scene.ben.ask("POST", f"/tracks/{scene.track_id}/comments", sent)
 
     assert (reply.status, reply.json["detail"]) == (422, "invalid_request")
