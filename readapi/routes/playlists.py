@@ -10,7 +10,7 @@ from readapi.answers import Answer
 from readapi.authoring import lists as authoring
 from readapi.cursors import Cursor
 from readapi.endpoint import Routes
-from readapi.errors import Conflict, NotFound, NotOwner
+from readapi.errors import ApiError, Conflict, NotFound, NotOwner
 from readapi.paging import MOST_ROWS
 from readapi.pds import REFUSALS, Create
 from readapi.publishing.supporters import Supporters
@@ -97,11 +97,17 @@ async def recommend_tracks(
 async def make_playlist(
     sent: NewPlaylist, index: Index, who: SignedIn, showing: Showing, writing: Writing
 ) -> Answer[Playlist]:
-    """Make a playlist with nothing in it."""
+    """Make a playlist with nothing in it. Your profile shows it only if `show_on_profile` is true."""
     collection = writing.collections.list
     value = authoring.new(collection, "playlist", sent.name, None)
-    [written] = await writing.commit(who, Create(collection, new_rkey(), value))
-    return await _told(index, written.uri, value, who, showing)
+    uri = AtUri(who.did, collection, new_rkey())
+    await showing.choose(str(uri), sent.show_on_profile)  # first, so that no profile shows it for a moment
+    try:
+        await writing.commit(who, Create(collection, uri.rkey, value))
+    except ApiError:
+        await showing.choose(str(uri), None)
+        raise
+    return await _told(index, uri, value, who, showing)
 
 
 @routes.patch("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)

@@ -47,9 +47,10 @@ class Recommendations(Shape):
 
 
 class NewPlaylist(Asked):
-    """A playlist to be made."""
+    """A playlist to be made. It is on its owner's profile only if asked for."""
 
     name: ListTitle
+    show_on_profile: bool = False
 
 
 class PlaylistChange(AskedInParts):

@@ -83,10 +83,25 @@ async def test_a_playlist_is_made_filled_and_put_in_order(scene):
     assert (again.status, stale.status, stale.json["detail"]) == (404, 409, "conflict")
 
 
+async def test_a_new_playlist_is_on_the_profile_only_if_asked_for(scene):
+    """Its owner finds it all the same."""
+    of_ben = f"/lists/playlists/by-artist/{scene.ben.did}"
+
+    for name, asked in (("Drafts", {}), ("Shown", {"show_on_profile": True})):
+        made = await scene.ben.ask("POST", "/lists/playlists", {"name": name, **asked})
+        assert (made.status, made.json["show_on_profile"]) == (200, name == "Shown")
+
+    mine = {listed["name"] for listed in (await scene.ben.ask("GET", of_ben)).json}
+    theirs = {listed["name"] for listed in (await scene.mara.ask("GET", of_ben)).json}
+    assert {"Drafts", "Shown"} <= mine
+    assert {"Drafts", "Shown"} & theirs == {"Shown"}
+
+
 async def test_a_playlist_is_renamed_hidden_and_deleted(scene):
     """Forms do too. A hidden one is left out of what others are shown of its owner."""
     made = await playlist(scene, "Hidden soon")
     one, of_ben = f"/lists/playlists/{made['id']}", f"/lists/playlists/by-artist/{scene.ben.did}"
+    assert (await scene.ben.send("PATCH", one, show_on_profile="true")).json["show_on_profile"]
 
     renamed = await scene.ben.send("PATCH", one, name="Quiet", show_on_profile="false")
     mine = (await scene.ben.ask("GET", "/lists/playlists")).json
