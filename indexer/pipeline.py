@@ -60,6 +60,7 @@ class Pipeline:
         follower: Follower,
         judge: Judge,
         gap: Callable[[], None],
+        heard: Callable[[Did], None] = lambda did: None,
     ) -> None:
         self.events: Counter[str] = Counter()
         self.finished = cursor
@@ -75,6 +76,7 @@ class Pipeline:
         self._follower = follower
         self._judge = judge
         self._gap = gap
+        self._heard = heard
         self._begins_anew = False
         source.finished = lambda: self.finished
         intake.written = self.written
@@ -130,9 +132,11 @@ class Pipeline:
                 pass
             case Commit():
                 self._judge.commit(event, frame, batch)
+                self._heard(event.did)
                 self._intake.added(len(event.operations), len(frame.raw))
             case Unverified():
                 self._judge.unverified(event, batch)
+                self._heard(event.did)
                 self._intake.added(len(event.operations), len(frame.raw))
             case Sync():
                 self._judge.sync(event, frame, batch)

@@ -129,6 +129,7 @@ class Indexer:
             follower=self.follower,
             judge=judge,
             gap=self.upkeep.gap,
+            heard=self.upkeep.quiet.heard,
         )
         self._prover = Prover(self._resolver, outbound, self._hosts)
         self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, judge)

@@ -19,6 +19,7 @@ from indexer.intake import Intake
 from indexer.judge import Judge
 from indexer.operators import Operators
 from indexer.outbound import Outbound
+from indexer.quiet import Quiet
 from indexer.repos import Repos
 from indexer.sources import Source
 from indexer.statuses import Statuses
@@ -67,6 +68,7 @@ class Upkeep:
             drifted=self._drifted,
             grace_seconds=settings.drift_seconds,
         )
+        self.quiet = Quiet(self._ours, self._audit.check)
         self.discovery = Discovery(
             operators,
             settings.relay_url,
@@ -81,6 +83,7 @@ class Upkeep:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._discover())
             group.create_task(self._audit.run())
+            group.create_task(self.quiet.run())
             group.create_task(self._close_gaps())
             group.create_task(self._statuses.run())
 
