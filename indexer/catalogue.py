@@ -1,5 +1,7 @@
 """The catalogue's file: made, opened or refused with a sentence, and written in sets."""
 
+import fcntl
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,8 +56,9 @@ class Catalogue:
         path = settings.data_dir / FILE
         with sentences(path, also=duckdb.Error):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                _make(path, settings)
+            with _alone(path.parent):
+                if not path.exists():
+                    _make(path, settings)
             con = _connect(path, settings)
             try:
                 _prepare(con, path)
@@ -147,6 +150,17 @@ def _afresh(path: Path) -> str:
         f"stop the service, move {FILE}*, search and snapshots out of {path.parent} and start again: "
         "they are read anew from the network. Leave everything else there, which is not."
     )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait for another indexer that makes its file there; whoever opens that file first then has it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _make(path: Path, settings: Settings) -> None:
