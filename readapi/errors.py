@@ -235,6 +235,15 @@ class PdsUnavailable(ApiError):
     sentence = "The artist's own server cannot be asked just now; try again later."
 
 
+class PdsDown(PdsUnavailable):
+    """A server that is needed to answer cannot be asked just now: the same question may be put again."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, headers={"Retry-After": "30"})
+
+
 class PdsRefused(ApiError):
     """The account's own server said no; `upstream` is what it said."""
 

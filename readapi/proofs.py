@@ -8,7 +8,7 @@ from typing import NamedTuple
 import aiohttp
 import orjson
 
-from readapi.errors import NotFound, PdsUnavailable
+from readapi.errors import NotFound, PdsDown
 from schemas.ids import AtUri, Tid
 
 _TIMEOUT = aiohttp.ClientTimeout(total=15.0)
@@ -29,19 +29,19 @@ class Proofs:
         self._socket = data_dir / "control.sock"
 
     async def fetch(self, uri: str) -> bytes:
-        """The CAR that proves a record. Raises NotFound or PdsUnavailable."""
+        """The CAR that proves a record. Raises NotFound or PdsDown."""
         async with self._asked("proof", AtUri.parse(uri)) as response:
             if response.status == NotFound.status:
                 raise NotFound("The artist's own server has no such record any more.")
             if response.status != 200:
-                raise PdsUnavailable
+                raise PdsDown
             return await response.read()
 
     async def record(self, uri: AtUri) -> Signed:
-        """What the account has signed of a record; nobody's word counts without. Raises PdsUnavailable."""
+        """What the account has signed of a record; nobody's word counts without. Raises PdsDown."""
         async with self._asked("record", uri) as response:
             if response.status not in (200, _NO_RECORD):
-                raise PdsUnavailable
+                raise PdsDown
             rev = Tid(response.headers["Atproto-Repo-Rev"])
             return Signed(rev, None if response.status == _NO_RECORD else await response.read())
 
@@ -56,4 +56,4 @@ class Proofs:
             ):
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise PdsUnavailable from error
+            raise PdsDown from error

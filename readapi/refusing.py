@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from readapi.errors import ApiError, InvalidRequest, NotAuthenticated, PdsRefused, PdsUnavailable
+from readapi.errors import ApiError, InvalidRequest, NotAuthenticated, NotFound, PdsDown, PdsRefused
 from readapi.oauth.errors import OAuthError
 from schemas.errors import FieldError
 
-TO_START = (InvalidRequest, PdsUnavailable, PdsRefused)  # all that `of_start` gives
+TO_START = (InvalidRequest, NotFound, PdsDown, PdsRefused)  # all that `of_start` gives
 
 
 @contextmanager
@@ -22,10 +22,12 @@ def starting() -> Iterator[None]:
 def of_start(error: OAuthError) -> ApiError:
     """When somebody could not be led to their server: mostly it was the name."""
     match error.kind:
+        case "account_not_found":
+            return NotFound(error.sentence)
         case "identity_not_found" | "identity_mismatch":
             return InvalidRequest(error.sentence, errors=[FieldError(field="handle", message=error.sentence)])
         case "server_unavailable":
-            return PdsUnavailable(error.sentence)
+            return PdsDown(error.sentence)
         case _:
             return PdsRefused(error.sentence, upstream=error.upstream)
 
@@ -36,8 +38,14 @@ def of_callback(error: OAuthError) -> ApiError:
         case "callback_mismatch":
             return InvalidRequest(error.sentence, errors=[FieldError(field="state", message=error.sentence)])
         case "server_unavailable":
-            return PdsUnavailable(error.sentence)
-        case "access_denied" | "identity_mismatch" | "identity_not_found" | "invalid_grant":
+            return PdsDown(error.sentence)
+        case (
+            "access_denied"
+            | "identity_mismatch"
+            | "identity_not_found"
+            | "account_not_found"
+            | "invalid_grant"
+        ):
             return NotAuthenticated(error.sentence)
         case "server_unsuitable" | "server_refused" | "client_refused":
             return PdsRefused(error.sentence, upstream=error.upstream)

@@ -42,7 +42,7 @@ class Discovery:
         did = Did(name) if handle is None else await self._named_by(handle)
         known = await self._network.resolve(did, anew=True)
         if known.pds is None:
-            raise Refused("identity_not_found", f"{did} has no server.")
+            raise Refused("account_not_found", f"There is no account {did}, or it has no server.")
         if handle is not None and known.handle is None:
             raise Unavailable(f"Nobody could be asked whether {did} goes by {handle}.")
         if handle is not None and known.handle != handle:

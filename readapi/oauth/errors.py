@@ -8,6 +8,7 @@ from schemas.errors import Upstream
 Kind = Literal[
     "access_denied",
     "identity_not_found",
+    "account_not_found",
     "identity_mismatch",
     "callback_mismatch",
     "server_unsuitable",

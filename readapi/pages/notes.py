@@ -55,6 +55,7 @@ _BAD: dict[str, str] = {
     "expired": "That was finished already, or took too long. If something is missing, start again.",
     "access_denied": "You did not agree on your server’s page, so nothing changed.",
     "identity_not_found": "There is no account of this name on the network.",
+    "account_not_found": "There is no account of this name on the network.",
     "identity_mismatch": "Somebody else signed in than the account that was named, or it has moved.",
     "callback_mismatch": "That took too long, or was not begun here. Start again.",
     "server_unsuitable": "Your server does not do what signing in here needs.",

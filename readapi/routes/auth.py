@@ -17,8 +17,8 @@ from readapi.errors import (
     InvalidRequest,
     NotAuthenticated,
     NotFound,
+    PdsDown,
     PdsRefused,
-    PdsUnavailable,
     SessionExpired,
 )
 from readapi.grants import Ended, Grants
@@ -83,7 +83,7 @@ async def start_by_link(
 
 @routes.get(
     "/auth/callback",
-    raises=(InvalidRequest, NotAuthenticated, PdsUnavailable, PdsRefused),
+    raises=(InvalidRequest, NotAuthenticated, PdsDown, PdsRefused),
     redirects=HTTPStatus.SEE_OTHER,
     acts=True,
 )

@@ -15,6 +15,7 @@ from readapi.errors import (
     Conflict,
     NotFound,
     NotOwner,
+    PdsDown,
     PdsUnavailable,
     ScopeUpgradeRequired,
     SessionExpired,
@@ -138,7 +139,7 @@ async def get_track(
     return _one(index, card, await supporters.among(viewer, [card]))
 
 
-@routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsUnavailable), media_types=(JSON, CAR))
+@routes.get("/tracks/{track_id}/proof", raises=(NotFound, PdsDown), media_types=(JSON, CAR))
 async def track_proof(
     track_id: TrackName, index: Index, proofs: Proofs, viewer: Viewer | None, accept: Accept
 ) -> Answer[TrackProof]:

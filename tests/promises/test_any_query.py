@@ -29,7 +29,7 @@ VALUES = st.one_of(
     BYTES, RAW, st.integers().map(str), st.sampled_from(["", "at://", "did:plc:x", "%", "%zz"])
 )
 # A format that does not exist; a server that cannot be asked.
-REFUSALS = (("/oembed", 501), ("/auth/start", 502))
+REFUSALS = (("/oembed", 501), ("/auth/start", 503))
 PAIRS = st.builds("{}={}".format, st.one_of(st.sampled_from(NAMES), RAW), VALUES)
 QUERIES = st.lists(PAIRS, max_size=5).map("&".join)
 

@@ -72,7 +72,15 @@ async def test_whoever_says_no_is_led_back_with_the_reason(net: Testnet, tmp_pat
     assert (told.status, told.json["detail"]) == (401, "not_authenticated")
 
 
-@pytest.mark.parametrize("name", ["nobody-at-all.test", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "no name"])
+async def test_a_did_that_does_not_exist_is_not_found(net: Testnet, tmp_path) -> None:
+    """404: the directory says that there is no such account."""
+    async with opened(net, Settings(data_dir=tmp_path)) as door:
+        reply = await door.ask("POST", "/auth/start?did=did:plc:aaaaaaaaaaaaaaaaaaaaaaaa")
+
+    assert (reply.status, reply.json["detail"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("name", ["nobody-at-all.test", "no name"])
 async def test_a_name_that_is_nobodys_is_refused(net: Testnet, tmp_path, name: str) -> None:
     """422 that names the parameter."""
     async with opened(net, Settings(data_dir=tmp_path)) as door:
@@ -85,7 +93,7 @@ async def test_a_name_that_is_nobodys_is_refused(net: Testnet, tmp_path, name: s
 
 
 async def test_a_server_that_is_gone_is_told(net: Testnet, tmp_path, person: Person) -> None:
-    """502, and it can be tried again."""
+    """503, and it can be tried again."""
     async with opened(net, Settings(data_dir=tmp_path), retry_seconds=0.01) as door:
         start = f"/auth/start?handle={person.account.did}"
         async with net.pds[0].hung_up():
@@ -93,12 +101,13 @@ async def test_a_server_that_is_gone_is_told(net: Testnet, tmp_path, person: Per
         # What failed is remembered for a moment, and connections that broke are found out one by one.
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
-                if (await door.ask("POST", start)).status != 502:
+                if (await door.ask("POST", start)).status != 503:
                     break
                 await asyncio.sleep(0.1)
         session = await door.sign_in(person)
 
-    assert (gone.status, gone.json["detail"]) == (502, "pds_unavailable")
+    assert (gone.status, gone.json["detail"]) == (503, "pds_unavailable")
+    assert int(gone.headers["Retry-After"]) > 0
     assert session
 
 

@@ -118,11 +118,12 @@ async def test_the_proof_itself_is_sent_as_a_car(world: World) -> None:
 
 @pytest.mark.parametrize("fault", [Refuse(500), Refuse(429, "60"), Corrupt()])
 async def test_a_server_that_fails_or_lies_is_not_passed_on(world: World, fault: object) -> None:
-    """502 with a sentence; what we know ourselves is told as before."""
+    """503 with a sentence; what we know ourselves is told as before."""
     world.network.faults["com.atproto.sync.getRecord"] = world.network.faults["getRecord"] = repeat(fault)
 
     async with world.ask(world.track, Accept=CAR) as response:
-        assert (response.status, (await response.json())["detail"]) == (502, "pds_unavailable")
+        assert (response.status, (await response.json())["detail"]) == (503, "pds_unavailable")
+        assert int(response.headers["Retry-After"]) > 0
     async with world.ask(world.track) as response:
         assert response.status == 200
 

@@ -5,7 +5,7 @@ import pytest
 
 from indexer.outbound import Reply
 from readapi import refusing
-from readapi.errors import InvalidRequest, PdsRefused, PdsUnavailable
+from readapi.errors import InvalidRequest, NotFound, PdsDown, PdsRefused
 from readapi.oauth import answers
 from readapi.oauth.errors import OAuthError, Refused, Unavailable
 
@@ -39,7 +39,8 @@ def test_where_no_server_spoke_there_are_no_words() -> None:
     ("error", "kind"),
     [
         (Refused("identity_not_found", "Nobody."), InvalidRequest),
-        (Unavailable("Down."), PdsUnavailable),
+        (Refused("account_not_found", "No such account."), NotFound),
+        (Unavailable("Down."), PdsDown),
         (Refused("client_refused", "Unknown."), PdsRefused),
     ],
 )
