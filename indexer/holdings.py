@@ -49,6 +49,8 @@ class Holdings:
         self.accounts.load()
         self.dead_letters.load()
         self.waiting.load()
+        for table in self._tables.values():
+            table.load()
 
     def store(self, batch: Batch, now: datetime, op: int) -> Written:
         """Take a batch in, all of it. `op`: the last entry of the outbox so far."""

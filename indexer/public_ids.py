@@ -1,24 +1,41 @@
-"""The public integers of tracks and comments: derived from the uri, told apart when two hashes meet.
+"""The public integers of tracks and comments: derived from the at-uri, contested where two records meet.
 
-Of two records with the same hash the one with the smaller record key (the older) keeps it and the other tries
-the next; so the ids of a set of records do not depend on the order in which they came.
+A number that two records ask for belongs to neither, for good, and each goes on to its next attempt. Record
+keys are their writers' choice: were one record to win, whoever can find such a key could take over the number
+under which a stranger's track is known. The ids are the same whatever came first, as records only add claims:
+numbers become contested and never free again. A row at its attempt k tells that the k numbers before it are
+contested, and rows stay, deleted ones as tombstones, so the contested numbers are read from the rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+import structlog
+from prometheus_client import Counter
+
 from indexer.catalogue import Catalogue, keys
 from indexer.seen import Seen
-from schemas.ids import AtUri, Rkey
+from schemas.ids import ID_BITS, AtUri
+
+log = structlog.get_logger()
+
+CONTESTED = Counter(
+    "fmsvc_ids_contested_total",
+    "Public ids that several records asked for, so that none has them.",
+    ["table"],
+)
+_FIRST = f"(key >> {64 - ID_BITS}) & {(1 << ID_BITS) - 1}"  # attempt 0, which a key begins with
 
 
 class Claim(NamedTuple):
-    """A record that asks for its `attempt`th id. Smaller (rkey, uri) goes first."""
+    """A record that asks for its id at this attempt, the first being 0."""
 
-    rkey: Rkey
     uri: str
     attempt: int
     key: int
+
+    def next(self) -> "Claim":
+        return self._replace(attempt=self.attempt + 1)
 
 
 class PublicIds:
@@ -28,46 +45,66 @@ class PublicIds:
         self._catalogue = catalogue
         self._table = table
         self._derive = derive
-        self._seen = Seen(catalogue.hashes(table, "id"))
+        self.load()
+
+    def load(self) -> None:
+        """Read from the rows which numbers are taken and which are contested."""
+        self._seen = Seen(self._catalogue.hashes(self._table, "id"))
+        moved = f"select key, uri, id from {self._table} where id <> {_FIRST}"
+        self._contested = {
+            self._derive(uri, attempt)
+            for _, uri, number in self._catalogue.rows(moved)
+            for attempt in range(self._attempt(uri, number))
+        }
+        # Version 2 of the catalogue let one of two records keep a number: it moves with the next newcomer.
+        self._displaced = [holder.next() for holder in self._stored(self._contested).values()]
 
     def assign(self, newcomers: Mapping[int, AtUri]) -> dict[int, int]:
-        """The id of each newcomer, by key, and of each stored record that must make room for one."""
+        """The id of each newcomer, by key, and of each stored record whose number it contests."""
         holders: dict[int, Claim] = {}
         looked_up: set[int] = set()
         assigned: dict[int, int] = {}
-        claims = [Claim(uri.rkey, str(uri), 0, key) for key, uri in newcomers.items()]
+        claims = [Claim(str(uri), 0, key) for key, uri in newcomers.items()] + self._displaced
+        self._displaced = []
         while claims:
-            wanted = {claim: self._derive(claim.uri, claim.attempt) for claim in claims}
-            holders |= self._stored(set(wanted.values()) - looked_up)
-            looked_up.update(wanted.values())
+            wanted: dict[int, list[Claim]] = {}
+            for claim in claims:
+                wanted.setdefault(self._derive(claim.uri, claim.attempt), []).append(claim)
+            free = wanted.keys() - self._contested - looked_up
+            holders |= self._stored(free)
+            looked_up |= free
             claims = []
-            for claim, number in wanted.items():
-                winner, loser = _settle(claim, holders.get(number))
-                holders[number] = winner
-                assigned[winner.key] = number
-                if loser is not None:
-                    claims.append(loser._replace(attempt=loser.attempt + 1))
+            for number, claimants in wanted.items():
+                if number in holders:
+                    claimants.append(holders.pop(number))
+                if len(claimants) == 1 and number not in self._contested:
+                    holders[number] = claimants[0]
+                    assigned[claimants[0].key] = number
+                    continue
+                self._contest(number, claimants)
+                claims += [claim.next() for claim in claimants]
         self._seen.add(assigned.values())
         return assigned
+
+    def _contest(self, number: int, claimants: list[Claim]) -> None:
+        if number not in self._contested:
+            CONTESTED.labels(self._table).inc()
+        self._contested.add(number)
+        uris = [claim.uri[:200] for claim in claimants[:3]]
+        log.warning("public id contested", table=self._table, id=number, uris=uris)
 
     def _stored(self, numbers: Iterable[int]) -> dict[int, Claim]:
         known = self._seen.known(list(numbers))
         if not known:
             return {}
         found = self._catalogue.rows(
-            f"select id, rkey, uri, key from {self._table} where rowid in "
+            f"select id, uri, key from {self._table} where rowid in "
             f"(select rowid from {self._table} where id in ({keys(known)}))"
         )
-        return {number: Claim(rkey, uri, self._attempt(uri, number), key) for number, rkey, uri, key in found}
+        return {number: Claim(uri, self._attempt(uri, number), key) for number, uri, key in found}
 
     def _attempt(self, uri: str, number: int) -> int:
         attempt = 0
         while self._derive(uri, attempt) != number:
             attempt += 1
         return attempt
-
-
-def _settle(claim: Claim, holder: Claim | None) -> tuple[Claim, Claim | None]:
-    if holder is None:
-        return claim, None
-    return (claim, holder) if claim[:2] < holder[:2] else (holder, claim)

@@ -89,6 +89,12 @@ class RecordTable:
         names = ("rowid", *catalogue.columns(projection.table))
         self._remembered = [name for name in REMEMBERED if name in names]
 
+    def load(self) -> None:
+        """Read memory from the tables again, after a transaction that did not happen."""
+        self._seen = Seen(self._catalogue.hashes(self.projection.table, "key"))
+        if self._ids is not None:
+            self._ids.load()
+
     def apply(self, changes: Sequence[RecordChange], now: datetime) -> Applied:
         """Store what is newer, or better known, than what is stored."""
         incoming, clashes = self._by_key(changes)

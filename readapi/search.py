@@ -6,19 +6,25 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import orjson
-from tantivy import DocAddress, Query
+from tantivy import DocAddress, FieldType, Query
 
 from readapi.index_folder import either, every
 from readapi.index_folders import IndexFolders
 from readapi.paging import MANY, Listing, Page, Placed, Position, Row, Spans, growing, sift
 from schemas.access import Place, Viewer
-from schemas.ids import normalise_tag
+from schemas.ids import ID_BITS, normalise_tag, record_key
 from schemas.search_index import Kind, kind_id
 from schemas.stored import Card, Stored
 
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
 MOST_LIKED = 5000  # likes of one person, the newest, among which it is counted what may be shown
+MOST_ASKING = 3  # for the same public id
+_BELOW_ID = 64 - ID_BITS  # bits of a key after those that are the public id
+
+
+def _signed(key: int) -> int:
+    return key - (1 << 64) if key >> 63 else key
 
 
 class Like(NamedTuple):
@@ -56,6 +62,14 @@ class Index(IndexFolders):
     def tracks_by_id(self, track_ids: Sequence[int]) -> list[Card]:
         """The tracks with these public ids, in this order; those that are not there left out."""
         return self._many("id", [kind_id("track", track_id) for track_id in track_ids])
+
+    def tracks_asking_for(self, track_id: int, did: str) -> list[Card]:
+        """A few of an account's tracks that would have this public id if no other record asked for it."""
+        self.require()
+        low, high = (_signed(track_id << _BELOW_ID | rest) for rest in (0, (1 << _BELOW_ID) - 1))
+        keys = Query.range_query(self.catalog.schema, "key", FieldType.Integer, low, high)
+        mine = every(keys, self.catalog.term("did", did), self._kind("track"))
+        return self._unpack(self.addresses(mine, MOST_ASKING))
 
     def artist(self, name: str) -> Card | None:
         """The account with a DID or a handle."""
@@ -142,6 +156,12 @@ class Index(IndexFolders):
         """Comments of a track by the moment they stand at, as JSON without the people's names."""
         page = Listing(self.social, self._about("comment", track_key), "at", rising=True).page(after, limit)
         return Page(self._social_cards(page.items), page.after)
+
+    def comment_id(self, uri: str) -> int | None:
+        """The public id that a comment is shown with."""
+        self.require()
+        found = self.addresses(self.social.term("doc", f"comment:{record_key(uri)}"), 1, self.social)
+        return next(iter(self.social.numbers("id", found)), None)
 
     def comment_count(self, track_key: int) -> int:
         """How many comments a track has."""

@@ -4,6 +4,7 @@ Syntax rules: https://atproto.com/specs/did, /handle, /nsid, /at-uri-scheme, /ti
 Ids are derived, never counted, so every node that has seen the same records answers with the same ids.
 """
 
+import base64
 import functools
 import hashlib
 import re
@@ -23,6 +24,7 @@ Rkey = NewType("Rkey", str)
 
 INVALID_HANDLE = Handle("handle.invalid")
 ID_BITS = 53  # the largest integers that JSON readers keep exact
+CHECK_BITS = 40  # that follow them where an address must not be taken over
 
 _DID = re.compile(r"did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]")
 _HANDLE = re.compile(
@@ -36,6 +38,7 @@ _TID = re.compile(r"[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}")
 _RKEY = re.compile(r"[a-zA-Z0-9_~.:-]{1,512}")
 _CID = re.compile(r"b[a-z2-7]{58}")
 _CID_TEXT = re.compile(r"[a-zA-Z0-9+=]{8,256}")  # https://atproto.com/specs/data-model, as servers read it
+_CHECKED_ID = re.compile(r"([0-9]{1,16})-([a-z2-7]{8})")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _TID_ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
@@ -126,10 +129,33 @@ def record_key(uri: str) -> int:
 def record_id(name: str, attempt: int = 0) -> int:
     """The public 53-bit id of a track, comment or tag.
 
-    `attempt` counts the collisions met so far: each tries the name with `#1`, `#2` … added.
+    `attempt` counts the collisions met so far: each tries the name with `#1`, `#2` … added. The first id is
+    what the `record_key` begins with.
     """
     text = name if attempt == 0 else f"{name}#{attempt}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> (64 - ID_BITS)
+
+
+def checked_id(uri: str) -> str:
+    """What addresses of pages and players call a track: its 53-bit id at the first attempt, and 40 more bits.
+
+    The first 93 bits of SHA-256 of the at-uri, as `{decimal}-{eight characters of base32}`: the same on every
+    node, whatever collisions are known, and out of reach of anybody who looks for another record with them.
+    """
+    digest = hashlib.sha256(uri.encode()).digest()
+    bits = int.from_bytes(digest[:12], "big") >> (96 - ID_BITS - CHECK_BITS)
+    check = (bits & ((1 << CHECK_BITS) - 1)).to_bytes(CHECK_BITS // 8, "big")
+    return f"{bits >> CHECK_BITS}-{base64.b32encode(check).decode().lower()}"
+
+
+def checked_key(name: str) -> int | None:
+    """The `record_key` in what looks like a `checked_id`; the rest of it is still to be compared."""
+    found = _CHECKED_ID.fullmatch(name)
+    if found is None or int(found[1]) >= 1 << ID_BITS:
+        return None
+    check = int.from_bytes(base64.b32decode(found[2].upper()), "big")
+    key = int(found[1]) << (64 - ID_BITS) | check >> (CHECK_BITS - 64 + ID_BITS)
+    return key - (1 << 64) if key >> 63 else key
 
 
 def list_id(uri: str) -> uuid.UUID:

@@ -6,14 +6,14 @@ from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from schemas.api.tracks import Track
-from schemas.ids import INVALID_HANDLE
+from schemas.ids import INVALID_HANDLE, checked_id
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class TrackPage:
-    """A track by its id or at-uri."""
+    """A track by its id, with or without its check, or its at-uri."""
 
     name: str
 
@@ -55,8 +55,8 @@ class Addresses:
     base_url: str
     web_url: str | None = None
 
-    def track(self, track_id: int) -> str:
-        return f"{self.base_url}/track/{track_id}"
+    def track(self, uri: str) -> str:
+        return f"{self.base_url}/track/{checked_id(uri)}"
 
     def artist(self, handle: str, did: str) -> str:
         return f"{self.base_url}/u/{_segment(did if handle == INVALID_HANDLE else handle)}"
@@ -73,8 +73,8 @@ class Addresses:
     def album_of(self, track: Track) -> str | None:
         return self.album(track.artist_handle, track.artist_did, track.album.slug) if track.album else None
 
-    def track_player(self, track_id: int) -> str:
-        return f"{self.base_url}/embed/track/{track_id}"
+    def track_player(self, uri: str) -> str:
+        return f"{self.base_url}/embed/track/{checked_id(uri)}"
 
     def album_player(self, handle: str, did: str, slug: str) -> str:
         artist = _segment(did if handle == INVALID_HANDLE else handle)

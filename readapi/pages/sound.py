@@ -34,7 +34,7 @@ def sound(track: Track, addresses: Addresses) -> Sound:
     return Sound(
         title=track.title,
         artist=track.artist,
-        page=addresses.track(track.id),
+        page=addresses.track(track.uri),
         artist_page=addresses.artist_of(track),
         image=track.image_url if text.is_web_address(track.image_url) else None,
         seconds=track.duration,

@@ -1,6 +1,7 @@
 """Everything that publishing is made of, put together: what handlers ask for, and what works behind them."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from readapi.arrivals import RECEIVING
@@ -30,6 +31,7 @@ from readapi.publishing.uploading import Uploading
 from readapi.publishing.versions import Versions
 from readapi.publishing.watching import Watching
 from readapi.publishing.worker import Worker
+from readapi.queries import tracks
 from readapi.search import Index
 from readapi.spaces.finder import Finder
 from readapi.spaces.hosts import Hosts
@@ -66,7 +68,7 @@ def services(
         Policies: policies,
         Quota: quota,
         Receiving: Receiving(state, store, pds, writing, policies, quota, index, network),
-        Watching: Watching(state),
+        Watching: Watching(state, public_id=partial(tracks.public_id, index)),
         Queueing: Queueing(state, policies, quota, index),
         Finder: Finder(settings, index, state, repos, Keyring(pds.xrpc, hosts), hosts, sources),
     }

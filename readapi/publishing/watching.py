@@ -21,7 +21,7 @@ from readapi.state.state import State
 from readapi.state.uploads import Upload
 from readapi.viewer import SignedIn
 from schemas.api.publishing import UploadProgress
-from schemas.ids import Did, record_id
+from schemas.ids import AtUri, Did, record_id
 
 log = structlog.get_logger()
 
@@ -107,9 +107,16 @@ class _Followed:
 class Watching:
     """Who watches which uploads in this worker."""
 
-    def __init__(self, state: State, watch: Watch = Watch()) -> None:  # noqa: B008  # a value
+    def __init__(
+        self,
+        state: State,
+        watch: Watch = Watch(),  # noqa: B008  # a value
+        public_id: Callable[[AtUri], int] = lambda track: record_id(str(track)),
+    ) -> None:
+        """`public_id`: the id that a track goes by."""
         self._state = state
         self._watch = watch
+        self._public_id = public_id
         self._followed: dict[str, _Followed] = {}
         self._watched: Counter[Did] = Counter()
 
@@ -119,6 +126,19 @@ class Watching:
             raise RateLimited(TOO_MANY, headers={"Retry-After": "10"})
         self._watched[who.did] += 1
         return Events(self._told(upload, seen, who), partial(self._leave, who.did))
+
+    def told(self, upload: Upload) -> UploadProgress:
+        """How far it is. The track is told of for as long as there is one."""
+        return UploadProgress(
+            upload_id=upload.id,
+            status=upload.status,
+            message=upload.message,
+            phase=upload.phase,
+            progress_pct=upload.progress_pct,
+            track_id=self._public_id(upload.track) if upload.is_there else None,
+            atproto_uri=str(upload.track) if upload.is_there else None,
+            error=upload.error,
+        )
 
     async def completed(self, upload: Upload, patience_seconds: float = PATIENCE_SECONDS) -> Upload:
         """The upload when it is done. Raises what it failed with, and Conflict when it takes too long."""
@@ -142,7 +162,7 @@ class Watching:
             while clock() < until and await self._is_still(who):
                 if followed.upload.version > seen:
                     seen, sent_at = followed.upload.version, clock()
-                    yield b"id: %d\ndata: %b\n\n" % (seen, render(told(followed.upload)))
+                    yield b"id: %d\ndata: %b\n\n" % (seen, render(self.told(followed.upload)))
                 elif clock() - sent_at >= SILENCE_SECONDS:
                     sent_at = clock()
                     yield b":\n\n"
@@ -184,17 +204,3 @@ async def find(state: State, upload_id: str, who: SignedIn) -> Upload:
     if upload is None or upload.did != who.did:
         raise NotFound("There is no such upload.")
     return upload
-
-
-def told(upload: Upload) -> UploadProgress:
-    """How far it is. The track is told of for as long as there is one."""
-    return UploadProgress(
-        upload_id=upload.id,
-        status=upload.status,
-        message=upload.message,
-        phase=upload.phase,
-        progress_pct=upload.progress_pct,
-        track_id=record_id(str(upload.track)) if upload.is_there else None,
-        atproto_uri=str(upload.track) if upload.is_there else None,
-        error=upload.error,
-    )

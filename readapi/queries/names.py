@@ -23,7 +23,9 @@ def _at_uri(text: str) -> str:
     return text
 
 
-TrackName = Annotated[str, Field(description="A track's id, or its at-uri, percent-encoded.")]
+TrackName = Annotated[
+    str, Field(description="A track's id, alone or with its check, or its at-uri, percent-encoded.")
+]
 ListName = Annotated[str, Field(description="A list's id, or its at-uri, percent-encoded.")]
 ArtistName = Annotated[str, Field(description="A handle, in any case, or a DID.")]
 DidName = Annotated[str, AfterValidator(_did), Field(description="A DID.")]

@@ -44,7 +44,7 @@ def _track(card: Card, addresses: Addresses) -> Embeddable:
         track["title"],
         track["artist"],
         addresses.artist(track["artist_handle"], track["artist_did"]),
-        addresses.track_player(track["id"]),
+        addresses.track_player(track["uri"]),
         *TRACK_SIZE,
         track["image_url"],
         card.thumb,

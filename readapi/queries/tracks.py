@@ -6,32 +6,39 @@ from typing import Any
 
 import orjson
 
-from readapi.errors import NotFound, NotOwner
+from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.paging import Page, Position
 from readapi.queries import names
 from readapi.search import Index, Sort
 from schemas.access import Place, Viewer, may_see
-from schemas.ids import AtUri, Did
+from schemas.ids import AtUri, Did, checked_id, checked_key, record_id
 from schemas.stored import Card, access
 
 NO_SUCH_TRACK = "There is no such track."
 
 
 def find(index: Index, name: str, viewer: Viewer | None) -> Card:
-    """The track with an id or at-uri. Raises NotFound, also for one that the viewer may not know of."""
-    number = names.track_id(name)
-    if number is not None:
-        card = index.track(number)
-    else:
-        card = index.track_at(names.with_did(index, name)) if name.startswith("at://") else None
+    """The track of this name. Raises NotFound, also for one that the viewer may not know of."""
+    card = _called(index, name)
     if card is None or not _may_see(card, viewer, "direct"):
         raise NotFound(NO_SUCH_TRACK)
     return card
 
 
 def own(index: Index, name: str, viewer: Viewer) -> Card:
-    """The viewer's own track with an id or at-uri. Raises NotFound, and NotOwner of what others show."""
-    card = find(index, name, viewer)
+    """The viewer's own track of this name. Raises NotFound, NotOwner of what others show, and Conflict.
+
+    That is for a plain id that the viewer's track shares with another record: it stands for neither.
+    """
+    try:
+        card = find(index, name, viewer)
+    except NotFound:
+        number = names.track_id(name)
+        shared = [] if number is None else index.tracks_asking_for(number, viewer.did)
+        if not shared:
+            raise
+        uris = ", ".join(str(uri_of(card)) for card in shared)
+        raise Conflict(f"Several records share this id, so it stands for none. Name it {uris}") from None
     if card.did != viewer.did:
         raise NotOwner("This track is somebody else's.")
     return card
@@ -46,6 +53,12 @@ def told(card: Card) -> dict[str, Any]:
 def uri_of(card: Card) -> AtUri:
     """The record that a track is."""
     return AtUri.parse(told(card)["uri"])
+
+
+def public_id(index: Index, uri: AtUri) -> int:
+    """The id that a record goes by: what the index shows, or will unless another record shares it."""
+    card = index.track_at(str(uri)) if index.is_open else None
+    return record_id(str(uri)) if card is None else int(told(card)["id"])
 
 
 def strong_ref(card: Card) -> dict[str, str]:
@@ -82,6 +95,17 @@ def page(
 def seen(cards: Iterable[Card], viewer: Viewer | None, place: Place) -> list[Card]:
     """Those that this viewer may meet in this place, in order."""
     return [card for card in cards if _may_see(card, viewer, place)]
+
+
+def _called(index: Index, name: str) -> Card | None:
+    """The track with an id, an id and its check, or an at-uri."""
+    if (number := names.track_id(name)) is not None:
+        return index.track(number)
+    if name.startswith("at://"):
+        return index.track_at(names.with_did(index, name))
+    if (key := checked_key(name)) is None:
+        return None
+    return next((card for card in index.tracks([key]) if checked_id(str(uri_of(card))) == name), None)
 
 
 def _may_see(card: Card, viewer: Viewer | None, place: Place) -> bool:

@@ -30,7 +30,7 @@ from schemas.api.publishing import WantedSettings
 
 routes = PageRoutes()
 NO_KEY = IdempotencyKey()
-OWN = (NotFound, NotOwner)
+OWN = (NotFound, NotOwner, Conflict)
 
 
 @routes.page("/portal/tracks/{track_id}", raises=OWN)
@@ -43,9 +43,7 @@ async def track_desk(
     return await desk.track(who, track_id, note=notes.note(note))
 
 
-@routes.deed(
-    "/portal/tracks/{track_id}", requires=("track", "blobs"), raises=(Conflict, TooLarge, *OWN, *REFUSALS)
-)
+@routes.deed("/portal/tracks/{track_id}", requires=("track", "blobs"), raises=(TooLarge, *OWN, *REFUSALS))
 async def save_track(
     track_id: TrackName,
     sent: TrackForm,
@@ -68,7 +66,7 @@ async def save_track(
 @routes.deed(
     "/portal/tracks/{track_id}/publishing",
     requires=("track", "blobs"),
-    raises=(AudienceUnavailable, Conflict, *OWN, *REFUSALS),
+    raises=(AudienceUnavailable, *OWN, *REFUSALS),
 )
 async def change_who_may_listen(
     track_id: TrackName,
@@ -92,7 +90,7 @@ async def change_who_may_listen(
 @routes.deed(
     "/portal/tracks/{track_id}/publishing/reset",
     requires=("track", "blobs"),
-    raises=(AudienceUnavailable, Conflict, *OWN, *REFUSALS),
+    raises=(AudienceUnavailable, *OWN, *REFUSALS),
 )
 async def follow_template(
     track_id: TrackName, who: InSession, index: Index, queueing: Queueing
@@ -130,7 +128,7 @@ async def replace_recording(
 @routes.deed(
     "/portal/tracks/{track_id}/revisions/{revision_id}/restore",
     requires=("track", "blobs"),
-    raises=(Conflict, *OWN, *REFUSALS),
+    raises=(*OWN, *REFUSALS),
 )
 async def restore_recording(
     track_id: TrackName,

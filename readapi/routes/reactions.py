@@ -134,12 +134,14 @@ async def _scrobbles(who: SignedIn, state: State, settings: Settings) -> bool:
 
 
 def _told(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
-    """A comment as it was written; the id is another only if two share its 53 bits."""
-    value, did = written.value, written.uri.did
+    """A comment as it was written, with the id that the index shows, or will if no other record shares it."""
+    value, did, uri = written.value, written.uri.did, str(written.uri)
+    if comment_id is None:
+        comment_id = index.comment_id(uri)
     updated_at = value.get("updatedAt")
     comment: dict[str, Any] = {
-        "id": record_id(str(written.uri)) if comment_id is None else comment_id,
-        "uri": str(written.uri),
+        "id": record_id(uri) if comment_id is None else comment_id,
+        "uri": uri,
         "user_did": did,
         "text": value["text"],
         "timestamp_ms": value["timestampMs"],

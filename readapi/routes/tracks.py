@@ -202,7 +202,7 @@ async def change_track(
     return _one(index, index.track_at(str(uri)) or card, who.viewer)
 
 
-@routes.delete("/tracks/{track_id}", requires=("track",), raises=(NotOwner, *REFUSALS))
+@routes.delete("/tracks/{track_id}", requires=("track",), raises=(NotOwner, Conflict, *REFUSALS))
 async def delete_track(
     track_id: TrackName, who: SignedIn, index: Index, deleting: Deleting, finder: Finder
 ) -> Message:

@@ -35,7 +35,6 @@ from schemas.api.publishing import (
     UploadAccepted,
     UploadProgress,
 )
-from schemas.ids import record_id
 
 routes = Routes("publishing")
 
@@ -58,9 +57,9 @@ async def publish_track(sent: NewTrack, who: SignedIn, receiving: Receiving) -> 
 
 
 @routes.get("/tracks/uploads/{upload_id}", acts=True)
-async def get_upload(upload_id: str, who: SignedIn, state: State) -> UploadProgress:
+async def get_upload(upload_id: str, who: SignedIn, state: State, watched: Watching) -> UploadProgress:
     """Tell how far an upload of yours is."""
-    return watching.told(await watching.find(state, upload_id, who))
+    return watched.told(await watching.find(state, upload_id, who))
 
 
 @routes.get("/tracks/uploads/{upload_id}/progress", acts=True, media_types=(EVENT_STREAM,))
@@ -81,7 +80,7 @@ async def watch_upload(
 @routes.put(
     "/tracks/{track_id}/audio",
     requires=("track", "blobs"),
-    raises=(NotOwner, *OF_FILES),
+    raises=(NotOwner, Conflict, *OF_FILES),
     status=ACCEPTED,
 )
 async def replace_audio(
@@ -92,12 +91,14 @@ async def replace_audio(
     return _accepted(await receiving.replace(who, tracks.uri_of(track), sent.file))
 
 
-@routes.get("/tracks/{track_id}/revisions", raises=(NotOwner,), acts=True)
+@routes.get("/tracks/{track_id}/revisions", raises=(NotOwner, Conflict), acts=True)
 async def list_revisions(track_id: TrackName, index: Index, who: SignedIn, state: State) -> Revisions:
     """List the last ten earlier versions of your track's audio, newest first."""
     track = tracks.uri_of(tracks.own(index, track_id, who.viewer))
     versions = await state.revisions.of(track)
-    return Revisions(track_id=record_id(str(track)), revisions=[_told(version) for version in versions])
+    return Revisions(
+        track_id=tracks.public_id(index, track), revisions=[_told(index, version) for version in versions]
+    )
 
 
 @routes.post(
@@ -124,17 +125,17 @@ async def restore_revision(
         raise NotFound("There is no such version.")
     await watched.completed(await receiving.restore(who, version))
     newest, *_ = await state.revisions.of(track) or [version]
-    return _told(newest)
+    return _told(index, newest)
 
 
 def _accepted(upload: Upload) -> UploadAccepted:
     return UploadAccepted(upload_id=upload.id, status=upload.status, message=upload.message)
 
 
-def _told(version: state_revisions.Revision) -> Revision:
+def _told(index: Index, version: state_revisions.Revision) -> Revision:
     return Revision(
         id=version.id,
-        track_id=record_id(str(version.track)),
+        track_id=tracks.public_id(index, version.track),
         created_at=times.render(version.created_at),
         file_type=version.audio.file_type,
         original_file_type=version.audio.file_type,

@@ -33,7 +33,7 @@ from tests.indexer.changes import (
 )
 
 # Eight public ids for the tracks and comments of three people: most of them meet another.
-NARROW = Hashing(id=lambda name, attempt: record_id(name, attempt) >> 50)
+NARROW = Hashing(id=lambda name, attempt: record_id(name, attempt) >> max(50 - 10 * attempt, 0))
 EXAMPLES = int(os.environ.get("ORDER_EXAMPLES", "4"))
 MEMORY = Path("/dev/shm")
 PEOPLE = ("ana", "ben", "cid")

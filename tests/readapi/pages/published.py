@@ -13,7 +13,7 @@ from indexer.batch import Batch, IdentityFact, ImageFact, RecordChange
 from indexer.search import SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
-from schemas.ids import Cid, list_id, record_id
+from schemas.ids import Cid, checked_id, list_id
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import album, did, put, uri
@@ -40,8 +40,9 @@ class Published:
     client: aiohttp.ClientSession
     settings: Settings
 
-    def track(self, number: int) -> int:
-        return record_id(str(uri("mara", "track", number)))
+    def track(self, number: int) -> str:
+        """What addresses call one of mara's tracks."""
+        return checked_id(str(uri("mara", "track", number)))
 
     def list(self, person: str) -> str:
         return str(list_id(str(uri(person, "list"))))

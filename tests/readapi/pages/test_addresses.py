@@ -3,6 +3,7 @@
 import pytest
 
 from readapi.pages.addresses import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
+from schemas.ids import checked_id
 from tests.readapi.pages.examples import ADDRESSES, BASE_URL, DID, LIST_ID, track
 
 RECORD = f"at://{DID}/fm.svc.track/3kabcdefghijk"
@@ -11,8 +12,8 @@ RECORD = f"at://{DID}/fm.svc.track/3kabcdefghijk"
 @pytest.mark.parametrize(
     ("address", "target"),
     [
-        (ADDRESSES.track(7), TrackPage("7")),
-        (ADDRESSES.track_player(7), TrackPage("7")),
+        (ADDRESSES.track(RECORD), TrackPage(checked_id(RECORD))),
+        (ADDRESSES.track_player(RECORD), TrackPage(checked_id(RECORD))),
         (ADDRESSES.album("mara.example", DID, "über-uns/zwei"), AlbumPage("mara.example", "über-uns/zwei")),
         (ADDRESSES.album("handle.invalid", DID, "x"), AlbumPage(DID, "x")),
         (ADDRESSES.album_player("mara.example", DID, "雨"), AlbumPage("mara.example", "雨")),

@@ -29,7 +29,7 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         ("og:site_name", "fmsvc"),
         ("og:title", "Slow Water"),
         ("og:description", "One evening. Tape."),
-        ("og:url", "https://music.example/track/7"),
+        ("og:url", "https://music.example/track/821909647941949-56pg5pjx"),
         ("og:image", COVER),
         ("og:image:alt", "Cover of Slow Water"),
         ("music:musician", "https://music.example/u/mara.example"),
@@ -42,7 +42,7 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         ("twitter:title", "Slow Water"),
         ("twitter:description", "One evening. Tape."),
         ("twitter:image", COVER),
-        ("twitter:player", "https://music.example/embed/track/7"),
+        ("twitter:player", "https://music.example/embed/track/821909647941949-56pg5pjx"),
         ("twitter:player:width", "400"),
         ("twitter:player:height", "165"),
     )
@@ -50,7 +50,7 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         "@context": "https://schema.org",
         "@type": "MusicRecording",
         "name": "Slow Water",
-        "url": "https://music.example/track/7",
+        "url": "https://music.example/track/821909647941949-56pg5pjx",
         "image": COVER,
         "description": "One evening.\nTape.",
         "identifier": f"at://{DID}/fm.svc.track/3kabcdefghijk",
@@ -83,7 +83,8 @@ def test_a_silent_track_tells_nobody_where_its_audio_is():
 
 def test_lists_name_their_songs():
     """Albums and playlists point to each track's page, and to a player of the taller size."""
-    heard = [sound(track(7), ADDRESSES), sound(track(8, title="Harbour"), ADDRESSES)]
+    harbour = track(8, title="Harbour", uri=f"at://{DID}/fm.svc.track/3kharbour")
+    heard = [sound(track(7), ADDRESSES), sound(harbour, ADDRESSES)]
 
     heads = [
         metadata.of_album(album(), heard, ADDRESSES),
@@ -98,7 +99,10 @@ def test_lists_name_their_songs():
     ]
     for head in heads:
         songs = [content for name, content in head.properties if name == "music:song"]
-        assert songs == ["https://music.example/track/7", "https://music.example/track/8"]
+        assert songs == [
+            "https://music.example/track/821909647941949-56pg5pjx",
+            "https://music.example/track/7783222408338137-ydwt2pp6",
+        ]
         assert head.json_ld["numTracks"] == 2
 
 

@@ -99,7 +99,10 @@ async def test_json_ld_of_a_page_can_be_read(site: Published):
     (script,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
     told = json.loads(script)
     assert (told["@type"], told["name"], told["duration"]) == ("MusicRecording", "Slow Water", "PT30S")
-    assert told["audio"]["contentUrl"] == f"{site.address}/tracks/{site.track(SLOW)}/stream"
+    assert (
+        told["audio"]["contentUrl"]
+        == f"{site.address}/tracks/{record_id(str(uri('mara', 'track', SLOW)))}/stream"
+    )
 
 
 @pytest.mark.parametrize("form", ["/track/{}", "/embed/track/{}"])

@@ -80,7 +80,7 @@ def song(**changes: Any) -> dict[str, Any]:
     shown = track(**changes)
     heard = sound(shown, ADDRESSES)
     head = metadata.of_track(shown, heard, ADDRESSES)
-    embed = frame.iframe(ADDRESSES.track_player(shown.id), shown.title, 400, 165)
+    embed = frame.iframe(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
     return {"head": head, "sound": heard, "track": shown, "embed_html": embed}
 
 
