@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +70,7 @@ class AudioStore:
         """Put a file that is in the store under another key. Raises FileNotFoundError."""
         if self._folder is not None:
             await asyncio.to_thread(_move, self._folder / key, self._folder / target)
+            self._tidy(key)
         else:
             await obstore.rename_async(self._store, key, target)
 
@@ -79,6 +80,13 @@ class AudioStore:
             await obstore.delete_async(self._store, key)
         except FileNotFoundError:
             return
+        self._tidy(key)
+
+    def _tidy(self, key: str) -> None:
+        """Remove the folder of one upload with its last file; those that all files share stay."""
+        if self._folder is not None and key.count("/") > 1:
+            with suppress(OSError):  # it holds another file
+                (self._folder / key).parent.rmdir()
 
     async def size(self, key: str) -> int | None:
         """How many bytes a file has; None: there is none."""

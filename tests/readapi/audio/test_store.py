@@ -143,3 +143,18 @@ async def test_what_is_there_is_listed(store: AudioStore, tmp_path: Path) -> Non
 async def test_an_empty_store_lists_nothing(store: AudioStore) -> None:
     """Rather than failing."""
     assert [kept async for kept in store.keys("originals")] == []
+
+
+async def test_the_folder_of_an_upload_goes_with_its_last_file(tmp_path: Path) -> None:
+    """Whether that was moved or deleted; the folder of all uploads stays."""
+    store = AudioStore.of(Settings(data_dir=tmp_path))
+    for name in ("audio", "image"):
+        await store.put(f"incoming/upload/{name}", file(tmp_path, b"sent"))
+
+    await store.move("incoming/upload/audio", KEY)
+    held = sorted(path.name for path in (tmp_path / "audio" / "incoming").rglob("*"))
+    await store.delete("incoming/upload/image")
+
+    assert held == ["image", "upload"]
+    assert list((tmp_path / "audio" / "incoming").iterdir()) == []
+    assert await store.size(KEY) == 4
