@@ -45,6 +45,7 @@ from schemas.settings import Settings
 
 LOOK_SECONDS = 0.5
 PUBLISH_SECONDS = 0.1
+GIVE_BACK_SECONDS = 15.0  # a busy indexer frees more in a minute than it needs
 YOUNG_OBJECTS = 10_000  # before Python looks for garbage among them: a batch makes many, and few are cycles
 RESYNCS = 256  # at once; each mostly waits for its server
 RESYNC_PATIENCE = Patience(first_seconds=2, longest_seconds=6 * 3600)
@@ -137,7 +138,7 @@ class Indexer:
         self.retrial = Retrial(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
 
-    async def run(self, stop: asyncio.Event, give_back_seconds: float = heap.SECONDS) -> None:
+    async def run(self, stop: asyncio.Event, give_back_seconds: float = GIVE_BACK_SECONDS) -> None:
         """Follow the source until `stop`; then commit what was read. Raises StoreError."""
         self._identities.ask(self.stores.writer.unresolved())
         self._pictures.ask(self.stores.writer.unmeasured())

@@ -205,11 +205,12 @@ async def _folder() -> AsyncIterator[str]:
 
 
 async def _watched(server: Server, folder: Path, seconds: float) -> Seen:
-    seen, until = Seen(), time.monotonic() + seconds
-    for _ in range(100):  # until there is a first snapshot
+    seen = Seen()
+    for _ in range(600):  # until there is a first snapshot
         if (await server.ask("/stats"))[0] == 200:
             break
         await asyncio.sleep(0.2)
+    until = time.monotonic() + seconds
     reading = asyncio.create_task(seen.read(server))
     while time.monotonic() < until:
         await asyncio.sleep(SAMPLE_SECONDS)
@@ -266,6 +267,9 @@ def _summary(
         "last_megabytes": {name: last[name].resident for name in names},
         "limit_megabytes": limits,
         "growth_in_second_half": growth,
+        "private_megabytes_of_index": [
+            sample["index"].private for sample in seen.memory if "index" in sample
+        ],
         "folder_megabytes": round(size / 1e6),
         "seconds_until_lag_was_zero": drained,
         "tracks_written": stats["tracks_written"],

@@ -13,7 +13,6 @@ from indexer import service
 from indexer.service import Indexer
 from indexer.sources.firehose import Firehose
 from indexer.sources.stream import Backoff
-from schemas import heap
 from schemas.settings import Settings
 from tests.patience import PATIENCE_SECONDS
 
@@ -73,7 +72,9 @@ class Running:
 
 
 @asynccontextmanager
-async def running(settings: Settings, give_back_seconds: float = heap.SECONDS) -> AsyncIterator[Running]:
+async def running(
+    settings: Settings, give_back_seconds: float = service.GIVE_BACK_SECONDS
+) -> AsyncIterator[Running]:
     """Start, and stop as SIGTERM does."""
     socket = aiohttp.UnixConnector(str(settings.data_dir / "control.sock"))
     async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
