@@ -143,7 +143,8 @@ class Desk:
         return [work for _, work in sorted(made, key=lambda one: one[0], reverse=True)[:MOST_WORKS]]
 
     def _of_upload(self, upload: Upload) -> Work:
-        title = (upload.wanted.record or {}).get("title") or self._title(upload.track)
+        record = upload.wanted.record
+        title = self._title(upload.track) if record is None else record.get("title", "A new track")
         return portal_views.work_of_upload(upload, str(title))
 
     def _of_job(self, job: Job) -> Work:

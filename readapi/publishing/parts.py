@@ -15,6 +15,7 @@ from readapi.publishing.capabilities import Capabilities
 from readapi.publishing.changing import Changing
 from readapi.publishing.deleting import Deleting
 from readapi.publishing.describing import Describing
+from readapi.publishing.examining import Examining
 from readapi.publishing.homes import Homes
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.originals import Originals
@@ -74,7 +75,7 @@ def services(
     }
 
 
-def worker(given: Given, blobs: Blobs) -> Worker:
+def worker(given: Given, blobs: Blobs, index: Index, network: Network) -> Worker:
     """What does the work that was queued."""
     settings, state, store, pds, writing = given
     originals = Originals(state, store)
@@ -84,7 +85,9 @@ def worker(given: Given, blobs: Blobs) -> Worker:
     homes = Homes(pds, writing, Shelving(pds, writing), repos, state.space_tracks)
     uploading = Uploading(store, originals, placing, versions, homes, pds, writing)
     changing = Changing(pds, writing, originals, placing, blobs, settings.base_url)
-    return Worker(settings, state, uploading, JobWork(settings, state, changing, writing))
+    capabilities = Capabilities(repos, Supporters(network, settings.support_verifier))
+    examining = Examining(store, Policies(state, capabilities), index, writing)
+    return Worker(settings, state, examining, uploading, JobWork(settings, state, changing, writing))
 
 
 def sweeping(given: Given, grace: timedelta = GRACE) -> Sweeping:

@@ -55,7 +55,7 @@ async def working(settings: Settings, network: Network, keeper: Keeper | None = 
             asyncio.create_task(repeat(FOLLOW_SECONDS, index.follow)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.sweeping(given).sweep)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.reconciling(given, blobs, index).reconcile)),
-            asyncio.create_task(parts.worker(given, blobs).run()),
+            asyncio.create_task(parts.worker(given, blobs, index, network).run()),
             asyncio.create_task(heap.keep_giving_back()),
         ]
         try:

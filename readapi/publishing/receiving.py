@@ -1,14 +1,13 @@
 """What somebody sends to be published, until it is acknowledged: checked, made safe, queued."""
 
+import asyncio
 import hashlib
-import tempfile
 import uuid
 from pathlib import Path
 
-from readapi import faults, times
-from readapi.audio import renditions
-from readapi.audio.keys import received_audio, received_image
-from readapi.audio.recording import NotAudio, Probed
+from readapi import times
+from readapi.audio.first_bytes import could_be_audio
+from readapi.audio.keys import received_audio
 from readapi.audio.store import AudioStore
 from readapi.authoring import pictures, profiles
 from readapi.authoring import tracks as authoring
@@ -26,7 +25,7 @@ from readapi.oauth.network import Network
 from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE, with_template
-from readapi.publishing.placing import TOO_LONG_FOR_A_RECORD, lies_with_record
+from readapi.publishing.examining import check_length, put_picture
 from readapi.publishing.policies import Policies
 from readapi.publishing.quota import Quota
 from readapi.publishing.versions import check_access
@@ -34,16 +33,18 @@ from readapi.queries import lists
 from readapi.search import Index
 from readapi.state.revisions import Revision
 from readapi.state.state import State
-from readapi.state.uploads import Audio, Kind, OnAlbum, Upload, Wanted
+from readapi.state.uploads import Audio, Kind, OnAlbum, Unexamined, Upload, Wanted
 from readapi.viewer import SignedIn
 from readapi.writing import Writing, new_rkey
 from schemas.api.publishing import NewTrack
 from schemas.api.shape import Received
-from schemas.bounds import MAX_AUDIO_BYTES, MAX_IMAGE_BYTES
+from schemas.bounds import MAX_IMAGE_BYTES
 from schemas.ids import AtUri
-from schemas.publishing import Template, TemplateAccess, is_private
+from schemas.publishing import Template, is_private
 from schemas.slugs import slug
 from schemas.spaces import InSpace, Space
+
+UNREAD = {"title": "Title", "fileType": "mp3"}  # in place of what the file says, so that the rest is checked
 
 
 class Receiving:
@@ -75,20 +76,21 @@ class Receiving:
         if (made := await self._state.uploads.find(upload_id)) is not None:
             return made
         artist = await self._artist(who)
-        probed = await _examined(sent.file.path)
-        album = self._album(who, sent, probed)
+        await _check_audio(sent.file.path)
+        album = self._album(who, sent)
         policy = await self._policies.of_upload(who, sent.publishing, album, sent.rights)
         track = self._address(who, policy.template)
         if isinstance(track, InSpace):
             _check_no_album(sent)
             album = None
-        _check_length(sent.file, track, policy.template.access)
-        picture, image_type = _picture(sent, probed)
-        on_album = probed.album if album is None else album.name
-        said = await self._said(sent, probed, artist, on_album)
+        check_length(sent.file.bytes, track, policy.template.access)
+        picture, image_type = _picture(sent)
+        said = await self._said(sent, artist, None if album is None else album.name)
         record = with_template(said, policy.template, policy.origin, policy.rights)
-        self._writing.check(track.collection, track.rkey, record)
-        wanted = Wanted(_audio(sent.file, probed), record, album, image_type)
+        self._writing.check(track.collection, track.rkey, {**UNREAD, **record})
+        rights = None if sent.rights is None else sent.rights.model_dump(exclude_none=True)
+        unexamined = Unexamined(sent.publishing is not None, self._may_write_lists(who), rights)
+        wanted = Wanted(_audio(sent.file), record, album, image_type, unexamined=unexamined)
         return await self._put(upload_id, who, "publish", track, wanted, sent.file.path, picture)
 
     async def replace(self, who: SignedIn, track: AtUri, sent: Received, key: str = "") -> Upload:
@@ -99,9 +101,9 @@ class Receiving:
         record = await self._pds.get(who, track.collection, track.rkey)
         if record is None:
             raise NotFound(GONE)
-        probed = await _examined(sent.path)
-        _check_length(sent, track, carried.access_of(record.value))
-        wanted = Wanted(_audio(sent, probed))
+        await _check_audio(sent.path)
+        check_length(sent.bytes, track, carried.access_of(record.value))
+        wanted = Wanted(_audio(sent), unexamined=Unexamined())
         return await self._put(upload_id, who, "replace", track, wanted, sent.path, None)
 
     async def restore(self, who: SignedIn, revision: Revision) -> Upload:
@@ -131,42 +133,35 @@ class Receiving:
             return AtUri(who.did, collections.track, rkey)
         return InSpace(who.did, collections.track, rkey, Space.own(who.did, collections.space))
 
-    def _album(self, who: SignedIn, sent: NewTrack, probed: Probed) -> OnAlbum | None:
-        """The album that the form names, which may be new, or one of theirs that the file names."""
+    def _album(self, who: SignedIn, sent: NewTrack) -> OnAlbum | None:
+        """The album that the form names, which may be new."""
         if sent.album is not None and sent.album_id is not None:
             raise InvalidRequest.of_field("album_id", "leaves nothing for album to say; send one of them")
-        if sent.album_id is None and not (name := sent.album or probed.album or ""):
+        if sent.album_id is None and not sent.album:
             return None
         card = (
-            self._index.album(who.did, slug(name))
+            self._index.album(who.did, slug(str(sent.album)))
             if sent.album_id is None
             else lists.own(self._index, "album", sent.album_id, who.did)
         )
-        if card is None and sent.album is None:
-            return None
-        self._check_lists(who)
+        if not self._may_write_lists(who):
+            raise ScopeUpgradeRequired
         if card is None:
-            return OnAlbum(name, None, new_rkey())
+            return OnAlbum(str(sent.album), None, new_rkey())
         return OnAlbum(lists.title(card), lists.uri_of(card), new_rkey())
 
-    def _check_lists(self, who: SignedIn) -> None:
+    def _may_write_lists(self, who: SignedIn) -> bool:
         """To put a track on an album is to write a list."""
         collections = self._writing.collections
-        if scopes.missing(who.scopes, [scopes.named("list", collections)], collections):
-            raise ScopeUpgradeRequired
+        return not scopes.missing(who.scopes, [scopes.named("list", collections)], collections)
 
-    async def _said(self, sent: NewTrack, probed: Probed, artist: str, album: str | None) -> Value:
-        """The record, but for where audio and image are and for who may hear it."""
-        title = sent.title or probed.title
-        if title is None:
-            raise InvalidRequest.of_field("title", f"{faults.REQUIRED}, as the file does not say it either")
+    async def _said(self, sent: NewTrack, artist: str, album: str | None) -> Value:
+        """The record as far as the form says it, but for where audio and image are and who may hear it."""
         features = await authoring.dids(self._index, self._network, sent.features)
         said = {
             "$type": self._writing.collections.track,
-            "title": title,
+            "title": sent.title,
             "artist": artist,
-            "fileType": probed.file_type,
-            "duration": probed.duration,
             "album": album,
             "description": sent.description,
             "tags": sent.tags,
@@ -190,10 +185,7 @@ class Receiving:
             if (made := await self._state.uploads.find(upload_id)) is not None:  # sent twice at once
                 return made
             if picture is not None:
-                with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
-                    path = Path(folder) / "image"
-                    path.write_bytes(picture)
-                    await self._store.put(received_image(upload_id), path)
+                await put_picture(self._store, upload_id, picture)
             await self._store.put(received_audio(upload_id), audio)
             return await self._state.uploads.put(upload_id, who.did, who.grant_id, kind, track, wanted)
 
@@ -205,15 +197,14 @@ def _id(who: SignedIn, key: str, said: str, audio: Received) -> str:
     return hashlib.sha256("\n".join((who.did, key, said, audio.sha256)).encode()).hexdigest()[:32]
 
 
-async def _examined(path: Path) -> Probed:
-    try:
-        return await renditions.examine(path)
-    except NotAudio as error:
-        raise UnsupportedMediaType(str(error)) from error
+async def _check_audio(path: Path) -> None:
+    """Raises UnsupportedMediaType for what begins as no audio does; the rest is found out by the worker."""
+    if not await asyncio.to_thread(could_be_audio, path):
+        raise UnsupportedMediaType("This file cannot be read as audio.")
 
 
-def _audio(sent: Received, probed: Probed) -> Audio:
-    return Audio(sent.sha256, sent.bytes, probed.file_type, probed.mime_type, probed.duration)
+def _audio(sent: Received) -> Audio:
+    return Audio(sent.sha256, sent.bytes, "", "", None)
 
 
 def _check_no_album(sent: NewTrack) -> None:
@@ -222,19 +213,13 @@ def _check_no_album(sent: NewTrack) -> None:
         raise PrivateAlbum("Albums are public, so that a track in a private Space cannot be on one.")
 
 
-def _check_length(sent: Received, track: AtUri, access: TemplateAccess) -> None:
-    if lies_with_record(track, access) and sent.bytes > MAX_AUDIO_BYTES:
-        raise TooLarge(TOO_LONG_FOR_A_RECORD)
-
-
-def _picture(sent: NewTrack, probed: Probed) -> tuple[bytes | None, str | None]:
-    """What the form brings, else what is in the file, as far as records can hold it."""
-    picture = sent.image or probed.cover
-    if picture is None:
+def _picture(sent: NewTrack) -> tuple[bytes | None, str | None]:
+    """What the form brings, and its type."""
+    if sent.image is None:
         return None, None
-    kind = pictures.media_type(picture)
-    if sent.image is not None and kind is None:
+    kind = pictures.media_type(sent.image)
+    if kind is None:
         raise InvalidRequest.of_field("image", pictures.NO_PICTURE)
-    if sent.image is not None and len(picture) > MAX_IMAGE_BYTES:
+    if len(sent.image) > MAX_IMAGE_BYTES:
         raise TooLarge(pictures.TOO_LARGE)
-    return (picture, kind) if kind is not None and len(picture) <= MAX_IMAGE_BYTES else (None, None)
+    return sent.image, kind

@@ -1,6 +1,7 @@
 """The job worker: claims what waits in the state database, works at it, and settles it."""
 
 import asyncio
+import dataclasses
 import os
 import socket
 import uuid
@@ -12,10 +13,11 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.publishing import failures
+from readapi.publishing.examining import Examining
 from readapi.publishing.failures import GivenUp
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.lanes import Displaced, Lanes, Slot
-from readapi.publishing.uploading import Uploading
+from readapi.publishing.uploading import Say, Uploading
 from readapi.state.claims import Attempt, Claimant, Claims, TakenOver
 from readapi.state.state import State
 from readapi.state.uploads import Upload
@@ -39,6 +41,7 @@ class Worker:
         self,
         settings: Settings,
         state: State,
+        examining: Examining,
         uploading: Uploading,
         job_work: JobWork,
         lanes: Lanes | None = None,
@@ -49,6 +52,7 @@ class Worker:
         self._longest_seconds = settings.job_seconds
         self._most_tries = settings.job_tries
         self._state = state
+        self._examining = examining
         self._uploading = uploading
         self._job_work = job_work
 
@@ -137,6 +141,7 @@ class Worker:
             if attempt.number > self._most_tries:
                 raise GivenUp
             async with asyncio.timeout(self._longest_seconds):
+                upload = await self._examined(upload, claimant, say)
                 message = await self._uploading.run(upload, say)
         except TakenOver:
             raise
@@ -154,9 +159,18 @@ class Worker:
         await self._uploading.let_go(upload)
         await uploads.complete(row_id, claimant, message if is_shown else f"{message} {NOT_SHOWN}")
 
+    async def _examined(self, upload: Upload, claimant: Claimant, say: Say) -> Upload:
+        """The upload once its file was read, which is done once."""
+        if upload.wanted.unexamined is None:
+            return upload
+        await say("examining", 5, "The file is being read.")
+        wanted = await self._examining.run(upload)
+        await self._state.uploads.examined(upload.id, claimant, wanted)
+        return dataclasses.replace(upload, wanted=wanted)
+
     async def _was_done(self, upload: Upload, attempt: Attempt) -> bool:
         """Was it done, though a try failed? Not asked any more when asking ends the worker as well."""
-        if attempt.number > 2 * self._most_tries:
+        if attempt.number > 2 * self._most_tries or upload.wanted.unexamined is not None:
             return False
         is_last = self._waited(attempt) > failures.COMPARING
         async with asyncio.timeout(self._longest_seconds):

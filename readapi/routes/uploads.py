@@ -51,7 +51,8 @@ OF_FILES = (TooLarge, UnsupportedMediaType, *REFUSALS)
 async def publish_track(sent: NewTrack, who: SignedIn, receiving: Receiving) -> UploadAccepted:
     """Publish a track: an audio file, sent as multipart/form-data, and what is to be said of it.
 
-    Once this answers the file is safe, and becomes a record of yours whatever happens here.
+    Once this answers the file is safe, and becomes a record of yours whatever happens here, unless it turns
+    out to be no audio: the upload tells what became of it.
     """
     return _accepted(await receiving.publish(who, sent))
 

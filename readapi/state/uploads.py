@@ -44,11 +44,23 @@ class OnAlbum:
 
 
 @dataclass(frozen=True, slots=True)
+class Unexamined:
+    """What was decided when a file came that is yet to be read.
+
+    `has_template`: the upload brought its own. `may_write_lists`: the artist granted it. `rights`: as sent.
+    """
+
+    has_template: bool = False
+    may_write_lists: bool = False
+    rights: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What is to be published. `record` lacks what only the work itself brings: where audio and image are.
 
     `image_type`: of the image received with it, if there is one. `access`: of a version that is restored,
-    when it was published.
+    when it was published. `unexamined`: the file is not read yet, and `audio` says only how long it is.
     """
 
     audio: Audio
@@ -56,6 +68,7 @@ class Wanted:
     album: OnAlbum | None = None
     image_type: str | None = None
     access: TemplateAccess | None = None
+    unexamined: Unexamined | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,10 @@ class Uploads:
         """Say how far it is. Raises TakenOver."""
         told = {"phase": phase, "progress_pct": progress_pct, "message": message}
         await self._change(upload_id, claimant, **told)
+
+    async def examined(self, upload_id: str, claimant: Claimant, wanted: Wanted) -> None:
+        """The file was read; this is what it is to become. Raises TakenOver."""
+        await self._change(upload_id, claimant, wanted=_WANTED.dump_json(wanted).decode())
 
     async def complete(self, upload_id: str, claimant: Claimant, message: str) -> None:
         """It is done. Raises TakenOver."""

@@ -19,8 +19,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from readapi.arrivals import RECEIVING
 from readapi.audio.store import AudioStore
-from readapi.bodies import RECEIVING
 from readapi.publishing.originals import Originals
 from readapi.publishing.sweeping import Sweeping
 from readapi.state.state import open_state

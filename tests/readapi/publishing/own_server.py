@@ -21,15 +21,18 @@ from readapi.errors import PdsUnavailable
 from readapi.nudges import Nudges
 from readapi.pds import Author, Pds, Record, Value
 from readapi.publishing.changing import Changing
+from readapi.publishing.examining import Examining
 from readapi.publishing.homes import Homes
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.lanes import Lanes
 from readapi.publishing.originals import Originals, managed_of
 from readapi.publishing.placing import Placing
+from readapi.publishing.policies import Policies
 from readapi.publishing.shelving import Shelving
 from readapi.publishing.uploading import Uploading
 from readapi.publishing.versions import Versions
 from readapi.publishing.worker import Worker
+from readapi.search import Index
 from readapi.spaces.repos import SpaceRepos
 from readapi.state.jobs import Job
 from readapi.state.state import State
@@ -174,7 +177,9 @@ class Publishing:
     @asynccontextmanager
     async def working(self, lanes: Lanes | None = None) -> AsyncIterator[None]:
         """A job worker, for as long as the block runs."""
-        worker = Worker(self.settings, self.state, self.uploading, self.job_work, lanes)
+        policies, index = cast(Policies, None), cast(Index, None)  # of what is replaced they are not asked
+        examining = Examining(self.store, policies, index, self.writing)
+        worker = Worker(self.settings, self.state, examining, self.uploading, self.job_work, lanes)
         running = asyncio.create_task(worker.run())
         try:
             yield

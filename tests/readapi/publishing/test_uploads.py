@@ -1,5 +1,6 @@
 """A file that was acknowledged becomes one record, as its artist wanted it, or a clear failure."""
 
+import asyncio
 import hashlib
 import json
 import struct
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.network import media
+from tests.network.pds import Json
 from tests.readapi.audio.sounds import sound
 from tests.readapi.studio import COLLECTIONS, Studio, read_events, template
 
@@ -248,9 +251,7 @@ async def test_what_does_not_fit_is_refused_whole(
     assert list((studio.data_dir / "receiving").iterdir()) == []
 
 
-async def test_a_file_that_is_no_audio_or_too_long_is_refused(
-    studio: Studio, tmp_path: Path, song: Path
-) -> None:
+async def test_a_file_that_is_no_audio_or_too_long_is_refused(studio: Studio, tmp_path: Path) -> None:
     """By its content, whatever its name; a form without a file, or with two, as well."""
     mara = await studio.artist()
     noise, long = tmp_path / "song.mp3", tmp_path / "long.wav"
@@ -260,13 +261,43 @@ async def test_a_file_that_is_no_audio_or_too_long_is_refused(
     of_noise = await mara.send("POST", "/tracks/", noise, title="Song")
     of_length = await mara.send("POST", "/tracks/", long, title="Song")
     of_nothing = await mara.send("POST", "/tracks/", None, title="Song")
-    untitled = await mara.send("POST", "/tracks/", song)
 
     assert (of_noise.status, of_noise.json["detail"]) == (415, "unsupported_media_type")
     assert (of_length.status, of_length.json["detail"]) == (413, "too_large")
     assert of_nothing.json["errors"][0]["field"] == "file"
-    assert untitled.json["errors"][0]["field"] == "title"
     assert list((studio.data_dir / "receiving").iterdir()) == []
+
+
+async def test_what_only_the_file_tells_fails_after_it_was_received(
+    studio: Studio, tmp_path: Path, song: Path
+) -> None:
+    """With the code and sentence of a refusal, as JSON and as events; nothing of it is left."""
+    mara = await studio.artist()
+    torn, dear = tmp_path / "torn.ogg", tmp_path / "dear.ogg"
+    torn.write_bytes(b"OggS" + bytes(4000))
+    dear.write_bytes(media.tiny_packets(100, spread=False))
+    track = await mara.publish(song)
+
+    async def failed(method: str, path: str, file: Path, **fields: str) -> Json:
+        reply = await mara.send(method, path, file, **fields)
+        assert reply.status == 202, reply.json
+        return await mara.settled(reply.json["upload_id"])
+
+    untitled = await failed("POST", "/tracks/", song)
+    of_torn = await failed("POST", "/tracks/", torn, title="Song")
+    of_dear = await failed("POST", "/tracks/", dear, title="Song")
+    replacing = await failed("PUT", f"/tracks/{track['id']}/audio", torn)
+
+    assert {one["error"] for one in (of_torn, of_dear, replacing)} == {"unsupported_media_type"}
+    assert of_torn["message"] == "This file cannot be read as audio."
+    assert untitled["error"] == "invalid_request"
+    assert "title" in untitled["message"]
+    events = await mara.ask("GET", f"/tracks/uploads/{of_torn['upload_id']}/progress")
+    assert read_events(events.json)[-1][1] == of_torn
+    async with asyncio.timeout(20):
+        while studio.stored("incoming"):  # noqa: ASYNC110  # another process drops them
+            await asyncio.sleep(0.05)
+    assert (await mara.track(track["id"]))["file_id"] == track["file_id"]
 
 
 async def test_rights_are_attached_when_the_template_says_so(studio: Studio, song: Path) -> None:
