@@ -11,6 +11,7 @@ import pyarrow
 
 from indexer import recount
 from indexer.catalogue import LISTED, Catalogue, keys, listed
+from indexer.crowding import MOST, Crowding
 from indexer.rows import Applied
 from indexer.tally import Tally
 from schemas.ids import Did
@@ -57,8 +58,9 @@ class Moved(NamedTuple):
 class Counters:
     """Keeps `track_counts` equal to what counting the visible likes and comments would find."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, crowding: Crowding) -> None:
         self._catalogue = catalogue
+        self._crowding = crowding
         self._live = Tally(catalogue.hashes("likes", "pair"))
         self._steps: Counter[int] = Counter()
         self._recounted: Tally | None = None
@@ -80,12 +82,13 @@ class Counters:
                 moves.likes[row["subject_key"]] += (count + steps[pair] > 0) - (count > 0)
         self._steps.update(steps)
 
-    def comments(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
-        """Every live comment counts."""
-        for rows, step in ((applied.before, -1), (applied.after, 1)):
-            for row in rows.values():
-                if row["state"] == "live" and row["did"] not in hidden:
-                    moves.comments[row["subject_key"]] += step
+    def comments(self, applied: Applied, hidden: Container[Did], moves: Moves) -> list[int]:
+        """Of one account on one track as many as may stand. Returns the others that begin or end to stand."""
+        moved, shifted = self._crowding.moved(applied)
+        for (did, subject), step in moved.items():
+            if did not in hidden:
+                moves.comments[subject] += step
+        return shifted
 
     def plays(self, counted: Mapping[int, int], moves: Moves) -> None:
         """Plays are counted elsewhere, by whom nothing is hidden: here each subject gets its number."""
@@ -101,11 +104,12 @@ class Counters:
         people = listed(dids)
         if not people:
             return
-        where = f"where did in {LISTED} and state = 'live' group by subject_key"
-        likes = f"select subject_key, count(distinct pair) from likes {where}"
+        theirs = f"where did in {LISTED} and state = 'live'"
+        likes = f"select subject_key, count(distinct pair) from likes {theirs} group by subject_key"
         for subject, count in self._catalogue.rows(likes, [people]):
             moves.likes[subject] += sign * count
-        comments = f"select subject_key, count(*) from comments {where}"
+        written = f"select subject_key, count(*) as n from comments {theirs} group by subject_key, did"
+        comments = f"select subject_key, sum(least(n, {MOST}))::bigint from ({written}) group by subject_key"
         for subject, count in self._catalogue.rows(comments, [people]):
             moves.comments[subject] += sign * count
 
@@ -170,5 +174,6 @@ class Counters:
             self._live = self._recounted
         elif committed:
             self._live.move(self._steps)
+        self._crowding.settle(committed)
         self._steps.clear()
         self._recounted = None

@@ -8,6 +8,7 @@ from indexer.accounts import Accounts
 from indexer.batch import Batch, DeadLetter, RecordChange, Written, newest
 from indexer.catalogue import Catalogue
 from indexer.counters import Counters, Moves
+from indexer.crowding import Crowding
 from indexer.cursors import Cursors
 from indexer.dead_letters import DeadLetters
 from indexer.marks import Marks
@@ -33,7 +34,8 @@ class Holdings:
         self.marks = Marks(catalogue)
         self.waiting = Waiting(catalogue)
         self._catalogue = catalogue
-        self._counters = Counters(catalogue)
+        self._crowding = Crowding(catalogue, settings.comments_per_track)
+        self._counters = Counters(catalogue, self._crowding)
         self._mends = Mends(catalogue, self.waiting, settings.collections)
         self._tables = {
             collection: RecordTable(catalogue, projection, settings.collections, hashing)
@@ -51,6 +53,16 @@ class Holdings:
         self.waiting.load()
         for table in self._tables.values():
             table.load()
+
+    def limit_comments(self, most: int, op: int) -> int:
+        """Let so many comments of one account on one track stand. Returns the outbox's last entry."""
+        comments, tracks = self._crowding.change(most)
+        stale = Stale(self._catalogue)
+        stale.keyed("comment", comments)
+        stale.counted(self._counters.recount(tracks))
+        outbox = stale.rows(op + 1)
+        self._catalogue.insert("outbox", outbox)
+        return op + len(outbox)
 
     def store(self, batch: Batch, now: datetime, op: int) -> Written:
         """Take a batch in, all of it. `op`: the last entry of the outbox so far."""
@@ -101,7 +113,7 @@ class Holdings:
         """Apply changes, with what follows from them."""
         applied = self._apply([one for one in newest(changes) if self.accounts.survives(one)], now)
         for table in applied:
-            self._count(table, moves)
+            stale.keyed("comment", self._count(table, moves))
             stale.changed(table)
         return applied
 
@@ -111,12 +123,14 @@ class Holdings:
             by_collection.setdefault(change.collection, []).append(change)
         return [self._tables[collection].apply(group, now) for collection, group in by_collection.items()]
 
-    def _count(self, applied: Applied, moves: Moves) -> None:
+    def _count(self, applied: Applied, moves: Moves) -> list[int]:
+        """Returns the comments that begin or end to stand because others did."""
         match applied.projection.name:
             case "like":
                 self._counters.likes(applied, self.accounts.hidden, moves)
             case "comment":
-                self._counters.comments(applied, self.accounts.hidden, moves)
+                return self._counters.comments(applied, self.accounts.hidden, moves)
+        return []
 
     def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> tuple[list[Did], list[Did]]:
         """Let the accounts' events and their servers' words hide and show, and both together remove.
@@ -132,6 +146,7 @@ class Holdings:
         affected = flipped | removals.keys()
         stale.shown_or_hidden(affected)
         self._counters.contributions(affected & shown_before, -1, moves)
+        self._crowding.left(removals)
         self._counters.removed(self.accounts.remove(removals))
         self.waiting.take(removals)
         self.marks.store(dict.fromkeys(removals, UNKNOWN))

@@ -10,6 +10,7 @@ from typing import Final
 import duckdb
 
 from indexer.catalogue import keys
+from indexer.crowding import MOST
 
 # The one definition of what is counted. `{which}` narrows it to some subjects.
 _COUNTED: Final = """
@@ -20,9 +21,13 @@ _COUNTED: Final = """
         {which}
         group by subject_key
         union all
-        select subject_key, 0, count(*)
-        from visible_comments
-        {which}
+        select subject_key, 0, sum(least(written, {most}))
+        from (
+            select subject_key, count(*) as written
+            from visible_comments
+            {which}
+            group by subject_key, did
+        )
         group by subject_key
     )
     group by subject_key
@@ -54,7 +59,7 @@ _SUBJECTS: Final = """
 
 def counts(con: duckdb.DuckDBPyConnection, subjects: Collection[int]) -> dict[int, tuple[int, int]]:
     """(likes, comments) of each of these subjects that has any."""
-    found = con.execute(_COUNTED.format(which=_among(subjects))).fetchall()
+    found = con.execute(_COUNTED.format(which=_among(subjects), most=MOST)).fetchall()
     return {subject: (likes, comments) for subject, likes, comments in found}
 
 
@@ -64,7 +69,7 @@ def differing(con: duckdb.DuckDBPyConnection, subjects: Collection[int] | None =
     None: of all subjects.
     """
     which = "" if subjects is None else _among(subjects)
-    query = _DIFFERING.format(counted=_COUNTED.format(which=which), which=which)
+    query = _DIFFERING.format(counted=_COUNTED.format(which=which, most=MOST), which=which)
     return [subject for (subject,) in con.execute(query).fetchall()]
 
 

@@ -39,6 +39,7 @@ class Writer:
         self._op = self._meta("outbox_op")
         self._pruned = self._meta("outbox_pruned")
         self.changes = 0  # transactions so far that changed what a snapshot is for
+        self._limit_comments(settings.comments_per_track)
 
     @classmethod
     def open(cls, settings: Settings, hashing: Hashing = Hashing()) -> Self:  # noqa: B008
@@ -179,6 +180,14 @@ class Writer:
 
     def _set_meta(self, name: str, value: int) -> None:
         self._catalogue.con.execute("update meta set value = ? where name = ?", [str(value), name])
+
+    def _limit_comments(self, most: int) -> None:
+        """Let the setting hold for what is stored. Costs a look when it is as it was."""
+        with self._transaction():
+            op = self._holdings.limit_comments(most, self._op)
+            if op > self._op:
+                self._set_meta("outbox_op", op)
+        self._op = op
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -73,7 +73,10 @@ class Settings(BaseModel):
     upload_bytes: int = Field(1 << 30, ge=1 << 10, description="Longest audio file that is taken.")
     image_bytes: int = Field(20_000_000, ge=1 << 10, description="Longest image that is taken.")
     comments_per_track: int = Field(
-        20, ge=1, description="Comments that one person may have written on one track."
+        20,
+        ge=1,
+        description="Comments of one account on one track that are counted and listed, the "
+        "first ones; more are not taken.",
     )
     upload_rate_limit: str = Field(
         "20/minute", description="Uploads allowed for one account, or address without one."

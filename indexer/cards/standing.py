@@ -6,6 +6,7 @@ import duckdb
 
 from indexer.cards.fields import Fields, json, milliseconds
 from indexer.catalogue import keys
+from indexer.crowding import MOST, PLACE
 from schemas.ids import ID_BITS, Did
 from schemas.search_index import recent_key
 
@@ -30,12 +31,22 @@ LIKES = """
     group by placed.pair
 """
 
-COMMENTS = """
-    select key, uri, did, id, subject_key, body, timestamp_ms, created_at, updated_at,
-           least(created_at, indexed_at)
-    from comments
-    where rowid in (select rowid from comments where key in ({keys}))
-      and state = 'live' and did not in (select did from hidden_accounts)
+# Those that stand: of one account on one track the first ones.
+COMMENTS = f"""
+    with wanted as materialized (
+        select key, uri, did, id, subject_key, body, timestamp_ms, created_at, updated_at,
+               least(created_at, indexed_at) as since
+        from comments
+        where rowid in (select rowid from comments where key in ({{keys}}))
+          and state = 'live' and did not in (select did from hidden_accounts)
+    ),
+    placed as (
+        select key, {PLACE} as place
+        from comments
+        where state = 'live'
+          and subject_key in (select subject_key from wanted) and did in (select did from wanted)
+    )
+    select * from wanted where key in (select key from placed where place <= {MOST})
 """
 
 

@@ -20,7 +20,10 @@ class Comment(Shape):
 
 
 class CommentPage(Page):
-    """Comments of one track by the moment they stand at; `count` is of all of them."""
+    """Comments of one track by the moment they stand at; `count` is of all of them.
+
+    Of one account the first ones are counted and listed, 20 unless this service is set otherwise.
+    """
 
     comments: list[Comment]
     count: Count
