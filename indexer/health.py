@@ -10,6 +10,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from indexer.clock import ClockOffset
 from indexer.follower import Follower
 from indexer.pipeline import Pipeline
 from indexer.repos import Repos
@@ -21,13 +22,20 @@ class Health:
     """Looks at the parts; keeps nothing itself."""
 
     def __init__(
-        self, source: Source, pipeline: Pipeline, follower: Follower, stores: Stores, repos: Repos
+        self,
+        source: Source,
+        pipeline: Pipeline,
+        follower: Follower,
+        stores: Stores,
+        repos: Repos,
+        clock: ClockOffset,
     ) -> None:
         self._source = source
         self._pipeline = pipeline
         self._follower = follower
         self._stores = stores
         self._repos = repos
+        self._clock = clock
 
     def report(self) -> dict[str, Any]:
         """What GET /health answers."""
@@ -48,6 +56,7 @@ class Health:
             "op": self._stores.writer.op,
             "snapshot_at": datetime.fromtimestamp(published_at, UTC).isoformat() if published_at else None,
             "snapshot_age_seconds": time.time() - published_at if published_at else None,
+            "clock_offset_seconds": self._clock.seconds,
             "dead_letters": self._stores.writer.dead_letters,
             "accounts": len(self._stores.writer.tracked),
             "repos": dict(self._repos.by_state),
@@ -89,6 +98,7 @@ GAUGES = {
     "watermark": "Outbox entry up to which the search index has come.",
     "op": "Newest outbox entry.",
     "snapshot_age_seconds": "Seconds since the newest snapshot was published.",
+    "clock_offset_seconds": "Seconds that other hosts' clocks are ahead of ours, by their median.",
     "dead_letters": "Dead letters kept.",
 }
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from indexer.clock import ClockOffset
 from indexer.handles import Handles
 from indexer.identity import Resolver
 from indexer.lanes import Limits
@@ -30,6 +31,7 @@ class Internet(NamedTuple):
     operators: Operators
     handles: Handles
     resolver: Resolver
+    clock: ClockOffset
 
 
 @asynccontextmanager
@@ -55,4 +57,7 @@ async def opened(settings: Settings) -> AsyncIterator[Internet]:
             allow_loopback=allow_loopback,
             retry_seconds=settings.retry_seconds,
         )
-        yield Internet(outbound, downloads, operators, handles, resolver)
+        clock = ClockOffset()
+        for client in (operators, lookups, outbound, downloads):
+            client.heard = clock.heard
+        yield Internet(outbound, downloads, operators, handles, resolver, clock)

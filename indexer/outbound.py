@@ -82,6 +82,8 @@ class Client(ABC):
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
 
+    heard: Callable[[str | None, str | None], None] = staticmethod(lambda host, date: None)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -139,6 +141,7 @@ class Client(ABC):
 
         async def exchange(_: Timeout) -> Reply:
             async with self._asking(method, url, headers, body) as response:
+                self.heard(URL(url).host, response.headers.get("Date"))
                 return Reply(
                     response.status, response.headers, await body_of(response, max_bytes, whole=True)
                 )
@@ -154,6 +157,7 @@ class Client(ABC):
     ) -> Answer:
         for _ in range(redirects + 1):
             async with self._asking("GET", url, headers) as response:
+                self.heard(URL(url).host, response.headers.get("Date"))
                 if response.status == 200:
                     return await read(response)
                 if response.status not in REDIRECTS or "location" not in response.headers:

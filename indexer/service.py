@@ -136,7 +136,7 @@ class Indexer:
         self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, judge)
         self.repairs = Repairs(stores, self._intake)
         self.retrial = Retrial(stores, self.pipeline, self._intake)
-        self._health = Health(source, self.pipeline, self.follower, stores, self.repos)
+        self._health = Health(source, self.pipeline, self.follower, stores, self.repos, ways.clock)
 
     async def run(self, stop: asyncio.Event, give_back_seconds: float = GIVE_BACK_SECONDS) -> None:
         """Follow the source until `stop`; then commit what was read. Raises StoreError."""

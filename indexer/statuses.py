@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import structlog
+
 from indexer import xrpc
 from indexer.audit import is_due
 from indexer.events import Account
@@ -13,9 +15,12 @@ from indexer.outbound import Client, OutboundError
 from schemas.ids import Did
 
 LOOK_SECONDS: Final = 60.0
+STEP_SECONDS: Final = 60.0  # by which our clock leaves the steady one when it is set
 ANSWER_BYTES: Final = 8 << 10
 ANSWER_SECONDS: Final = 15.0
 MAX_NAME: Final = 64
+
+log = structlog.get_logger()
 
 
 class Statuses:
@@ -28,20 +33,37 @@ class Statuses:
         *,
         hidden: Callable[[], Collection[Did]],
         heard: Callable[[Account], None],
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._relay_url = relay_url
         self._hidden = hidden
         self._heard = heard
+        self._clock = clock
+        self._steady = steady
+        self._looked = clock(), steady()
 
     async def run(self) -> None:
         """Until cancelled."""
-        looked = time.time()
+        self._looked = self._clock(), self._steady()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            now = time.time()
+            await self.look()
+
+    async def look(self) -> None:
+        """Ask about those whose hour has come since the last look; about all when our clock was set.
+
+        A deletion that was heard while the clock was behind is dated too early, so that records stay: told
+        again, by the right clock, it takes them along.
+        """
+        (looked, steady), self._looked = self._looked, (self._clock(), self._steady())
+        now, steady_now = self._looked
+        if abs((now - looked) - (steady_now - steady)) >= STEP_SECONDS:
+            log.warning("our clock was set", seconds=round((now - looked) - (steady_now - steady)))
+            await self.check_all()
+        else:
             await self._check(did for did in self._hidden() if is_due(did, looked, now))
-            looked = now
 
     async def check_all(self) -> None:
         """Ask about all of them now."""

@@ -32,6 +32,7 @@ class Report(BaseModel):
 
     source: Source | None = None
     lag_seconds: float | None = None
+    clock_offset_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class IndexerStatus:
         if self._heard is None or self._heard.report.lag_seconds is None:
             return None
         return self._heard.report.lag_seconds + (0 if self.reachable else time.monotonic() - self._heard.at)
+
+    @property
+    def clock_offset_seconds(self) -> float | None:
+        """How far other hosts' clocks are ahead of the indexer's; None while it cannot be told."""
+        return self._heard.report.clock_offset_seconds if self._heard is not None and self.reachable else None
 
     def lag_text(self) -> str | None:
         """The lag as a header says it; worked out once per report, not per request."""

@@ -1,5 +1,7 @@
 """Whether answers are fresh enough to be asked for, and if not, why."""
 
+from typing import Final
+
 from readapi import times
 from readapi.catalog import Catalog
 from readapi.indexer_status import IndexerStatus
@@ -7,6 +9,8 @@ from readapi.search import Index
 from readapi.state.state import State
 from schemas.api.health import IndexerState, IndexState, Readiness, SnapshotState, SourceState, StateState
 from schemas.errors import Code
+
+CLOCK_SECONDS: Final = 60.0  # from then on a clock decides about records: revs may lie 5 minutes ahead
 
 
 async def report(
@@ -22,6 +26,7 @@ async def report(
     states = Readiness(
         ready=not reasons,
         reasons=reasons,
+        warnings=_warnings(indexer),
         index=IndexState(open=index.is_open, generation=index.generation, documents=index.documents),
         lag_seconds=indexer.lag_seconds,
         snapshot=SnapshotState(
@@ -35,6 +40,14 @@ async def report(
     if not reasons:
         return states
     return states.model_copy(update={"detail": Code.INDEX_NOT_READY, "message": " ".join(reasons)})
+
+
+def _warnings(indexer: IndexerStatus) -> list[str]:
+    offset = indexer.clock_offset_seconds
+    if offset is None or abs(offset) < CLOCK_SECONDS:
+        return []
+    way = "behind" if offset > 0 else "ahead of"
+    return [f"The indexer's clock is {abs(offset):.0f} s {way} those of other hosts; set it right."]
 
 
 def _reasons(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> list[str]:

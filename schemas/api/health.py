@@ -49,10 +49,14 @@ class StateState(Shape):
 
 
 class Readiness(Shape):
-    """Everything that decides whether answers are fresh. `detail` and `message` only when not ready."""
+    """Everything that decides whether answers are fresh. `detail` and `message` only when not ready.
+
+    `warnings` ask for an operator's look, and decide nothing.
+    """
 
     ready: bool
     reasons: list[str]
+    warnings: list[str]
     index: IndexState
     lag_seconds: float | None
     snapshot: SnapshotState
