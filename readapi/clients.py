@@ -30,7 +30,7 @@ class Clients:
     def key(self, request: web.Request) -> Client:
         """Which client this is."""
         peer = request.remote or "unknown"
-        if self._trusted and self._is_trusted(peer):
+        if self._trusted and self.is_trusted(peer):
             peer = self._forwarded(request.headers.getall("X-Forwarded-For", ()), peer)
         return Client(peer if ":" not in peer else household(peer))
 
@@ -41,11 +41,12 @@ class Clients:
             if _address(hop) is None:
                 break
             nearest = hop
-            if not self._is_trusted(hop):
+            if not self.is_trusted(hop):
                 break
         return nearest
 
-    def _is_trusted(self, text: str) -> bool:
+    def is_trusted(self, text: str) -> bool:
+        """Is this the address of a proxy of ours?"""
         address = _address(text)
         return address is not None and any(address in network for network in self._trusted)
 

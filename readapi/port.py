@@ -10,6 +10,7 @@ from typing import Final
 
 from schemas.settings import Settings
 
+UNTAKEN_SECONDS: Final = 60.0
 PATIENCE_SECONDS: Final = 2.0  # with workers that outlive a killed service for a moment
 
 
@@ -33,7 +34,11 @@ def claimed(settings: Settings, patience_seconds: float = PATIENCE_SECONDS) -> I
 def listen(settings: Settings) -> socket.socket:
     """A socket that other workers of this service may open beside this one. Raises PortTaken."""
     with _sentences(settings):
-        return _bound(settings, socket.SO_REUSEADDR, socket.SO_REUSEPORT)
+        listening = _bound(settings, socket.SO_REUSEADDR, socket.SO_REUSEPORT)
+    if sys.platform == "linux":
+        # For what is left in the kernel of a closed connection whose client takes nothing.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
+    return listening
 
 
 @contextmanager

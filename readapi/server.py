@@ -1,23 +1,120 @@
-"""aiohttp's server with the gate around the application, and the one error shape for what is no request."""
+"""aiohttp's server with the gate around the application, limits around each connection, and one error shape.
 
+A slow client holds little: heads must come soon, connections do not stay open unused, answers must be taken.
+Bodies have a least speed of their own (`intake.py`).
+"""
+
+import asyncio
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from math import inf
+from typing import Any, cast
 
 import structlog
 from aiohttp import web
 
 from readapi import errors
 from readapi.gate import Gate
+from readapi.seats import Seats
 
 log = structlog.get_logger()
+
+
+LEAST_BYTES = 32 << 10  # of an answer that a client takes within its time
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that a client has: for a request's head, between two requests, to take more of an answer.
+
+    Proxies keep connections to us for less than `idle`, so that it is they who close them.
+    """
+
+    head: float = 15.0
+    idle: float = 75.0
+    stalled: float = 60.0
 
 
 class _Connection(web.RequestHandler):
     """One client's connection."""
 
-    def __init__(self, *args: Any, gate: Gate, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, *args: Any, gate: Gate, seats: Seats, patience: Patience, **options: Any) -> None:
+        super().__init__(*args, keepalive_timeout=patience.idle, **options)
         self._gate = gate
+        self._seats = seats
+        self._seat: str | None = None
+        self._patience = patience
+        self._head: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take a seat, or end at once."""
+        peer = transport.get_extra_info("peername")
+        self._seat = self._seats.take(peer[0] if peer else "")
+        if self._seat is None:
+            cast(asyncio.Transport, transport).abort()
+            return
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Leave the seat to the next."""
+        self._head_is_here()
+        self._is_taken()
+        if self._seat is not None:
+            self._seats.leave(self._seat)
+            super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse it. A head that has begun must come to its end soon."""
+        super().data_received(data)
+        if self._messages or self._request_in_progress:
+            self._head_is_here()
+        elif self._head is None:
+            self._await_head()
+
+    def pause_writing(self) -> None:
+        """The client takes nothing of what it is sent: it may do so for a while."""
+        super().pause_writing()
+        if self._stalled is None:
+            self._expect_less()
+
+    def resume_writing(self) -> None:
+        """It has taken most of it."""
+        super().resume_writing()
+        self._is_taken()
+
+    def _is_taken(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+    def _expect_less(self, than: float = inf) -> None:
+        """Give up who took less than LEAST_BYTES since the last time; look at the others again."""
+        transport = self.transport
+        left = 0 if transport is None else transport.get_write_buffer_size()
+        if left > than - LEAST_BYTES:
+            self._abort()
+        else:
+            self._stalled = self._loop.call_later(self._patience.stalled, self._expect_less, left)
+
+    def _await_head(self) -> None:
+        self._head = self._loop.call_later(self._patience.head, self._late)
+
+    def _head_is_here(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def _late(self) -> None:
+        self._head = None
+        if not self._messages and not self._request_in_progress:
+            self._abort()
+
+    def _abort(self) -> None:
+        """End it, whatever is still to be sent: nobody takes it."""
+        if self.transport is not None:
+            self.transport.abort()
 
     def handle_error(
         self,
@@ -41,24 +138,44 @@ class _Connection(web.RequestHandler):
 class _Server(web.Server):
     """Hands out connections of ours, whose requests pass the gate, and stop when nobody waits any more."""
 
-    def __init__(self, plain: web.Server, gate: Gate, **options: Any) -> None:
+    def __init__(
+        self, plain: web.Server, gate: Gate, seats: Seats, patience: Patience, **options: Any
+    ) -> None:
         async def guarded(request: web.BaseRequest) -> web.StreamResponse:
             return await gate.answer(request, plain.request_handler)  # type: ignore[arg-type]
 
         super().__init__(guarded, request_factory=plain.request_factory, handler_cancellation=True, **options)
         self._options = options
         self._gate = gate
+        self._seats = seats
+        self._patience = patience
 
     def __call__(self) -> web.RequestHandler:
-        return _Connection(self, loop=self._loop, gate=self._gate, **self._options)
+        return _Connection(
+            self,
+            loop=self._loop,
+            gate=self._gate,
+            seats=self._seats,
+            patience=self._patience,
+            **self._options,
+        )
 
 
 class Runner(web.AppRunner):
     """Runs an application behind the gate."""
 
-    def __init__(self, app: web.Application, gate: Gate, **options: Any) -> None:
+    def __init__(
+        self,
+        app: web.Application,
+        gate: Gate,
+        seats: Seats,
+        patience: Patience | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(app, access_log=None, **options)
         self._gate = gate
+        self._seats = seats
+        self._patience = patience or Patience()
 
     async def _make_server(self) -> web.Server:
-        return _Server(await super()._make_server(), self._gate, **self._kwargs)
+        return _Server(await super()._make_server(), self._gate, self._seats, self._patience, **self._kwargs)

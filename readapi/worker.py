@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from readapi import port
+from readapi import port, seats
 from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
@@ -47,6 +47,7 @@ from readapi.publishing.parts import Given
 from readapi.publishing.supporters import Supporters
 from readapi.repeating import repeat
 from readapi.search import Index
+from readapi.seats import Seats
 from readapi.server import Runner
 from readapi.state.state import State, open_state
 from readapi.stores import Stores
@@ -142,7 +143,9 @@ async def _serving(
     stores.watch(metrics)
     gate.watch(metrics)
     app = build_app(endpoints, offered)
-    runner = Runner(app, gate, shutdown_timeout=STOP_SECONDS)
+    places = Seats(settings, seats.for_open_files())
+    places.watch(metrics)
+    runner = Runner(app, gate, places, shutdown_timeout=STOP_SECONDS)
     beside = [
         asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
         asyncio.create_task(heap.keep_giving_back()),

@@ -19,7 +19,8 @@ from readapi.finishing import Finishing
 from readapi.gate import Gate, WhoAsks
 from readapi.limits import Limits
 from readapi.metrics import Metrics
-from readapi.server import Runner
+from readapi.seats import Seats
+from readapi.server import Patience, Runner
 from readapi.viewer import Asker
 from schemas.settings import Settings
 
@@ -57,6 +58,8 @@ async def running(
     settings: Settings | None = None,
     refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
     who_asks: WhoAsks = nobody,
+    patience: Patience | None = None,
+    of_one_client: int = 100,
 ) -> AsyncIterator[Site]:
     """Serve the routes for as long as the block runs."""
     settings = settings or Settings()
@@ -78,6 +81,8 @@ async def running(
     runner = Runner(
         build_app(routes.endpoints, {**offered, **(services or {})}),
         gate,
+        Seats(settings, most=1000, of_one_client=of_one_client),
+        patience,
         shutdown_timeout=1,
     )
     await runner.setup()
