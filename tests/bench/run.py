@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tests.bench import (
     api,
+    attacks,
     backfill,
     commits,
     decoding,
@@ -24,7 +25,7 @@ from tests.bench.machine import Held, Memory
 from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
-SECTIONS: Final = ("stream", "verify", "commits", "backfill", "api", "recordings", "freshness")
+SECTIONS: Final = ("stream", "verify", "commits", "backfill", "api", "recordings", "freshness", "attacks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Effort:
     fetched: backfill.Effort = field(default_factory=backfill.Effort)
     load_seconds: float = 3.0
     recordings: streaming.Effort = field(default_factory=streaming.Effort)
+    attacks: attacks.Effort = field(default_factory=attacks.Effort)
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
     found: int = 200
@@ -73,6 +75,8 @@ class Bench:
             yield from streaming.rows(self.effort.recordings, scratch)
         if "freshness" in sections:
             yield from freshness.rows(data_dir, scratch, self.effort.found)
+        if "attacks" in sections:
+            yield from attacks.rows(self.effort.attacks, scratch)
 
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)
