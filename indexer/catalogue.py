@@ -1,4 +1,9 @@
-"""The catalogue's file: made, opened or refused with a sentence, and written in sets."""
+"""The catalogue's file: made, opened or refused with a sentence, and written in sets.
+
+DuckDB writes its log with every commit, and what it holds in memory into the file at a checkpoint. After an
+error its memory may differ from what was committed. So nothing but `Catalogue.checkpoint` writes the file,
+and after the first error nothing does: the next to open it reads the log.
+"""
 
 import fcntl
 import os
@@ -6,11 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import duckdb
 import numpy
 import pyarrow
+import structlog
 
 from indexer import tables
 from indexer.seen import Hashes
@@ -26,6 +32,17 @@ DAMAGE: Final = (
     duckdb.SerializationException,
 )
 STORAGE_VERSION: Final = "v1.0.0"  # what every DuckDB 1.x can open
+SPARE_BYTES: Final = 4 << 20  # of the disk, beside what a checkpoint or a copy is known to need
+
+FULL_BYTES: Final = (
+    1 << 20
+)  # a disk with less room than this is full: DuckDB writes blocks of a quarter of it
+NO_ROOM: Final = (
+    "no space left",
+    "file too large",
+    "disk quota",
+    "could not write all bytes",
+)
 
 FEW: Final = 100  # keys that are written into a query one by one
 # Rows that a join may pick by number while it scans, so that what lies between them is never unpacked.
@@ -34,6 +51,9 @@ PICKED: Final = 5000
 
 # For `did in {LISTED}`. One bound value: DuckDB 1.5 takes 0.3 ms for each of many.
 LISTED: Final = "(select unnest(string_split(?, ' ')))"
+
+
+log = structlog.get_logger()
 
 
 class StoreError(Exception):
@@ -46,6 +66,7 @@ class Catalogue:
     def __init__(self, path: Path, con: duckdb.DuckDBPyConnection) -> None:
         self.path = path
         self.con = con
+        self._failure: StoreError | None = None
         self._shapes = {name: _shape(con, name) for name in _tables(con)}
         # Closing any descriptor of a file drops this process's locks on it, so this one stays open.
         self.file = path.open("rb", buffering=0)
@@ -67,10 +88,75 @@ class Catalogue:
                 con.close()
                 raise
 
+    @property
+    def wal_bytes(self) -> int:
+        """Size of DuckDB's log of what was committed and is not in the file yet. A checkpoint removes it."""
+        try:
+            return _wal(self.path).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """The most that the next checkpoint can add to the file: new blocks come before old ones are free."""
+        return os.fstat(self.file.fileno()).st_size + self.wal_bytes
+
+    def has_room(self, needed: int) -> bool:
+        """Can so many bytes be added beside the file, with some to spare?"""
+        return free_bytes(self.path) >= needed + SPARE_BYTES
+
+    def checkpoint(self, patient: bool = False) -> bool:
+        """Move the log into the file. False when a reader is in the way or the disk has no room.
+
+        A checkpoint that fails would cost the connection, so none is begun that could find no room. A patient
+        call waits for readers to end. Raises StoreError.
+        """
+        if not self.has_room(self.checkpoint_bytes):
+            return False
+        with self.guarded():
+            try:
+                self.con.execute("force checkpoint" if patient else "checkpoint")
+            except duckdb.TransactionException as error:
+                if "Cannot CHECKPOINT" not in str(error):
+                    raise
+                return False
+        return True
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Work that changes the file. After damage or a failed commit all of it is refused."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            with sentences(self.path):
+                yield
+        except StoreError as error:
+            self._failure = error
+            raise
+
+    def end_transaction(self, how: Literal["commit", "rollback"]) -> None:
+        """Whatever fails here ends the connection too: what DuckDB has in memory is in doubt then."""
+        try:
+            self.con.execute(how)
+        except BaseException as error:
+            self._failure = StoreError(_given_up(self.path, error))
+            raise
+
+    @property
+    def given_up(self) -> bool:
+        """Has an error made the connection useless? What was committed is read by the next one."""
+        return self._failure is not None
+
     def close(self) -> None:
-        """Close the file; its log goes into it first."""
-        self.con.close()
-        self.file.close()
+        """Close the file. Its log goes into it first, unless there was an error or there is no room."""
+        try:
+            if not self.given_up and not self.file.closed:
+                self.checkpoint()
+        except StoreError as error:
+            log.warning("the catalogue's log stays beside it", reason=str(error))
+        finally:
+            self.con.close()
+            self.file.close()
 
     def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append rows, all at once. Columns that a row does not name are null."""
@@ -121,6 +207,8 @@ def sentences(path: Path, also: type[Exception] = OSError) -> Iterator[None]:
     except (OSError, duckdb.Error) as error:
         said = str(error)
         sentence = _sentence(path, said)
+        if sentence is None and isinstance(error, DAMAGE) and is_full(path):
+            sentence = no_room(path)  # what DuckDB says after an error does not always tell which it was
         if sentence is None and isinstance(error, (*DAMAGE, also)):
             first = said.strip().splitlines()[0][:200]
             sentence = f"{path} cannot be read ({first}); {_afresh(path)}"
@@ -136,13 +224,37 @@ def _sentence(path: Path, said: str) -> str | None:
         holder = re.search(r"\(PID (\d+)\)", said)
         process = f" (process {holder[1]})" if holder else ""
         return f"{path} is in use by another indexer{process}; stop that one first."
-    if any(words in lowered for words in ("no space left", "file too large", "disk quota")):
-        return f"No room is left to write {path}; free some and start again. What was committed is intact."
+    if any(words in lowered for words in NO_ROOM):
+        return no_room(path)
     if any(words in lowered for words in ("permission denied", "read-only file system", "not a directory")):
         return f"The folder {path.parent} cannot be written; mend its rights or set FMSVC_DATA_DIR."
     if "out of memory" in lowered:
         return "DuckDB needs more memory than it may take; set FMSVC_DUCKDB_MEMORY higher."
     return None
+
+
+def no_room(path: Path) -> str:
+    """What to say when the disk is full. Nothing is damaged by that."""
+    return f"No room is left to write {path}; free some and start again. What was committed is intact."
+
+
+def free_bytes(path: Path) -> int:
+    """The room on a file's disk."""
+    found = os.statvfs(path.parent)
+    return found.f_bavail * found.f_frsize
+
+
+def is_full(path: Path) -> bool:
+    """Has the disk so little room that an error may have no other cause?"""
+    try:
+        return free_bytes(path) < FULL_BYTES
+    except OSError:
+        return False
+
+
+def _given_up(path: Path, error: BaseException) -> str:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+    return f"{path} had to be given up after an error ({said}); start again. What was committed is intact."
 
 
 def _afresh(path: Path) -> str:
@@ -163,18 +275,26 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _wal(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
 def _make(path: Path, settings: Settings) -> None:
     """Make the file under another name, so that a crash leaves a whole one or none."""
     partial = path.with_name(f"{path.name}.partial")
-    for leftover in (partial, partial.with_name(f"{partial.name}.wal")):
+    for leftover in (partial, _wal(partial)):
         leftover.unlink(missing_ok=True)
+    wal = _wal(path)
+    if wal.exists():  # of a file that was moved away: it would be read into the new one
+        wal.rename(wal.with_name(f"{wal.name}.left"))
     with _connect(partial, settings) as con:
         _prepare(con, partial)
+        con.execute("checkpoint")
     partial.rename(path)
 
 
 def _connect(path: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(
+    con = duckdb.connect(
         path,
         config={
             "memory_limit": settings.duckdb_memory,
@@ -185,6 +305,8 @@ def _connect(path: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
             "checkpoint_threshold": "1TB",
         },
     )
+    con.execute("pragma disable_checkpoint_on_shutdown")
+    return con
 
 
 def _prepare(con: duckdb.DuckDBPyConnection, path: Path) -> None:

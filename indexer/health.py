@@ -57,6 +57,7 @@ class Health:
             "snapshot_at": datetime.fromtimestamp(published_at, UTC).isoformat() if published_at else None,
             "snapshot_age_seconds": time.time() - published_at if published_at else None,
             "clock_offset_seconds": self._clock.seconds,
+            "warnings": self._stores.snapshots.failures,
             "dead_letters": self._stores.writer.dead_letters,
             "accounts": len(self._stores.writer.tracked),
             "repos": dict(self._repos.by_state),

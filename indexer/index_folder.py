@@ -9,7 +9,7 @@ import orjson
 import tantivy
 
 from indexer.cards.fields import Fields
-from indexer.catalogue import StoreError
+from indexer.catalogue import NO_ROOM, StoreError, is_full, no_room
 from schemas import search_index, stored
 
 HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
@@ -158,8 +158,10 @@ def _sentence(path: Path, said: str) -> str:
     lowered = said.lower()
     if "lockbusy" in lowered or "failed to acquire" in lowered:
         return f"The search index in {path} is in use by another indexer; stop that one first."
-    if "no space left" in lowered or "disk quota" in lowered:
-        return f"No room left to write {path}; free some space and start again. What was committed is intact."
+    if is_full(path) or any(words in lowered for words in NO_ROOM):
+        return no_room(path)
+    if "index writer was killed" in lowered:  # by an error of the system in a thread of its own
+        return f"{path} could not be written; see that its disk works and has room, and start again."
     if any(words in lowered for words in ("permission denied", "read-only file system", "not a directory")):
         return f"The folder {path} cannot be written; choose another with FMSVC_DATA_DIR or mend its rights."
     if "schema" in lowered:

@@ -16,14 +16,20 @@ from typing import Final
 
 import duckdb
 import structlog
+from prometheus_client import Counter
 
-from indexer.catalogue import sentences
+from indexer.catalogue import StoreError, no_room, sentences
 from indexer.writer import Writer
 from schemas.settings import Settings
 
 CURRENT: Final = "current"
 PATIENCE_SECONDS: Final = 5.0  # with readers that stand in the way of a checkpoint
 EXPORT_MEMORY: Final = "256MB"
+RETRY_SECONDS: Final = 10.0  # after a snapshot or an export that failed
+
+FAILED = Counter(
+    "fmsvc_snapshots_failed", "Snapshots and Parquet exports that could not be written.", ["what"]
+)
 
 log = structlog.get_logger()
 
@@ -44,6 +50,7 @@ class Snapshots:
         self._changes = -1
         self._next = self._begun = self._next_export = clock()
         self._hindered_since: float | None = None
+        self._failures: dict[str, str] = {}
         with sentences(self.folder):
             self.parquet.mkdir(parents=True, exist_ok=True)
             for leftover in (*self.folder.glob("*.partial"), *self.parquet.glob("*.partial")):
@@ -64,6 +71,23 @@ class Snapshots:
     def due(self) -> bool:
         """Is there something to publish, and is it time?"""
         return self._writer.changes != self._changes and self._clock() >= self._next
+
+    @property
+    def failures(self) -> list[str]:
+        """Why the newest snapshot or export is an old one: a sentence each; empty when all is well."""
+        return list(self._failures.values())
+
+    def publish_due(self, freeze: Callable[[], bool]) -> None:
+        """Publish what is due. What cannot be written is told, counted and tried again.
+
+        `freeze` calls `begin` on the writer's thread. Raises StoreError when the catalogue is given up.
+        """
+        if self.due and self._has_room() and freeze():
+            with self._tried("snapshot"):
+                self.finish()
+        if self.export_due:
+            with self._tried("export"):
+                self.export()
 
     def begin(self) -> bool:
         """Freeze the file. False when a reader or an unfinished copy stands in the way: try again."""
@@ -133,6 +157,29 @@ class Snapshots:
         with _replacing(target) as partial:
             con.view(view).write_parquet(str(partial), compression="zstd")
         return target
+
+    def _has_room(self) -> bool:
+        with self._tried("snapshot"):
+            if self._writer.has_room_to_copy():
+                return True
+            raise StoreError(no_room(self.folder))
+        return False
+
+    @contextmanager
+    def _tried(self, what: str) -> Iterator[None]:
+        """Let a failure cost this one try."""
+        try:
+            yield
+        except StoreError as error:
+            FAILED.labels(what).inc()
+            log.warning("not published", what=what, reason=str(error))
+            self._failures[what] = f"The last {what} could not be written: {error}"
+            if what == "snapshot":
+                self._next = self._clock() + RETRY_SECONDS
+            else:
+                self._next_export = self._clock() + min(RETRY_SECONDS, self._parquet_seconds)
+        else:
+            self._failures.pop(what, None)
 
     @property
     def _hindered_seconds(self) -> float:

@@ -96,10 +96,7 @@ class Stores:
 
     def _publish(self) -> None:
         # One job, so that nothing comes between freezing the file and letting go of it.
-        if self.snapshots.due and self._frozen():
-            self.snapshots.finish()
-        if self.snapshots.export_due:
-            self.snapshots.export()
+        self.snapshots.publish_due(self._frozen)
 
     def _frozen(self) -> bool:
         with self._reading:

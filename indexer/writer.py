@@ -12,7 +12,7 @@ from typing import Final, Self
 import duckdb
 
 from indexer.batch import Batch, IdentityFact, Listing, Picture, Written
-from indexer.catalogue import Catalogue, StoreError, sentences
+from indexer.catalogue import DAMAGE, Catalogue, sentences
 from indexer.holdings import Holdings
 from indexer.marks import Stored
 from indexer.projections.projection import utc
@@ -155,18 +155,20 @@ class Writer:
         self._pruned = op
 
     def checkpoint(self, patient: bool = False) -> bool:
-        """Move the log into the file, so that nothing is missing from it. False when a reader is in the way.
+        """Move the log into the file, so that nothing is missing from it. False when that has to wait.
 
-        A patient call waits for readers to end. To be called with `copying` held.
+        A patient call waits for readers to end. To be called with `copying` held. Raises StoreError.
         """
-        with sentences(self.path):
-            try:
-                self._catalogue.con.execute("force checkpoint" if patient else "checkpoint")
-            except duckdb.TransactionException as error:
-                if "Cannot CHECKPOINT" not in str(error):
-                    raise
-                return False
-        return True
+        return self._catalogue.checkpoint(patient)
+
+    @property
+    def given_up(self) -> bool:
+        """Did the disk refuse something, so that only another start can write again?"""
+        return self._catalogue.given_up
+
+    def has_room_to_copy(self) -> bool:
+        """Has the disk room for a checkpoint and a copy of the file after it?"""
+        return self._catalogue.has_room(2 * self._catalogue.checkpoint_bytes)
 
     def close(self) -> None:
         """Close the file. Waits for a copy that is being made of it."""
@@ -191,32 +193,26 @@ class Writer:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with sentences(self.path):
+        with self._catalogue.guarded():
             self._catalogue.con.execute("begin")
             try:
                 yield
-                self._catalogue.con.execute("commit")
-                self._holdings.settle(committed=True)
+            except (OSError, *DAMAGE):
+                raise  # the catalogue is given up, and what memory says of it with it
             except BaseException:
                 self._undo()
                 raise
+            self._catalogue.end_transaction("commit")
+            self._holdings.settle(committed=True)
 
     def _undo(self) -> None:
         """Roll back, and make memory agree with the file again."""
         self._holdings.settle(committed=False)
-        with suppress(duckdb.TransactionException):  # a commit that failed has rolled back by itself
-            self._catalogue.con.execute("rollback")
-        try:
-            self._holdings.load()
-        except duckdb.Error as error:
-            raise StoreError(
-                f"{self.path} had to be given up after an error on the disk ({str(error)[:200]}); "
-                "start again once the disk works. What was committed is intact."
-            ) from error
+        self._catalogue.end_transaction("rollback")
+        self._holdings.load()
 
     def _checkpoint_when_long(self) -> None:
-        wal = self.path.with_name(f"{self.path.name}.wal")
-        if wal.exists() and wal.stat().st_size > CHECKPOINT_BYTES and self.copying.acquire(blocking=False):
+        if self._catalogue.wal_bytes > CHECKPOINT_BYTES and self.copying.acquire(blocking=False):
             try:
                 self.checkpoint()
             finally:

@@ -33,6 +33,7 @@ class Report(BaseModel):
     source: Source | None = None
     lag_seconds: float | None = None
     clock_offset_seconds: float | None = None
+    warnings: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class IndexerStatus:
     def source(self) -> Source | None:
         """The stream's state; None when the indexer does not answer."""
         return self._heard.report.source if self._heard is not None and self.reachable else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What an operator should see to, though answers are fresh."""
+        return self._heard.report.warnings if self._heard is not None and self.reachable else []
 
     @property
     def lag_seconds(self) -> float | None:

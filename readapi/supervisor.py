@@ -20,10 +20,14 @@ LONGEST_PAUSE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One process to keep running: a name for the log and the command line's arguments."""
+    """One process to keep running: a name for the log and the command line's arguments.
+
+    Without a `vital` one there is no service: damage to its store ends the others too.
+    """
 
     name: str
     arguments: tuple[str, ...]
+    vital: bool = True
 
 
 async def supervise(programs: Sequence[Program]) -> int:
@@ -42,7 +46,7 @@ async def _keep_running(program: Program, stop: asyncio.Event) -> int:
         code = await _run_once(program, stop)
         if stop.is_set():
             return code
-        if code == DAMAGED:
+        if code == DAMAGED and program.vital:
             stop.set()
             return code
         pause = 0.5 if time.monotonic() - started > STEADY_SECONDS else min(pause * 2, LONGEST_PAUSE_SECONDS)

@@ -9,10 +9,13 @@ from readapi.supervisor import Program, supervise
 
 
 def serve(*, supervised: bool = False) -> None:
-    """Run the indexer, the API and the job worker, and restart what dies."""
+    """Run the indexer, the API and the job worker, and restart what dies.
+
+    The API goes on with what is indexed while the indexer cannot write, and the indexer is tried again.
+    """
     settings = begin("serve", supervised)
     api = [Program(f"api-{number}", ("api", "--shared")) for number in range(1, settings.workers + 1)]
-    programs = [Program("index", ("index",)), *api, Program("work", ("work",))]
+    programs = [Program("index", ("index",), vital=False), *api, Program("work", ("work",))]
     try:
         with port.claimed(settings):
             sys.exit(asyncio.run(supervise(programs)))

@@ -45,9 +45,10 @@ async def report(
 def _warnings(indexer: IndexerStatus) -> list[str]:
     offset = indexer.clock_offset_seconds
     if offset is None or abs(offset) < CLOCK_SECONDS:
-        return []
+        return indexer.warnings
     way = "behind" if offset > 0 else "ahead of"
-    return [f"The indexer's clock is {abs(offset):.0f} s {way} those of other hosts; set it right."]
+    clock = f"The indexer's clock is {abs(offset):.0f} s {way} those of other hosts; set it right."
+    return [*indexer.warnings, clock]
 
 
 def _reasons(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> list[str]:

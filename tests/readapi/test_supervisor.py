@@ -16,7 +16,8 @@ import asyncio, sys, os
 from readapi import supervisor
 from readapi.supervisor import Program, supervise
 sys.executable = {child!r}
-raise SystemExit(asyncio.run(supervise([Program("one", ("one",)), Program("two", ("two",))])))
+one = Program("one", ("one",), vital={vital})
+raise SystemExit(asyncio.run(supervise([one, Program("two", ("two",))])))
 """
 
 
@@ -31,9 +32,9 @@ def child(tmp_path: Path) -> Path:
     return script
 
 
-def start(child: Path) -> subprocess.Popen[bytes]:
+def start(child: Path, vital: bool = True) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(child=str(child))],
+        [sys.executable, "-c", PROGRAM.format(child=str(child), vital=vital)],
         stdin=subprocess.DEVNULL,
     )
 
@@ -70,6 +71,18 @@ def test_damage_stops_the_whole_service(tmp_path: Path, child: Path) -> None:
 
     assert supervisor.wait(10) == 3
     assert starts(tmp_path).count("one") == 1
+
+
+def test_damage_to_the_index_leaves_the_api_alone(tmp_path: Path, child: Path) -> None:
+    """It serves what is indexed; the indexer is tried again, as a disk may have room later."""
+    (tmp_path / "behaviour").write_text('[ "$1" = one ] && exit 3\nexec sleep 60\n')
+
+    supervisor = start(child, vital=False)
+    wait_until(lambda: starts(tmp_path).count("one") >= 2)
+    supervisor.send_signal(signal.SIGTERM)
+
+    assert supervisor.wait(10) in (0, 3)
+    assert starts(tmp_path).count("two") == 1
 
 
 def test_a_program_that_does_not_stop_is_killed(tmp_path: Path, child: Path) -> None:
