@@ -156,14 +156,15 @@ def sentences(path: Path) -> Iterator[None]:
 
 def _sentence(path: Path, said: str) -> str:
     lowered = said.lower()
+    unwritable = ("permission denied", "read-only file system", "not a directory")
+    if any(words in lowered for words in unwritable):
+        return f"The folder {path} cannot be written; choose another with FMSVC_DATA_DIR or mend its rights."
     if "lockbusy" in lowered or "failed to acquire" in lowered:
         return f"The search index in {path} is in use by another indexer; stop that one first."
     if is_full(path) or any(words in lowered for words in NO_ROOM):
         return no_room(path)
     if "index writer was killed" in lowered:  # by an error of the system in a thread of its own
         return f"{path} could not be written; see that its disk works and has room, and start again."
-    if any(words in lowered for words in ("permission denied", "read-only file system", "not a directory")):
-        return f"The folder {path} cannot be written; choose another with FMSVC_DATA_DIR or mend its rights."
     if "schema" in lowered:
         return f"The search index in {path.parent} was made by another version; {REBUILD}"
     return f"The search index in {path.parent} cannot be read ({said.strip()[:200]}); {REBUILD}"

@@ -1,5 +1,6 @@
 """Work on the state database, whose errors end the program with a sentence."""
 
+import errno
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -8,6 +9,15 @@ from readapi.state.state import StateError
 from schemas.settings import SettingsError
 
 Answer = TypeVar("Answer")
+
+_RIGHTS = "mend its rights, or set FMSVC_DATA_DIR"
+_REFUSALS = {
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: "make its disk writable, or set FMSVC_DATA_DIR",
+    errno.ENOTDIR: "set FMSVC_DATA_DIR to a folder",
+    errno.ENOSPC: "free some room there",
+}
 
 
 def explained(work: Callable[[], Answer]) -> Answer:
@@ -18,3 +28,8 @@ def explained(work: Callable[[], Answer]) -> Answer:
         stop(FAILED, str(error))
     except SettingsError as error:
         stop(UNUSABLE, str(error))
+    except OSError as error:
+        if error.filename is None or error.errno not in _REFUSALS:
+            raise
+        sentence = f"{error.filename} cannot be written ({error.strerror}); {_REFUSALS[error.errno]}."
+        stop(FAILED, sentence)

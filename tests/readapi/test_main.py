@@ -169,8 +169,20 @@ def test_damage_is_told(folder: Path) -> None:
     checked = run(folder, "check")
 
     assert checked.returncode == 3
-    assert "away and start again" in checked.stderr
+    assert f"move catalog.duckdb*, search and snapshots out of {folder} and start again" in checked.stderr
     assert "Traceback" not in checked.stderr
+
+
+@pytest.mark.parametrize("command", ["api", "work"])
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, command: str) -> None:
+    """One sentence that says which, and what to do."""
+    (tmp_path / "file").write_bytes(b"")
+
+    refused = run(tmp_path / "file" / "data", command)
+
+    assert refused.returncode == 1
+    assert "cannot be written (Not a directory); set FMSVC_DATA_DIR to a folder." in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_a_missing_search_index_is_told(folder: Path) -> None:
