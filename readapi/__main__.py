@@ -26,6 +26,7 @@ for command in (
     "upkeep:audit",
     "dead_letters:dead_letters",
     "verify:verify",
+    "trash:trash",
 ):
     app.command(f"readapi.commands.{command}")
 app.command("readapi.commands.keep:keep", show=False)

@@ -19,6 +19,8 @@ from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
 from readapi.audio.sources import Sources, open_sources
 from readapi.audio.store import AudioStore
+from readapi.audio_watch import SECONDS as AUDIO_SECONDS
+from readapi.audio_watch import AudioWatch
 from readapi.catalog import Catalog
 from readapi.clients import Clients
 from readapi.cookies import Cookies
@@ -141,6 +143,8 @@ async def _serving(
         show,
     )
     stores.watch(metrics)
+    audio_watch = AudioWatch(people.state)
+    audio_watch.watch(metrics)
     gate.watch(metrics)
     app = build_app(endpoints, offered)
     places = Seats(settings, seats.for_open_files())
@@ -149,6 +153,7 @@ async def _serving(
     beside = [
         asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
         asyncio.create_task(heap.keep_giving_back()),
+        asyncio.create_task(repeat(AUDIO_SECONDS, audio_watch.refresh)),
     ]
     try:
         await stores.open()

@@ -35,6 +35,7 @@ class Template(BaseModel):
 
 
 OPEN = TemplateAccess(listening="public", downloads="open", visibility="public")
+NOBODY = TemplateAccess(listening="owner", downloads="off", visibility="unlisted")  # but its artist
 DEFAULT = Template(access=OPEN, attach_rights=False)
 
 

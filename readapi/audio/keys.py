@@ -1,6 +1,8 @@
 """Where files lie in the audio store. Pure."""
 
 INCOMING, ORIGINALS, RENDITIONS = "incoming", "originals", "renditions"
+FOLDERS = (INCOMING, ORIGINALS, RENDITIONS)
+IDENTITY = "identity"  # says which state database the store belongs to
 
 
 def original_key(file_id: str) -> str:

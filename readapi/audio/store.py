@@ -66,6 +66,21 @@ class AudioStore:
             )
         source.unlink()
 
+    async def write(self, key: str, content: bytes) -> None:
+        """Put something short, in place of what was there; whole or not at all."""
+        if self._folder is not None:
+            await asyncio.to_thread(_write, self._folder / key, content)
+        else:
+            await obstore.put_async(self._store, key, content)
+
+    async def content(self, key: str) -> bytes | None:
+        """All of something short; None: there is none."""
+        try:
+            found = await obstore.get_async(self._store, key)
+        except FileNotFoundError:
+            return None
+        return bytes(await found.bytes_async())
+
     async def move(self, key: str, target: str) -> None:
         """Put a file that is in the store under another key. Raises FileNotFoundError."""
         if self._folder is not None:
@@ -158,6 +173,18 @@ def _move(source: Path, target: Path) -> None:
         source.unlink()
     _sync(target.parent)
     _sync(target.parent.parent)
+
+
+def _write(target: Path, content: bytes) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    arriving = target.with_name(f"{target.name}.{os.urandom(6).hex()}.part")
+    try:
+        arriving.write_bytes(content)
+        _sync(arriving)
+        arriving.replace(target)
+    finally:
+        arriving.unlink(missing_ok=True)
+    _sync(target.parent)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -116,7 +116,7 @@ class Changing:
     async def _take_in(self, track: AtUri, audio: Audio, now: Carried) -> None:
         """Bring a blob here; what is not one is here already."""
         if now.blob is not None:
-            own = partial(self._originals.hold, managed_of(track, audio))
+            own = partial(self._originals.note, managed_of(track, audio))
             fetch = partial(fetch_blob, self._blobs, track.did, now.cid)
             await self._originals.fetch_in(track, audio.file_id, fetch, own)
 

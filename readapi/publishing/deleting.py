@@ -23,6 +23,6 @@ class Deleting:
         uri = tracks.uri_of(track)
         await self._writing.delete(author, uri.collection, uri.rkey)
         file_ids = await self._originals.files_of(uri)
-        await self._originals.forget_all(uri)
+        await self._originals.erase(uri)
         self._sources.forget(track, file_ids)
         await self._uploads.note_deletion(uri)

@@ -9,12 +9,15 @@ from readapi.publishing import carried
 from readapi.publishing.carried import Carried
 from readapi.publishing.originals import Originals, managed_of
 from readapi.state.managed import Managed
+from readapi.state.stored_files import Release
 from readapi.state.uploads import Audio
 from schemas.audio import address
 from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess, is_protected, needs_rendition
 from schemas.spaces import InSpace
+
+MOVED = Release("moved")  # to the artist's own server
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +64,10 @@ class Placing:
 
     async def settle(self, track: AtUri, managed: Managed | None) -> None:
         """The record speaks of this audio now: keep it, let go of what was there before. None: of a blob."""
-        before = await self._originals.find(track)
         if managed is None:
-            await self._originals.forget(track)
+            await self._originals.forget(track, MOVED)
         else:
             await self._originals.own(managed)
-            if before is not None and before.file_id != managed.file_id:
-                await self._originals.release([before.file_id])
 
     async def read(self, track: AtUri, value: Value, new: Audio) -> Carried:
         """Where a record's audio is, which may be `new` though we do not keep that for the track yet."""
@@ -89,7 +89,7 @@ class Placing:
         Else it may be the only one there is; that a record is gone (None) is for `Reconciling` to find.
         """
         if value is not None and carried.read(value, self._base_url, None).storage == "pds":
-            await self._originals.forget(track)
+            await self._originals.forget(track, MOVED)
 
     async def reconcile(self, author: Author, track: AtUri) -> None:
         """The same, asked of the author's server. As long as that does not answer, everything stays."""

@@ -17,6 +17,7 @@ from readapi.nudges import Nudges
 from readapi.oauth.network import Network
 from readapi.people import People
 from readapi.publishing import parts
+from readapi.publishing.originals import Originals
 from readapi.publishing.parts import Given
 from readapi.repeating import repeat
 from readapi.search import Index
@@ -52,6 +53,8 @@ async def working(settings: Settings, network: Network, keeper: Keeper | None = 
         given = Given(settings, state, AudioStore.of(settings), people.pds, writing)
         await index.follow()
         tasks = [
+            # What is wrong is told when the service starts, and not only at the first round.
+            asyncio.create_task(Originals(state, given.store).pairing.check()),
             asyncio.create_task(repeat(FOLLOW_SECONDS, index.follow)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.sweeping(given).sweep)),
             asyncio.create_task(repeat(SWEEP_SECONDS, parts.reconciling(given, blobs, index).reconcile)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from readapi import times
 from readapi.audio.first_bytes import could_be_audio
-from readapi.audio.keys import received_audio
+from readapi.audio.keys import received_audio, received_image
 from readapi.audio.store import AudioStore
 from readapi.authoring import pictures, profiles
 from readapi.authoring import tracks as authoring
@@ -26,6 +26,7 @@ from readapi.pds import Pds, Value
 from readapi.publishing import carried
 from readapi.publishing.changing import GONE, with_template
 from readapi.publishing.examining import check_length, put_picture
+from readapi.publishing.pairing import Pairing
 from readapi.publishing.policies import Policies
 from readapi.publishing.quota import Quota
 from readapi.publishing.versions import check_access
@@ -69,6 +70,7 @@ class Receiving:
         self._quota = quota
         self._index = index
         self._network = network
+        self._pairing = Pairing(state, store)
 
     async def publish(self, who: SignedIn, sent: NewTrack, key: str = "") -> Upload:
         """A new track of somebody with a profile. The same, sent again with its key, is the same upload."""
@@ -180,10 +182,25 @@ class Receiving:
         audio: Path,
         picture: bytes | None,
     ) -> Upload:
-        """Files first: a row without them could not be worked at, and files without a row are swept away."""
+        """Files first: a row without them could not be worked at. Without their row they go after a week."""
+        upload = await self._put_files(upload_id, who, kind, track, wanted, audio, picture)
+        await self._pairing.advance()
+        return upload
+
+    async def _put_files(
+        self,
+        upload_id: str,
+        who: SignedIn,
+        kind: Kind,
+        track: AtUri,
+        wanted: Wanted,
+        audio: Path,
+        picture: bytes | None,
+    ) -> Upload:
         async with self._quota.upload(who.did, wanted.audio.bytes):
             if (made := await self._state.uploads.find(upload_id)) is not None:  # sent twice at once
                 return made
+            await self._state.stored_files.expect(received_audio(upload_id), received_image(upload_id))
             if picture is not None:
                 await put_picture(self._store, upload_id, picture)
             await self._store.put(received_audio(upload_id), audio)

@@ -2,6 +2,7 @@
 
 An original may be the only one there is. So nothing goes on a server's word: absence is what the account has
 signed itself, in a commit that is newer than the track, at each answer for a week. No grant is needed to ask.
+What goes is released, and lies in the trash for weeks.
 """
 
 import asyncio
@@ -13,9 +14,11 @@ from readapi.audio.blobs import Blobs
 from readapi.errors import PdsUnavailable
 from readapi.proofs import Proofs, Signed
 from readapi.publishing.originals import Originals
+from readapi.publishing.placing import MOVED
 from readapi.search import Index
 from readapi.state.kept_tracks import Finding
 from readapi.state.state import State
+from readapi.state.stored_files import Release
 from schemas import records
 from schemas.collections import Collections
 from schemas.ids import AtUri, Cid, is_tid
@@ -73,10 +76,10 @@ class Reconciling:
             return
         if finding == "gone":
             log.info("the track is gone, and what is kept of it goes too", track=str(track))
-            await self._originals.forget_all(track, until)
+            await self._originals.forget_all(track, Release("gone"), until)
         elif blob is not None and await self._originals.find(track) and await self._is_there(track, blob):
             log.info("the artist's own server has the recording, and ours goes", track=str(track))
-            await self._originals.forget(track, until)
+            await self._originals.forget(track, MOVED, until)
 
     def _finding(self, track: AtUri, signed: Signed, blob: Cid | None) -> Finding | None:
         """What this says of what is kept; None: nothing, as somebody may play back an old commit."""

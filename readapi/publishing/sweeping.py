@@ -1,4 +1,4 @@
-"""Files in the store that are nobody's: left by what was interrupted at the wrong moment."""
+"""The regular round through the audio store: released files are deleted, others without an owner counted."""
 
 import contextlib
 from datetime import UTC, datetime, timedelta
@@ -6,41 +6,37 @@ from pathlib import Path
 
 import structlog
 
-from readapi.audio import keys
-from readapi.audio.store import AudioStore, StoredFile
+from readapi.audio.store import AudioStore
 from readapi.publishing.originals import Originals
+from readapi.publishing.orphans import Orphans
 from readapi.state.state import State
 
 log = structlog.get_logger()
 
-PART = ".part"  # how names of files end that are not whole
-GRACE = timedelta(hours=1)  # a file may be there for so long before anybody says whose it is
+GRACE = timedelta(hours=1)  # in which a request's body must come further
+COUNT_AGAIN = timedelta(days=1)  # a listing of the whole store costs a request for each thousand files
 
 
 class Sweeping:
-    """Deletes nothing that is younger than the grace period."""
+    """Deletes what was released, and nothing for the reason that nobody knows it."""
 
     def __init__(
         self, state: State, store: AudioStore, originals: Originals, receiving: Path, grace: timedelta = GRACE
     ) -> None:
         """`receiving`: the folder of files that are on their way to us."""
         self._state = state
-        self._store = store
         self._originals = originals
+        self._orphans = Orphans(state, store)
         self._receiving = receiving
         self._grace = grace
 
     async def sweep(self) -> None:
-        """Once through the store, and through what was settled long ago."""
+        """Once through what is over: settled work, broken-off requests, released files."""
         await self._state.uploads.forget_old()
         await self._state.jobs.forget_old()
         self._sweep_receiving()
-        await self._sweep_received()
-        stale = [file for folder in (keys.ORIGINALS, keys.RENDITIONS) for file in await self._old(folder)]
-        for file in stale:
-            if file.key.endswith(PART):
-                await self._store.delete(file.key)
-        await self._originals.release(sorted({keys.file_in(file.key) for file in stale}))
+        await self._originals.trash.empty()
+        await self._count()
 
     def _sweep_receiving(self) -> None:
         """What nobody finished sending, or we did not finish taking."""
@@ -50,13 +46,16 @@ class Sweeping:
                 if path.stat().st_mtime < until:
                     path.unlink()
 
-    async def _sweep_received(self) -> None:
-        files = await self._old(keys.INCOMING)
-        waiting = await self._state.uploads.unfinished()
-        for upload_id in {keys.upload_in(file.key) for file in files} - waiting:
-            log.info("nobody's upload is dropped", upload=upload_id)
-            await self._originals.drop_received(upload_id)
-
-    async def _old(self, folder: str) -> list[StoredFile]:
-        until = datetime.now(UTC) - self._grace
-        return [file async for file in self._store.keys(folder) if file.modified < until]
+    async def _count(self) -> None:
+        """Tell of files that belong to nothing: after a restored backup they may be the only originals."""
+        known, now = await self._state.audio_store.find(), self._state.database.now()
+        if known.counted_at is not None and known.counted_at > now - COUNT_AGAIN:
+            return
+        await self._originals.pairing.check()
+        orphans = [file async for file in self._orphans.found()]
+        size = sum(file.size for file in orphans)
+        await self._state.audio_store.tell(orphans=len(orphans), orphan_bytes=size, counted_at=now)
+        if orphans:
+            log.warning(
+                "files in the audio store belong to nothing; they are kept", files=len(orphans), bytes=size
+            )

@@ -14,10 +14,12 @@ from readapi.publishing.originals import Originals
 from readapi.publishing.placing import Placed, Placing
 from readapi.publishing.versions import Versions, check_access
 from readapi.state.managed import Managed
+from readapi.state.stored_files import Release
 from readapi.state.uploads import Upload
 from readapi.writing import Writing
 from schemas.ids import AtUri
 
+FAILED = Release("failed")
 REPLACED = "The track has its new audio."
 
 Say = Callable[[str, int, str], Awaitable[None]]  # phase, percent, sentence
@@ -57,8 +59,7 @@ class Uploading:
         await self._originals.drop_received(upload.id)
 
     async def undo(self, upload: Upload) -> None:
-        """Leave nothing of an upload that has failed, but what its track needs."""
-        await self._originals.release([upload.wanted.audio.file_id])
+        """Leave nothing of what came with an upload that has failed."""
         await self._originals.drop_received(upload.id)
 
     async def compare(self, upload: Upload, *, is_last: bool) -> bool:
@@ -77,7 +78,7 @@ class Uploading:
             return False
         if value is None:
             if upload.kind == "publish":
-                await self._originals.forget(track)
+                await self._originals.forget(track, FAILED)
             return False
         if upload.kind == "publish":
             await self._placing.keep_only(track, value)

@@ -10,11 +10,9 @@ from readapi.publishing.originals import Originals, audio_of, fetch_blob
 from readapi.state.revisions import Revisions, Storage
 from readapi.state.uploads import Audio
 from schemas.ids import AtUri
-from schemas.publishing import TemplateAccess, widens
+from schemas.publishing import NOBODY, TemplateAccess, widens
 
 WOULD_WIDEN = "More people could hear or have this version now than when it was published."
-
-NOBODY = TemplateAccess(listening="owner", downloads="off", visibility="unlisted")
 
 
 class Versions:
@@ -39,17 +37,18 @@ class Versions:
 
     async def settle(self, track: AtUri) -> None:
         """It is replaced: let go of those that are too many now."""
-        await self._originals.release(await self._revisions.trim(track))
+        await self._revisions.trim(track)
 
     async def take_back(self, track: AtUri, file_id: str | None) -> None:
         """It was not replaced: what the track's audio is, is no earlier version of it."""
         if file_id is not None:
-            await self._originals.release(await self._revisions.take_back(track, file_id))
+            await self._revisions.take_back(track, file_id)
 
     async def rescue(self, track: AtUri, audio: Audio) -> None:
         """Keep a file that was to be the track's, when nobody can say whether it is; for its artist alone."""
         if await self._originals.has(audio.file_id):
             await self._revisions.add(track, audio, "managed", NOBODY)
+            await self._originals.pairing.advance()
 
     async def _audio(self, track: AtUri, value: Value, now: carried.Carried) -> Audio | None:
         assert now.file_id is not None

@@ -6,8 +6,17 @@ from readapi import times
 from readapi.catalog import Catalog
 from readapi.indexer_status import IndexerStatus
 from readapi.search import Index
+from readapi.state.audio_stores import KEPT
 from readapi.state.state import State
-from schemas.api.health import IndexerState, IndexState, Readiness, SnapshotState, SourceState, StateState
+from schemas.api.health import (
+    AudioStoreState,
+    IndexerState,
+    IndexState,
+    Readiness,
+    SnapshotState,
+    SourceState,
+    StateState,
+)
 from schemas.errors import Code
 
 CLOCK_SECONDS: Final = 60.0  # from then on a clock decides about records: revs may lie 5 minutes ahead
@@ -36,6 +45,7 @@ async def report(
         source=None if source is None else SourceState(**source.model_dump()),
         indexer=IndexerState(reachable=indexer.reachable),
         state=StateState(reachable=is_state_reachable),
+        audio_store=await audio_store(state) if is_state_reachable else None,
     )
     if not reasons:
         return states
@@ -49,6 +59,17 @@ def _warnings(indexer: IndexerStatus) -> list[str]:
     way = "behind" if offset > 0 else "ahead of"
     clock = f"The indexer's clock is {abs(offset):.0f} s {way} those of other hosts; set it right."
     return [*indexer.warnings, clock]
+
+
+async def audio_store(state: State) -> AudioStoreState:
+    """As the job worker last found it."""
+    known, released = await state.audio_store.find(), await state.stored_files.count()
+    warnings = [] if known.refusal is None else [known.refusal]
+    if known.restored_at is not None:
+        warnings.append(f"{KEPT} That was at {times.render(known.restored_at)}.")
+    return AudioStoreState(
+        deleting=known.refusal is None, warnings=warnings, released=released, orphans=known.orphans
+    )
 
 
 def _reasons(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> list[str]:

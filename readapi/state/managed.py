@@ -4,13 +4,19 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Delete, Row, delete, select
+from sqlalchemy import Row, Select, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from readapi.audio.keys import original_key, rendition_key
+from readapi.audio.recording import RENDITION_TYPE
+from readapi.state import stored_files
 from readapi.state.database import Database
+from readapi.state.stored_files import Release
 from readapi.state.tables import managed_audio
 from schemas.ids import Did
 
 MOST_OF_A_FILE = 100  # tracks that one account, or several, made of the same recording
+REPLACED = Release("replaced")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +44,8 @@ class ManagedAudio:
 
     async def find(self, track_uri: str) -> Managed | None:
         """The original of a track; None: it is not kept here."""
-        which = select(managed_audio).where(managed_audio.c.track_uri == track_uri)
         async with self._database.reading() as connection:
-            row = (await connection.execute(which)).one_or_none()
+            row = (await connection.execute(_of_track(track_uri))).one_or_none()
         return None if row is None else _present(row)
 
     async def of_file(self, file_id: str) -> list[Managed]:
@@ -52,26 +57,37 @@ class ManagedAudio:
         return [_present(row) for row in rows]
 
     async def put(self, managed: Managed) -> None:
-        """Say what a track's original is, whatever it was before."""
+        """Say what a track's original is, whatever it was before; what it was is released."""
+        now = self._database.now()
         async with self._database.writing() as connection:
-            row = {**asdict(managed), "held_since": self._database.now()}
+            before = (await connection.execute(_of_track(managed.track_uri))).one_or_none()
+            row = {**asdict(managed), "held_since": now}
             await connection.execute(self._database.upsert(managed_audio, row))
+            rendition = rendition_key(managed.file_id, RENDITION_TYPE)
+            await stored_files.hold(connection, original_key(managed.file_id), rendition)
+            if before is not None and before.file_id != managed.file_id:
+                await _let_go(connection, now, before, REPLACED)
 
-    async def remove(self, track_uri: str, held_before: datetime | None = None) -> list[str]:
-        """Forget a track's original, unless it was put since. Returns the files that no track is any more."""
-        which = _of_track(track_uri)
+    async def remove(
+        self, track_uri: str, release: Release, held_before: datetime | None = None
+    ) -> list[str]:
+        """Forget a track's original, unless it was put since. Returns the files that are released by that."""
+        now = self._database.now()
+        removing = delete(managed_audio).where(managed_audio.c.track_uri == track_uri)
         if held_before is not None:
-            which = which.where(managed_audio.c.held_since < held_before)
+            removing = removing.where(managed_audio.c.held_since < held_before)
         async with self._database.writing() as connection:
-            removed = await connection.execute(which.returning(managed_audio.c.file_id))
-            file_ids = removed.scalars().all()
-            kept = select(managed_audio.c.file_id).where(managed_audio.c.file_id.in_(file_ids))
-            still_used = set((await connection.execute(kept)).scalars())
-        return sorted(set(file_ids) - still_used)
+            removed = (await connection.execute(removing.returning(managed_audio))).all()
+            return [row.file_id for row in removed if await _let_go(connection, now, row, release)]
 
 
-def _of_track(track_uri: str) -> Delete:
-    return delete(managed_audio).where(managed_audio.c.track_uri == track_uri)
+def _of_track(track_uri: str) -> Select[Any]:
+    return select(managed_audio).where(managed_audio.c.track_uri == track_uri)
+
+
+async def _let_go(connection: AsyncConnection, now: datetime, row: Row[Any], release: Release) -> bool:
+    was = {"managed": asdict(_present(row))}
+    return await stored_files.let_go(connection, now, row.file_id, release, row.track_uri, was)
 
 
 def _present(row: Row[Any]) -> Managed:

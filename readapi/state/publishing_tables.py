@@ -119,3 +119,35 @@ kept_tracks = Table(
     Column("finding", Text),
     Column("found_since", Instant),
 )
+
+# Every file that this service put into the audio store. `released_at`: since when nothing needs it;
+# `delete_at`: when it may be deleted; `held_as`: what it was to `track_uri`, as JSON, to be restored.
+stored_files = Table(
+    "stored_files",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("file_id", Text),
+    Column("released_at", Instant),
+    Column("delete_at", Instant),
+    Column("reason", Text),
+    Column("track_uri", Text),
+    Column("held_as", Text),
+    Index("ix_stored_files_file_id", "file_id"),
+    Index("ix_stored_files_delete_at", "delete_at"),
+    Index("ix_stored_files_track_uri", "track_uri"),
+)
+
+# One row: which audio store this database belongs to, and what was found there.
+audio_store = Table(
+    "audio_store",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("store_id", Text),
+    Column("edition", Text),
+    Column("previous_edition", Text),
+    Column("restored_at", Instant),
+    Column("refusal", Text),
+    Column("orphans", BigInteger),
+    Column("orphan_bytes", BigInteger),
+    Column("counted_at", Instant),
+)

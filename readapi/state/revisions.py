@@ -1,18 +1,23 @@
 """Earlier versions of a track's audio: the last ten, each with a copy in the private store."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Column, ColumnElement, Row, Select, delete, exists, select
+from sqlalchemy import Column, ColumnElement, Row, Select, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from readapi.audio.keys import original_key
+from readapi.state import stored_files
 from readapi.state.database import Database
 from readapi.state.publishing_tables import revisions
+from readapi.state.stored_files import Release
 from readapi.state.uploads import Audio
 from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess
 
 MOST = 10
+TRIMMED, FAILED = Release("trimmed"), Release("failed")
 Storage = Literal["pds", "managed"]
 
 
@@ -51,16 +56,18 @@ class Revisions:
         async with self._database.writing() as connection:
             if (await connection.execute(newest)).scalar_one_or_none() != audio.file_id:
                 await connection.execute(revisions.insert().values(row))
+            await stored_files.hold(connection, original_key(audio.file_id))
 
     async def trim(self, track: AtUri) -> list[str]:
-        """Forget those beyond the tenth; returns the files that no version needs any more."""
+        """Forget those beyond the tenth; returns the files that are released by that."""
         kept = _newest(revisions.c.id, track, MOST).scalar_subquery()
-        return await self._drop(revisions.c.track_uri == str(track), revisions.c.id.not_in(kept))
+        beyond = (revisions.c.track_uri == str(track), revisions.c.id.not_in(kept))
+        return await self._drop(TRIMMED, *beyond)
 
     async def take_back(self, track: AtUri, file_id: str) -> list[str]:
-        """Forget the newest version if it is this file; returns the files that no version needs any more."""
+        """Forget the newest version if it is this file; returns the files that are released by that."""
         newest = _newest(revisions.c.id, track, 1).scalar_subquery()
-        return await self._drop(revisions.c.id == newest, revisions.c.file_id == file_id)
+        return await self._drop(FAILED, revisions.c.id == newest, revisions.c.file_id == file_id)
 
     async def of(self, track: AtUri) -> list[Revision]:
         """All versions of a track, newest first."""
@@ -75,21 +82,21 @@ class Revisions:
             row = (await connection.execute(found)).one_or_none()
         return None if row is None else _present(row)
 
-    async def remove(self, track: AtUri) -> list[str]:
-        """Forget all versions of a track; returns the files that no version needs any more."""
-        return await self._drop(revisions.c.track_uri == str(track))
+    async def remove(self, track: AtUri, release: Release) -> list[str]:
+        """Forget all versions of a track; returns the files that are released by that."""
+        return await self._drop(release, revisions.c.track_uri == str(track))
 
-    async def holds(self, file_id: str) -> bool:
-        """Is this file some version's?"""
-        asked = select(exists().where(revisions.c.file_id == file_id))
-        async with self._database.reading() as connection:
-            return bool((await connection.execute(asked)).scalar_one())
-
-    async def _drop(self, *which: ColumnElement[bool]) -> list[str]:
-        gone = delete(revisions).where(*which).returning(revisions.c.file_id)
+    async def _drop(self, release: Release, *which: ColumnElement[bool]) -> list[str]:
+        gone, now = delete(revisions).where(*which).returning(revisions), self._database.now()
         async with self._database.writing() as connection:
-            dropped = (await connection.execute(gone)).scalars().all()
-        return [file_id for file_id in set(dropped) if not await self.holds(file_id)]
+            dropped = (await connection.execute(gone)).all()
+            return sorted({row.file_id for row in dropped if await _let_go(connection, now, row, release)})
+
+
+async def _let_go(connection: AsyncConnection, now: datetime, row: Row[Any], release: Release) -> bool:
+    audio = Audio(row.file_id, row.bytes, row.file_type, row.mime_type, row.duration)
+    was = {"revision": {"audio": asdict(audio), "storage": row.audio_storage, "access": row.access}}
+    return await stored_files.let_go(connection, now, row.file_id, release, row.track_uri, was)
 
 
 def _newest(column: Column[Any], track: AtUri, count: int) -> Select[tuple[Any]]:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.state.accounts import Accounts
 from readapi.state.album_templates import AlbumTemplates
+from readapi.state.audio_stores import AudioStores
 from readapi.state.database import FOLDER, Clock, Database, address, utc_now
 from readapi.state.developer_tokens import DeveloperTokens
 from readapi.state.exchanges import Exchanges
@@ -25,6 +26,7 @@ from readapi.state.revisions import Revisions
 from readapi.state.sessions import Sessions
 from readapi.state.showing import Showing
 from readapi.state.space_tracks import SpaceTracks
+from readapi.state.stored_files import StoredFiles
 from readapi.state.uploads import Uploads
 from readapi.state.vault import Unreadable, Vault, open_vault
 from schemas.settings import Settings
@@ -57,6 +59,8 @@ class State:
         self.managed_audio = ManagedAudio(database)
         self.kept_tracks = KeptTracks(database)
         self.space_tracks = SpaceTracks(database)
+        self.stored_files = StoredFiles(database)
+        self.audio_store = AudioStores(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer?"""

@@ -1,17 +1,22 @@
 """Uploads: what was acknowledged and must become a record, however often it is interrupted."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from sqlalchemy import Row, delete, exists, select, update
+from sqlalchemy import Row, delete, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from readapi.audio.keys import received_audio, received_image
+from readapi.state import stored_files
 from readapi.state.claims import UNFINISHED, Claimant, Claims, TakenOver
 from readapi.state.database import Database
 from readapi.state.grants import GrantId
 from readapi.state.publishing_tables import uploads
+from readapi.state.stored_files import Release
 from schemas import spaces
 from schemas.ids import AtUri, Did, Rkey
 from schemas.publishing import TemplateAccess
@@ -126,6 +131,7 @@ class Uploads:
         async with self._database.writing() as connection:
             added = self._database.insert(uploads).values(row).on_conflict_do_nothing()
             is_new = (await connection.execute(added)).rowcount == 1
+            await stored_files.hold(connection, received_audio(upload_id), received_image(upload_id))
         return upload if is_new else await self._found(upload_id)
 
     async def find(self, upload_id: str) -> Upload | None:
@@ -160,12 +166,12 @@ class Uploads:
     async def complete(self, upload_id: str, claimant: Claimant, message: str) -> None:
         """It is done. Raises TakenOver."""
         told = {"status": "completed", "phase": "completed", "progress_pct": 100, "message": message}
-        await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
+        await self._settle(upload_id, claimant, Release("settled"), told)
 
     async def fail(self, upload_id: str, claimant: Claimant, error: str, message: str) -> None:
         """It will not be done; the message is a sentence. Raises TakenOver."""
         told = {"status": "failed", "error": error, "message": message}
-        await self._change(upload_id, claimant, completed_at=self._database.now(), **told)
+        await self._settle(upload_id, claimant, Release("failed"), told)
 
     async def note_deletion(self, track: AtUri) -> None:
         """What is done was done, but of this track there is nothing any more."""
@@ -174,12 +180,6 @@ class Uploads:
         change = update(uploads).where(done, uploads.c.status == "completed").values(told)
         async with self._database.writing() as connection:
             await connection.execute(change)
-
-    async def unfinished(self) -> set[str]:
-        """The ids of those whose files are still wanted."""
-        found = select(uploads.c.id).where(uploads.c.status.in_(UNFINISHED))
-        async with self._database.reading() as connection:
-            return set((await connection.execute(found)).scalars())
 
     async def waiting(self, did: Did) -> tuple[int, int]:
         """How many uploads of an account are not settled, and the bytes that were received with them."""
@@ -191,12 +191,6 @@ class Uploads:
         received = [_WANTED.validate_json(row.wanted).audio.bytes for row in rows if row.kind != "restore"]
         return len(rows), sum(received)
 
-    async def want(self, file_id: str) -> bool:
-        """Does any that is not settled need this file?"""
-        needing = exists().where(uploads.c.file_id == file_id, uploads.c.status.in_(UNFINISHED))
-        async with self._database.reading() as connection:
-            return bool((await connection.execute(select(needing))).scalar_one())
-
     async def forget_old(self) -> None:
         """Drop those that were settled long ago."""
         over = uploads.c.completed_at <= self._database.now() - KEPT
@@ -204,11 +198,28 @@ class Uploads:
             await connection.execute(delete(uploads).where(over))
 
     async def _change(self, upload_id: str, claimant: Claimant, **values: object) -> None:
+        async with self._database.writing() as connection:
+            await self._changed(connection, upload_id, claimant, values)
+
+    async def _settle(
+        self, upload_id: str, claimant: Claimant, release: Release, values: Mapping[str, object]
+    ) -> None:
+        """The last change: what came with it is released at once, its original when nothing needs that."""
+        now = self._database.now()
+        async with self._database.writing() as connection:
+            file_id = await self._changed(connection, upload_id, claimant, {"completed_at": now, **values})
+            await stored_files.let_go(connection, now, file_id, release)
+            await stored_files.drop_received(connection, now, upload_id)
+
+    async def _changed(
+        self, connection: AsyncConnection, upload_id: str, claimant: Claimant, values: Mapping[str, object]
+    ) -> str:
         held = self.claims.held(upload_id, claimant)
         change = update(uploads).where(held).values(version=uploads.c.version + 1, **values)
-        async with self._database.writing() as connection:
-            if (await connection.execute(change)).rowcount != 1:
-                raise TakenOver
+        file_id = (await connection.execute(change.returning(uploads.c.file_id))).scalar_one_or_none()
+        if file_id is None:
+            raise TakenOver
+        return str(file_id)
 
 
 def _read(row: Row[Any]) -> Upload:

@@ -48,6 +48,18 @@ class StateState(Shape):
     reachable: bool
 
 
+class AudioStoreState(Shape):
+    """Whether released files of the audio store are deleted, and why not. Serving does not depend on it.
+
+    `orphans`: files that belong to nothing, as they were last counted; they are kept.
+    """
+
+    deleting: bool
+    warnings: list[str]
+    released: Count
+    orphans: Count | None
+
+
 class Readiness(Shape):
     """Everything that decides whether answers are fresh. `detail` and `message` only when not ready.
 
@@ -63,5 +75,6 @@ class Readiness(Shape):
     source: SourceState | None
     indexer: IndexerState
     state: StateState
+    audio_store: AudioStoreState | None
     detail: Code | None = None
     message: str | None = None

@@ -18,12 +18,16 @@ from pathlib import Path
 import aiohttp
 import pytest
 import pytest_asyncio
+from sqlalchemy import Select, select
 
 from readapi.arrivals import RECEIVING
 from readapi.audio.store import AudioStore
 from readapi.publishing.originals import Originals
 from readapi.publishing.sweeping import Sweeping
-from readapi.state.state import open_state
+from readapi.state.claims import UNFINISHED
+from readapi.state.publishing_tables import uploads
+from readapi.state.state import State, open_state
+from readapi.state.stored_files import TRASH
 from schemas.audio import named_file
 from schemas.ids import tid_at
 from schemas.settings import Settings
@@ -34,6 +38,7 @@ from tests.network.testnet import Network, Testnet
 from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.sounds import sound
 from tests.readapi.door import Door
+from tests.readapi.state.people import HandClock
 from tests.readapi.studio import COLLECTIONS, Artist, Json, Studio, ready, template
 
 KILLS = int(os.environ.get("PUBLISHING_KILLS", "4"))
@@ -161,7 +166,14 @@ async def test_what_the_artists_server_refuses_leaves_nothing_behind(net: Testne
         ("failed", "pds_refused"),
         ("failed", "session_expired"),
     ]
-    assert [studio.stored(folder) for folder in ("incoming", "originals", "renditions")] == [[], [], []]
+    async with open_state(Settings(data_dir=studio.data_dir)) as state:
+        trash = {one.key for one in await state.stored_files.in_trash(100)}
+    kept = {
+        f"{folder}/{name}"
+        for folder in ("incoming", "originals", "renditions")
+        for name in studio.stored(folder)
+    }
+    assert kept <= trash
 
 
 async def test_a_worker_that_is_told_to_stop_gives_back_what_it_claimed(net: Testnet, tmp_path: Path) -> None:
@@ -295,7 +307,9 @@ async def _album(artist: Artist, folder: Path) -> str:
 async def _check_store(programs: Programs, studio: Studio, artist: Artist) -> None:
     """Once what was interrupted is swept away, there is exactly what records speak of."""
     settings = Settings(data_dir=studio.data_dir)
-    async with open_state(settings) as state:
+    clock = HandClock()
+    clock.time = datetime.now(UTC) + TRASH
+    async with open_state(settings, clock) as state:
         store = AudioStore.of(settings)
         originals = Originals(state, store)
         await Sweeping(state, store, originals, studio.data_dir / RECEIVING, timedelta(0)).sweep()
@@ -312,10 +326,16 @@ async def _check_store(programs: Programs, studio: Studio, artist: Artist) -> No
     assert list((studio.data_dir / RECEIVING).glob("*")) == []
 
 
+async def _any(state: State, question: Select[tuple[str]]) -> bool:
+    async with state.database.reading() as connection:
+        return (await connection.execute(question)).first() is not None
+
+
 async def _idle(studio: Studio) -> None:
     """Until everything is settled and what is left of it dropped."""
     async with open_state(Settings(data_dir=studio.data_dir)) as state, asyncio.timeout(PATIENCE_SECONDS):
-        while await state.uploads.unfinished():  # noqa: ASYNC110  # other processes set no event of ours
+        unfinished = select(uploads.c.id).where(uploads.c.status.in_(UNFINISHED)).limit(1)
+        while await _any(state, unfinished):  # noqa: ASYNC110  # other processes set no event of ours
             await asyncio.sleep(0.1)
     await asyncio.sleep(1.0)
 

@@ -239,11 +239,13 @@ class Publishing:
         """A file in the store."""
         path = self.folder / "arriving"
         path.write_bytes(content)
+        await self.state.stored_files.expect(key)
         await self.store.put(key, path)
 
     async def has(self, audio: Audio) -> bool:
-        """Is the original in the private store?"""
-        return await self.store.size(original_key(audio.file_id)) is not None
+        """Is the original in the private store, and not in the trash of it?"""
+        is_there = await self.store.size(original_key(audio.file_id)) is not None
+        return is_there and not await self.state.stored_files.of_file(audio.file_id)
 
 
 async def silence(*_: Any) -> None:

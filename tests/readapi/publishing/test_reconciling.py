@@ -14,6 +14,7 @@ from readapi.audio.store import AudioStore
 from readapi.errors import PdsUnavailable
 from readapi.proofs import Proofs, Signed
 from readapi.publishing.originals import Originals, managed_of
+from readapi.publishing.placing import MOVED
 from readapi.publishing.reconciling import MOST, Reconciling
 from readapi.search import Index
 from readapi.state.state import State, open_state
@@ -71,6 +72,7 @@ class World:
         return uri if uri in self.shown else None
 
     async def put(self, folder: Path, *keys: str) -> None:
+        await self.state.stored_files.expect(*keys)
         for key in keys:
             path = folder / "arriving"
             path.write_bytes(CONTENT)
@@ -84,9 +86,10 @@ class World:
             await self.reconciling.reconcile()
 
     async def left(self) -> set[str]:
-        """What is in the store."""
+        """What is in the store, but for what lies in the trash."""
         folders = (keys.ORIGINALS, keys.RENDITIONS)
-        return {file.key for folder in folders async for file in self.store.keys(folder)}
+        files = {file.key for folder in folders async for file in self.store.keys(folder)}
+        return files - {one.key for one in await self.state.stored_files.in_trash(1000)}
 
 
 ALL = {original_key(SONG.file_id), rendition_key(SONG.file_id, "m4a"), original_key(VERSION.file_id)}
@@ -182,7 +185,7 @@ async def test_a_copy_goes_when_the_artists_own_server_has_it(world: World, is_t
 async def test_nothing_is_fetched_for_a_track_that_has_no_copy(world: World) -> None:
     """Earlier versions are kept of tracks whose recordings are at their artists' servers for good."""
     world.server.blobs[blob(digest(CONTENT), len(CONTENT))["ref"]["$link"]] = CONTENT
-    await world.originals.forget(TRACK)
+    await world.originals.forget(TRACK, MOVED)
     said = documents.least("track") | {"audioBlob": documents.blob("audio/flac", len(CONTENT), CONTENT)}
 
     await world.days(9, Signed(NEW, documents.encode(said)))
@@ -208,7 +211,7 @@ async def test_of_many_tracks_those_are_asked_for_that_waited_longest(world: Wor
 async def test_a_track_that_another_program_deletes_takes_its_audio_along(
     studio: Studio, tmp_path: Path
 ) -> None:
-    """The real server signs that it is gone, the real indexer proves it, and a week later nothing is left."""
+    """The real server signs that it is gone, the real indexer proves it: a week later it is in the trash."""
     mara = await studio.artist()
     published = await mara.publish(own_sound(tmp_path), publishing=json.dumps(template("public", "off")))
     uri, file_id = AtUri.parse(published["uri"]), published["file_id"]
@@ -234,7 +237,11 @@ async def test_a_track_that_another_program_deletes_takes_its_audio_along(
         clock.forward(days=8)
         before = file_id in studio.stored("originals")
         await reconciling.reconcile()
+        released = {one.key for one in await state.stored_files.in_trash(1000)}
+        clock.forward(days=28)
+        await originals.trash.empty()
 
+    assert {original_key(file_id), rendition_key(file_id, "m4a")} <= released
     assert (there.record is None, before) == (False, True)
     assert file_id not in studio.stored("originals")
     assert f"{file_id}.m4a" not in studio.stored("renditions")

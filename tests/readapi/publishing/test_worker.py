@@ -11,6 +11,7 @@ from readapi.publishing import failures
 from readapi.publishing.job_work import JobWork
 from readapi.publishing.lanes import Lanes
 from readapi.publishing.originals import managed_of
+from readapi.publishing.placing import MOVED
 from readapi.state.claims import Attempt, TakenOver
 from readapi.state.jobs import Asked, JobTrack
 from readapi.state.state import State, open_state
@@ -151,7 +152,7 @@ async def test_a_track_that_ends_the_worker_fails_alone(
     audio, content = publishing.sound(1.2)
     await publishing.keep(track(4), audio, content, OPEN)
     await publishing.originals.own(managed_of(track(2), audio))
-    await publishing.originals.forget(track(4))
+    await publishing.originals.forget(track(4), MOVED)
     for who in (FIRST, SECOND, FIRST):
         assert await state.jobs.claims.claim(who) == job_id
         clock.forward(seconds=31)

@@ -3,11 +3,14 @@
 import asyncio
 from dataclasses import replace
 
+from readapi.audio.keys import original_key
 from readapi.state.managed import Managed
 from readapi.state.state import State
+from readapi.state.stored_files import Release
 from tests.readapi.state.people import BEN, MARA
 
 FILE = "ab" * 32
+GONE = Release("gone")
 TRACK = f"at://{MARA}/fm.svc.track/3aaaaaaaaaa2a"
 SONG = Managed(TRACK, MARA, FILE, "flac", "audio/flac", 3_000_000_000, 240, rendition_type=None)
 
@@ -40,15 +43,27 @@ async def test_the_tracks_of_a_file_are_found(state: State) -> None:
     assert await state.managed_audio.of_file("cd" * 32) == []
 
 
-async def test_a_file_is_unused_when_its_last_track_is_removed(state: State) -> None:
-    """Then it may be deleted."""
+async def test_a_file_is_released_when_its_last_track_is_removed(state: State) -> None:
+    """Then it may be deleted, if it was put by us."""
     other = replace(SONG, track_uri=f"at://{BEN}/fm.svc.track/3aaaaaaaaaa2a", did=BEN)
+    await state.stored_files.expect(original_key(FILE))
     await state.managed_audio.put(SONG)
     await state.managed_audio.put(other)
 
-    assert await state.managed_audio.remove(TRACK) == []
-    assert await state.managed_audio.remove(TRACK) == []
-    assert await state.managed_audio.remove(other.track_uri) == [FILE]
+    assert await state.managed_audio.remove(TRACK, GONE) == []
+    assert await state.managed_audio.remove(TRACK, GONE) == []
+    assert await state.managed_audio.remove(other.track_uri, GONE) == [FILE]
+    [released] = await state.stored_files.in_trash(10)
+    told = (released.key, released.reason, released.track_uri)
+    assert told == (original_key(FILE), "gone", other.track_uri)
+
+
+async def test_a_file_that_we_did_not_put_is_never_released(state: State) -> None:
+    """So a state database that was restored lets go of what it knows, and deletes nothing."""
+    await state.managed_audio.put(SONG)
+
+    assert await state.managed_audio.remove(TRACK, GONE) == []
+    assert await state.stored_files.in_trash(10) == []
 
 
 async def test_of_many_that_say_it_at_once_the_last_is_right(state: State) -> None:

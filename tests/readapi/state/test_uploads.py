@@ -214,7 +214,8 @@ async def test_a_settled_upload_is_told_of_for_a_month(state: State, clock: Hand
     assert await state.uploads.claims.claim(FIRST) == put.id
     await state.uploads.fail(put.id, FIRST, "pds_refused", "Your own server refused.")
 
-    assert await state.uploads.unfinished() == {waiting.id}
+    assert waiting.did == put.did
+    assert (await state.uploads.waiting(put.did))[0] == 1
     clock.forward(days=29)
     await state.uploads.forget_old()
     assert (await state.uploads.find(put.id)).error == "pds_refused"
