@@ -4,8 +4,9 @@ import asyncio
 import itertools
 import json
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -193,9 +194,17 @@ class Studio:
         return Artist(self.door, account, await self.door.sign_in(Person(account), granting))
 
     def stored(self, folder: str) -> list[str]:
-        """The files in a folder of the audio store."""
-        where = self.data_dir / "audio" / folder
-        return sorted(str(path.relative_to(where)) for path in where.rglob("*") if path.is_file())
+        """The files in a folder of the audio store, but for what lies in the trash."""
+        where, trash = self.data_dir / "audio", self._trash()
+        files = [path for path in (where / folder).rglob("*") if path.is_file()]
+        kept = [path for path in files if str(path.relative_to(where)) not in trash]
+        return sorted(str(path.relative_to(where / folder)) for path in kept)
+
+    def _trash(self) -> set[str]:
+        """What was released, as the state database has it."""
+        with closing(sqlite3.connect(self.data_dir / "state" / "state.db")) as connection:
+            asked = "select key from stored_files where released_at is not null and file_id is not null"
+            return {key for (key,) in connection.execute(asked)}
 
 
 @asynccontextmanager
