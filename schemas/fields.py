@@ -69,7 +69,7 @@ class Text:
             raise ValueError(f"must not exceed {self.max_bytes} bytes")
         most = self.max_graphemes
         if most is not None and size > most and graphemes.count(text, most) > most:
-            raise ValueError(f"must not exceed {most} graphemes")
+            raise ValueError(f"must have {most} letters or fewer")
         return text
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from schemas.api.tracks import Track
 from schemas.publishing import Template
 
 Name = Literal["listening", "downloads", "visibility"]
@@ -119,6 +120,11 @@ def template_of(filled: Mapping[str, str]) -> dict[str, object]:
 def is_answered(filled: Mapping[str, str]) -> bool:
     """Whether a form answers any question of a template: then it has to answer all."""
     return bool(template_of(filled)["access"]) or "attach_rights" in filled
+
+
+def told(track: Track) -> str:
+    """What a track's own template decides, in one line; without a recording there is nothing to decide on."""
+    return "No recording" if track.audio_storage == "none" else in_short(track.publishing)
 
 
 def heard_by(template: Template) -> str:

@@ -16,6 +16,7 @@ from readapi.pages.render import Renderer
 from readapi.publishing.capabilities import Capabilities
 from readapi.queries import library, lists, tracks
 from readapi.search import Index
+from readapi.state.claims import UNFINISHED
 from readapi.state.jobs import Job
 from readapi.state.state import State
 from readapi.state.uploads import Upload
@@ -106,7 +107,8 @@ class Desk:
         upload = await self._state.uploads.find(upload_id)
         if upload is None or upload.did != who.did:
             raise NotFound("You have no such upload.")
-        return self._page("portal_upload.html", portal_views.of_upload(upload, self._track_id(upload), note))
+        news = None if upload.is_settled else note
+        return self._page("portal_upload.html", portal_views.of_upload(upload, self._track_id(upload), news))
 
     async def job(self, who: InSession, job_id: str, note: Note | None = None) -> Answer[str]:
         """How far a change is. Raises NotFound."""
@@ -114,7 +116,8 @@ class Desk:
         if job is None or job.asked.did != who.did:
             raise NotFound("You have no such job.")
         titles = {track.id: self._title(track.uri) for track in job.tracks}
-        return self._page("portal_job.html", portal_views.of_job(job, titles, note))
+        news = note if job.status in UNFINISHED else None
+        return self._page("portal_job.html", portal_views.of_job(job, titles, news))
 
     def _page(self, template: str, view: View, attempt: Attempt = FRESH) -> Answer[str]:
         return answer.portal(self._renderer, template, view, attempt.status)

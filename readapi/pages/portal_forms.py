@@ -4,6 +4,7 @@ A form takes any text, so that whatever does not fit comes back to be mended; th
 """
 
 from readapi.binding import fit
+from readapi.errors import InvalidRequest
 from readapi.pages import choices
 from schemas.api.albums import AlbumChange, Cover, NewAlbum
 from schemas.api.artists import ProfileChange
@@ -156,6 +157,10 @@ def _separated(text: str) -> list[str]:
 
 
 def _chosen(name: str, file: Received | bytes | None) -> dict[str, object]:
-    """A file, if one was chosen: browsers send an empty one for a field that was left alone."""
-    is_empty = file.bytes == 0 if isinstance(file, Received) else not file
-    return {} if is_empty else {name: file}
+    """A file, if one was chosen: browsers send an empty one for a field that was left alone.
+
+    Raises InvalidRequest for an empty recording: without one there is nothing to send.
+    """
+    if isinstance(file, Received) and file.bytes == 0:
+        raise InvalidRequest.of_field(name, "must be a file that is not empty")
+    return {name: file} if file else {}

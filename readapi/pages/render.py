@@ -43,6 +43,7 @@ class Renderer:
             day=text.day,
             in_short=choices.in_short,
             heard_by=choices.heard_by,
+            access_in_short=choices.told,
             line=text.line,
             number=text.number,
             script_data=_script_data,

@@ -92,8 +92,8 @@ def test_uris_of_the_public_vectors() -> None:
     ("text", "reason"),
     [
         ("", "must not be empty"),
-        ("a" * 11, "must not exceed 10 graphemes"),
-        ("e\u0301" * 11, "must not exceed 10 graphemes"),
+        ("a" * 11, "must have 10 letters or fewer"),
+        ("e\u0301" * 11, "must have 10 letters or fewer"),
         ("東" * 17, "must not exceed 50 bytes"),
     ],
 )

@@ -90,6 +90,7 @@
     const answer = await fetch(location.href);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     box.querySelector("[data-outcome]").replaceWith(page.querySelector("[data-outcome]"));
+    document.querySelector(".note")?.remove(); // what it told has come to its end
   };
 
   const followUpload = (box) => {

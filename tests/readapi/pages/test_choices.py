@@ -7,6 +7,7 @@ import pytest
 from readapi.pages import choices
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
 from schemas.publishing import DEFAULT, Template
+from tests.readapi.pages import examples
 
 EVERY = [
     {"access": {"listening": one, "downloads": two, "visibility": three}, "attach_rights": rights}
@@ -65,3 +66,9 @@ def test_an_unfinished_form_is_an_unfinished_template():
         "access": {"listening": "public"},
         "attach_rights": False,
     }
+
+
+def test_a_track_without_a_recording_is_heard_by_nobody():
+    """Whatever its template says."""
+    assert choices.told(examples.track()) == choices.in_short(DEFAULT)
+    assert choices.told(examples.track(audio_storage="none")) == "No recording"

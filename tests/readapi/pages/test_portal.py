@@ -176,6 +176,8 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     )
     assert await plain.shows(upload, "Look after the track")
     [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    assert "note=upload-begun" in upload
+    assert "is being worked on" not in await plain.text(upload)
     album = await plain.sent("/portal/albums", title="Plain Album")
     assert await plain.shows(album, "Plain Album")
     described = await plain.sent(track, title="Plainer Song", album="Plain Album", image=b"", tags="b")

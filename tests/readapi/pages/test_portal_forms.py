@@ -55,6 +55,9 @@ def test_an_emptied_field_of_a_track_clears():
 def test_a_file_that_was_not_chosen_is_asked_for():
     """Browsers send an empty one."""
     assert faults(UploadForm(file=EMPTY)) == ["file"]
+    with pytest.raises(InvalidRequest) as refused:
+        AudioForm(file=EMPTY).wanted()
+    assert refused.value.errors[0].message == "must be a file that is not empty"
     assert faults(AudioForm()) == ["file"]
     assert faults(CoverForm(image=b"")) == ["image"]
 
