@@ -2,10 +2,10 @@
 
 import asyncio
 import hashlib
+import itertools
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, get_args
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import parse_qsl
 
 import orjson
@@ -14,17 +14,15 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from readapi.answers import JSON
 from readapi.arrivals import Arrival
+from readapi.encodings import PARTS, Encoding, in_form
 from readapi.errors import InvalidRequest, TooLarge, UnsupportedMediaType
 from readapi.intake import Intake, Pace
-from schemas.api.shape import Asked, AskedInParts, AskedWithFile, Received
+from schemas.api.shape import Received
 from schemas.errors import FieldError
-from schemas.settings import Settings
 
 MOST_BYTES = 256 << 10
 MOST_PARTS = 64
 CHUNK_BYTES = 1 << 20
-FORM: Final = "application/x-www-form-urlencoded"
-PARTS: Final = "multipart/form-data"
 _NO_FORM: Final = "The form is not well-formed."
 # What aiohttp's reader of multipart bodies raises where a body breaks RFC 7578 or RFC 2046.
 _MALFORMED: Final = (
@@ -49,54 +47,24 @@ class Room(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Which members are files, and how long they may be. The `large` one goes to the disk, not to memory."""
-
-    small: frozenset[str]
-    large: frozenset[str]
-    most_bytes: int
-    most_large_bytes: int
-
-    @classmethod
-    def of(cls, settings: Settings, asked: type[AskedInParts]) -> "Files":
-        """As the settings and the types of its members say."""
-        small, large = _members(asked, bytes), _members(asked, Received)
-        if len(large) > 1:
-            raise TypeError(f"{asked.__name__} has more than one large file")
-        return cls(small, large, settings.image_bytes, settings.upload_bytes)
-
-
-def kinds(asked: type[Asked]) -> tuple[str, ...]:
-    """The media types in which something may be sent."""
-    if issubclass(asked, AskedWithFile):
-        return (PARTS,)
-    return (JSON, FORM, PARTS) if issubclass(asked, AskedInParts) else (JSON, FORM)
-
-
 async def read(
-    request: web.Request,
-    intake: Intake,
-    kinds: tuple[str, ...],
-    files: Files | None = None,
-    room: Room | None = None,
+    request: web.Request, intake: Intake, encoding: Encoding, room: Room | None = None
 ) -> Mapping[str, object]:
-    """The members; none of no body at all. `files`: where forms with parts are among the kinds.
+    """The members; none of no body at all. `room`: for the large file of a form with parts.
 
-    `room`: where one of them is large. Raises InvalidRequest, UnsupportedMediaType, TooLarge, RequestTimeout,
-    and what `room` raises.
+    Raises InvalidRequest, UnsupportedMediaType, TooLarge, RequestTimeout, and what `room` raises.
     """
     pace = Pace(intake, request.content)
-    if request.content_type == PARTS and files is not None:
-        return await _of_parts(request, pace, files, room)
+    if request.content_type == PARTS and PARTS in encoding.kinds:
+        return await _of_parts(request, pace, encoding, room)
     text = await _text(request, pace)
     if not text:
         return {}
-    if request.content_type not in kinds:
-        raise UnsupportedMediaType(f"This address reads {', '.join(kinds)}.")
+    if request.content_type not in encoding.kinds:
+        raise UnsupportedMediaType(f"This address reads {', '.join(encoding.kinds)}.")
     if request.content_type == JSON:
         return checked(_of_json(text))
-    return checked(dict(parse_qsl(text.decode(errors="replace"), keep_blank_values=True)))
+    return checked(_of_form(text, encoding.lists))
 
 
 async def _text(request: web.Request, pace: Pace) -> bytes:
@@ -155,30 +123,31 @@ def _of_json(text: bytes) -> Mapping[str, object]:
     return members
 
 
-def _members(asked: type[AskedInParts], kind: type) -> frozenset[str]:
-    return frozenset(name for name, field in asked.model_fields.items() if _allows(field.annotation, kind))
+def _of_form(text: bytes, lists: frozenset[str]) -> dict[str, object]:
+    given = parse_qsl(text.decode(errors="replace"), keep_blank_values=True)
+    members: dict[str, object] = dict(given)
+    for name in lists & members.keys():
+        members[name] = in_form([value for key, value in given if key == name])
+    return members
 
 
-def _allows(annotation: object, kind: type) -> bool:
-    return annotation is kind or any(_allows(part, kind) for part in get_args(annotation))
-
-
-def _check_declared(request: web.Request, files: Files, beside: int) -> None:
+def _check_declared(request: web.Request, encoding: Encoding, beside: int) -> None:
     """Refuse before it comes what would be too much: `beside` is the most that is not of the large file."""
-    if files.large and (request.content_length or 0) - beside > files.most_large_bytes:
-        raise TooLarge(f"No file may be larger than {files.most_large_bytes:,} bytes.")
+    if encoding.large and (request.content_length or 0) - beside > encoding.most_large_bytes:
+        raise TooLarge(f"No file may be larger than {encoding.most_large_bytes:,} bytes.")
 
 
 async def _of_parts(
-    request: web.Request, pace: Pace, files: Files, room: Room | None
+    request: web.Request, pace: Pace, encoding: Encoding, room: Room | None
 ) -> Mapping[str, object]:
     """The members; a large file has its room before the first byte of it is read."""
     if room is None:
-        return await _members_of(request, pace, files, None)
-    _check_declared(request, files, files.most_bytes + MOST_BYTES)
-    arrival = await room.begin(min(request.content_length or 0, files.most_large_bytes))
+        return await _members_of(request, pace, encoding, None)
+    _check_declared(request, encoding, encoding.most_bytes + MOST_BYTES)
+    arrival = await room.begin(min(request.content_length or 0, encoding.most_large_bytes))
+    incoming = Incoming(arrival, room, encoding.most_large_bytes)
     try:
-        members = await _members_of(request, pace, files, Incoming(arrival, room, files.most_large_bytes))
+        members = await _members_of(request, pace, encoding, incoming)
     except BaseException:
         arrival.close()
         raise
@@ -188,35 +157,45 @@ async def _of_parts(
 
 
 async def _members_of(
-    request: web.Request, pace: Pace, files: Files, incoming: "Incoming | None"
+    request: web.Request, pace: Pace, encoding: Encoding, incoming: "Incoming | None"
 ) -> Mapping[str, object]:
-    """Large files as what was received, other files as bytes, everything else as text.
+    """Large files as what was received, other files as bytes, everything else as text; repeated lists joined.
 
     What a part is, its name says: whoever sends it may call anything a file. What is in memory is no more,
     all together, than one file and the most of texts.
     """
     members: dict[str, object] = {}
-    left = files.most_bytes + MOST_BYTES
+    repeated: dict[str, list[str]] = {}
+    left = encoding.most_bytes + MOST_BYTES
+    async for name, part in _parts(request, pace):
+        if name in members:
+            raise InvalidRequest.of_field(name, "must be given once")
+        if name in encoding.large and incoming is not None:
+            members[name] = await incoming.receive(part, pace)
+            continue
+        is_file = name in encoding.small
+        content = await _whole(part, min(left, encoding.most_bytes if is_file else MOST_BYTES), pace)
+        left -= len(content)
+        if name in encoding.lists:
+            repeated.setdefault(name, []).append(content.decode(errors="replace"))
+        else:
+            members[name] = content if is_file else content.decode(errors="replace")
+    return checked(members | {name: in_form(texts) for name, texts in repeated.items()})
+
+
+async def _parts(request: web.Request, pace: Pace) -> AsyncIterator[tuple[str, BodyPartReader]]:
+    """Each part with its name, MOST_PARTS at most."""
     with _well_formed():
         parts = await request.multipart()
-    while True:
+    for number in itertools.count():
         with _well_formed():
             part = await pace.keep(parts.next())
             name = part.name if isinstance(part, BodyPartReader) else None
         if part is None:
-            break
-        if not isinstance(part, BodyPartReader) or name is None or len(members) == MOST_PARTS:
+            return
+        if not isinstance(part, BodyPartReader) or name is None or number == MOST_PARTS:
             raise InvalidRequest(_NO_FORM)
-        if name in members:
-            raise InvalidRequest.of_field(name, "must be given once")
-        if name in files.large and incoming is not None:
-            members[name] = await incoming.receive(part, pace)
-            continue
-        is_file = name in files.small
-        content = await _whole(part, min(left, files.most_bytes if is_file else MOST_BYTES), pace)
-        members[name] = content if is_file else content.decode(errors="replace")
-        left -= len(content)
-    return checked(members)
+        yield name, part
 
 
 @contextmanager

@@ -12,7 +12,11 @@ from readapi.paging import Position
 
 Limit = Annotated[int, Field(ge=1, le=100, description="Most that one page holds.")]
 Cursor = Annotated[
-    str | None, Field(description="`next_cursor` of the page before; none for the first page.")
+    str | None,
+    Field(
+        description="`next_cursor` of the page before; none for the first page.",
+        json_schema_extra={"format": "cursor"},
+    ),
 ]
 
 _VERSION = 1

@@ -14,6 +14,7 @@ from readapi.admission import Admission, Needs
 from readapi.answers import JSON, Answer, render
 from readapi.binding import Members, Services, Signature
 from readapi.clients import CLIENT
+from readapi.encodings import Encoding
 from readapi.errors import ApiError
 from readapi.finishing import Finishing
 from readapi.intake import Intake
@@ -118,15 +119,14 @@ class Endpoint:
         if self.signature.body is None:
             return _nothing
         asked = self.signature.body[1]
-        kinds = bodies.kinds(asked)
+        settings = services.get(Settings) or Settings()
         intake = services.get(Intake) or Intake()
         assert isinstance(intake, Intake)
-        if not issubclass(asked, AskedInParts):
-            return lambda request, _: bodies.read(request, intake, kinds)
-        settings = services[Settings]
         assert isinstance(settings, Settings)
-        files = bodies.Files.of(settings, asked)
-        quota = services[Quota] if files.large else None
+        encoding = Encoding.of(asked, settings)
+        if not issubclass(asked, AskedInParts):
+            return lambda request, _: bodies.read(request, intake, encoding)
+        quota = services[Quota] if encoding.large else None
         assert isinstance(quota, Quota | None)
 
         async def read(request: web.Request, who: SignedIn | None) -> Members:
@@ -134,7 +134,7 @@ class Endpoint:
             assert quota is None or who is not None
             room = None if quota is None or who is None else quota.room(who.did)
             with intake.form(request[CLIENT] if who is None else who.did):
-                return await bodies.read(request, intake, kinds, files, room)
+                return await bodies.read(request, intake, encoding, room)
 
         return read
 

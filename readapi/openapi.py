@@ -12,15 +12,14 @@ from aiohttp import web
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from readapi import bodies, cookies, errors
+from readapi import body_schemas, cookies, encodings, errors
 from readapi.admission import SAFE_METHODS
-from readapi.answers import JSON, Answer
+from readapi.answers import HTML, JSON, Answer
 from readapi.audio.conditions import Conditions
 from readapi.binding import ABSENT, Parameter
 from readapi.catalog import Catalog
 from readapi.endpoint import Endpoint
 from readapi.search import Index
-from schemas.api.shape import Asked
 from schemas.errors import ErrorBody
 
 _REF = "#/components/schemas/{model}"
@@ -33,6 +32,23 @@ _SECURITY_SCHEMES = {
     "cookie": {"type": "apiKey", "in": "cookie", "name": cookies.SESSION, "description": "Of browsers."},
     "bearer": {"type": "http", "scheme": "bearer", "description": "A session id, or a developer token."},
 }
+_LICENSE = {"name": "MIT", "identifier": "MIT"}
+_OF_PAGES = frozenset({HTML.partition(";")[0], "text/css", "text/javascript", "image/svg+xml"})
+_TAGS = {
+    "albums": "Albums, and their archives of audio.",
+    "artists": "Accounts that published a record of ours, and what they like.",
+    "audio": "Recordings to be heard and downloaded, each by those who may.",
+    "embed": "Players for other sites.",
+    "meta": "How the service is, and how it is used.",
+    "oembed": "Players by their pages' addresses: https://oembed.com.",
+    "pages": "Pages for people, and their forms.",
+    "playlists": "Playlists, of anybody's tracks.",
+    "publishing": "Uploads, earlier versions of audio, and who may hear it.",
+    "reactions": "Likes, comments and plays.",
+    "search": "Everything by its words.",
+    "signing in": "Sessions, linked accounts and developer tokens.",
+    "tracks": "Tracks, and what people made of them.",
+}
 _ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
 
 
@@ -40,7 +56,7 @@ class Description:
     """The interface's description, made when somebody first wants it."""
 
     def __init__(self, endpoints: Iterable[Endpoint], server: str) -> None:
-        self._endpoints = tuple(endpoints)
+        self._endpoints = for_programs(endpoints)
         self._server = server
         self._making: asyncio.Future[bytes] | None = None
 
@@ -51,17 +67,29 @@ class Description:
         return await asyncio.shield(self._making)
 
 
+def for_programs(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
+    """The routes that are no pages, forms of pages or parts of pages."""
+    return tuple(endpoint for endpoint in endpoints if not _is_of_pages(endpoint))
+
+
 def describe(endpoints: Iterable[Endpoint], server: str) -> bytes:
-    """The whole description, as JSON."""
+    """The description of these routes, as JSON."""
     routes = list(endpoints)
     shapes = _Shapes(routes)
     paths: dict[str, Any] = {}
     for endpoint in routes:
-        paths.setdefault(endpoint.documented_path, {}).update(_operations(endpoint, shapes))
+        paths.setdefault(endpoint.documented_path, {}).update(_operation(endpoint, shapes))
     document = {
         "openapi": "3.1.1",
-        "info": {"title": "fmsvc", "version": version("fmsvc"), "description": _DESCRIPTION},
+        "info": {
+            "title": "fmsvc",
+            "version": version("fmsvc"),
+            "description": _DESCRIPTION,
+            "license": _LICENSE,
+            "contact": {"url": server},
+        },
         "servers": [{"url": server}],
+        "tags": [{"name": tag, "description": _TAGS[tag]} for tag in sorted({one.tag for one in routes})],
         "paths": paths,
         "components": {"schemas": shapes.components, "securitySchemes": _SECURITY_SCHEMES},
     }
@@ -75,12 +103,12 @@ class _Shapes:
         self._said: dict[Any, dict[str, Any]] = {}  # a refusal's shape is asked for 300 times
         returned = {_shape(endpoint.signature.returns) for endpoint in endpoints} - {None}
         models = [(shape, "serialization") for shape in [*_models(returned), ErrorBody]]
-        asked = {endpoint.signature.body[1] for endpoint in endpoints if endpoint.signature.body}
-        models += [(shape, "validation") for shape in _models(asked)]
         _, definitions = models_json_schema(models, by_alias=True, ref_template=_REF)  # type: ignore[arg-type]
-        self.components: dict[str, Any] = {
-            name: _open(schema) for name, schema in sorted(definitions["$defs"].items())
-        }
+        found = dict(definitions["$defs"])
+        for endpoint in endpoints:
+            if endpoint.signature.body is not None:
+                found |= body_schemas.schemas(endpoint.signature.body[1], _kinds(endpoint), _REF)
+        self.components: dict[str, Any] = {name: _open(schema) for name, schema in sorted(found.items())}
 
     def of(self, shape: Any) -> dict[str, Any]:
         """How an answer's content refers to its shape."""
@@ -96,47 +124,53 @@ class _Shapes:
         return schema
 
 
-def _operations(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
     described: dict[str, Any] = {
         "summary": endpoint.summary,
+        "description": endpoint.description or endpoint.summary,
+        "operationId": endpoint.function.__name__,
         "tags": [endpoint.tag],
+        "security": _security(endpoint),
         "parameters": [_parameter(parameter) for parameter in endpoint.signature.parameters],
-        **_security(endpoint),
+        "responses": _responses(endpoint, shapes),
     }
-    if endpoint.description:
-        described["description"] = endpoint.description
     if endpoint.signature.body is not None:
-        described["requestBody"] = _body(endpoint.signature.body[1])
-    name = endpoint.function.__name__
-    operations = {
-        endpoint.method.lower(): {
-            **described,
-            "operationId": name,
-            "responses": _responses(endpoint, shapes),
-        }
-    }
-    if "HEAD" in endpoint.methods:
-        of_head = {"operationId": f"{name}_head", "responses": _responses(endpoint, None)}
-        operations["head"] = {**described, **of_head}
-    return operations
+        described["requestBody"] = _body(endpoint)
+    return {endpoint.method.lower(): described}
 
 
-def _security(endpoint: Endpoint) -> dict[str, Any]:
-    """Which credentials a route takes; an empty one stands for none."""
+def _is_of_pages(endpoint: Endpoint) -> bool:
+    return {media_type.partition(";")[0] for media_type in endpoint.media_types} <= _OF_PAGES
+
+
+def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
+    """Which credentials a route takes; an empty one stands for none. Public routes take none at all."""
     if not endpoint.is_personal and not endpoint.needs.signed_in:
-        return {}
+        return []
     known: list[dict[str, list[str]]] = [{"cookie": []}, {"bearer": []}]
-    return {"security": known if endpoint.needs.signed_in else [{}, *known]}
+    return known if endpoint.needs.signed_in else [{}, *known]
 
 
-def _body(asked: type[Asked]) -> dict[str, Any]:
-    schema = {"schema": {"$ref": _REF.format(model=asked.__name__)}}
+def _kinds(endpoint: Endpoint) -> tuple[str, ...]:
+    """The encodings of a request that are described."""
+    assert endpoint.signature.body is not None
+    asked = endpoint.signature.body[1]
+    return encodings.kinds(asked) if _is_of_pages(endpoint) else body_schemas.described_kinds(asked)
+
+
+def _body(endpoint: Endpoint) -> dict[str, Any]:
+    assert endpoint.signature.body is not None
+    asked = endpoint.signature.body[1]
+    kinds = encodings.kinds(asked) if _is_of_pages(endpoint) else body_schemas.described_kinds(asked)
+    content = {
+        kind: {"schema": {"$ref": _REF.format(model=body_schemas.name(asked, kind))}} for kind in kinds
+    }
     required = any(field.is_required() for field in asked.model_fields.values())
-    return {"required": required, "content": dict.fromkeys(bodies.kinds(asked), schema)}
+    return {"required": required, "content": content}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    schema = parameter.adapter.json_schema()
+    schema = _without_null(parameter.adapter.json_schema())
     described: dict[str, Any] = {
         "name": parameter.name,
         "in": parameter.place,
@@ -146,7 +180,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         described["description"] = schema.pop("description")
     if parameter.default is not ABSENT and parameter.default is not None:
         schema["default"] = list(parameter.default) if parameter.many else parameter.default
-    return {**described, "schema": _without_null(schema)}
+    return {**described, "schema": schema}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -158,12 +192,12 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**rest, **choices[0]}
 
 
-def _responses(endpoint: Endpoint, shapes: _Shapes | None) -> dict[str, Any]:
-    """What may come back. HEAD answers the same without content."""
+def _responses(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
+    """What may come back."""
     success: dict[str, Any] = {"description": "As asked for."}
     shape = _shape(endpoint.signature.returns)
     has_content = shape is not types.NoneType
-    if shapes is not None and has_content:
+    if has_content:
         schema = shapes.of(shape) if shape is not None else {"type": "string"}
         success["content"] = {
             media_type.partition(";")[0]: {"schema": schema if media_type == JSON else {"type": "string"}}
@@ -179,10 +213,11 @@ def _responses(endpoint: Endpoint, shapes: _Shapes | None) -> dict[str, Any]:
             "description": "Go on where Location says; with `Accept: application/json` pages tell it instead."
         }
     for status, sentences in _refusals(endpoint).items():
-        responses[str(int(status))] = {"description": " ".join(sentences)}
-        if shapes is not None:
-            body = _refusal_shape(endpoint, status)
-            responses[str(int(status))]["content"] = {JSON: {"schema": shapes.of(body)}}
+        body = shapes.of(_refusal_shape(endpoint, status))
+        responses[str(int(status))] = {
+            "description": " ".join(sentences),
+            "content": {JSON: {"schema": body}},
+        }
     return responses
 
 

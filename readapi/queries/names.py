@@ -24,12 +24,22 @@ def _at_uri(text: str) -> str:
 
 
 TrackName = Annotated[
-    str, Field(description="A track's id, alone or with its check, or its at-uri, percent-encoded.")
+    str,
+    Field(
+        description="A track's id, alone or with its check, or its at-uri, percent-encoded.",
+        json_schema_extra={"type": ["integer", "string"]},
+    ),
 ]
 ListName = Annotated[str, Field(description="A list's id, or its at-uri, percent-encoded.")]
 ArtistName = Annotated[str, Field(description="A handle, in any case, or a DID.")]
-DidName = Annotated[str, AfterValidator(_did), Field(description="A DID.")]
-AtUriName = Annotated[str, AfterValidator(_at_uri), Field(description="The at-uri of a record.")]
+DidName = Annotated[
+    str, AfterValidator(_did), Field(description="A DID.", json_schema_extra={"format": "did"})
+]
+AtUriName = Annotated[
+    str,
+    AfterValidator(_at_uri),
+    Field(description="The at-uri of a record.", json_schema_extra={"format": "at-uri"}),
+]
 
 
 def track_id(name: str) -> int | None:

@@ -3,7 +3,19 @@
 from pydantic import Field
 
 from schemas.api.playlists import ListTitle
-from schemas.api.shape import Asked, AskedWithFile, Count, File, Page, Shape, Time, Uuid
+from schemas.api.shape import (
+    Address,
+    Asked,
+    AskedWithFile,
+    Count,
+    DidText,
+    File,
+    Page,
+    Shape,
+    Time,
+    UriText,
+    Uuid,
+)
 from schemas.api.tracks import Track
 from schemas.publishing import Template
 from schemas.records import Prose
@@ -19,7 +31,7 @@ class AlbumSummary(Shape):
     artist_handle: str
     track_count: Count
     total_plays: Count
-    image_url: str | None
+    image_url: Address | None
 
 
 class AlbumPage(Page):
@@ -32,16 +44,16 @@ class AlbumMetadata(Shape):
     """Everything about an album but its tracks."""
 
     id: Uuid
-    uri: str
+    uri: UriText
     title: str
     slug: str
     description: str | None
     artist: str
     artist_handle: str
-    artist_did: str
+    artist_did: DidText
     track_count: Count
     total_plays: Count
-    image_url: str | None
+    image_url: Address | None
     created_at: Time
     publishing_defaults: Template | None = None
 

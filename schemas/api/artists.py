@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from schemas.api.shape import Asked, Shape, Time
+from schemas.api.shape import Address, Asked, DidText, Shape, Time
 from schemas.fields import Text, is_uri
 from schemas.records import DisplayName, Prose
 
@@ -19,12 +19,12 @@ def _check_web_address(text: str) -> str:
 class Artist(Shape):
     """Somebody's profile, or what is known of an account without one."""
 
-    did: str
+    did: DidText
     handle: str
     display_name: str | None
     bio: str | None
-    avatar_url: str | None
-    support_url: str | None
+    avatar_url: Address | None
+    support_url: Address | None
     show_liked_on_profile: bool
     created_at: Time | None
     updated_at: Time | None
@@ -33,10 +33,10 @@ class Artist(Shape):
 class Person(Shape):
     """An account, named the way that lists name people."""
 
-    did: str
+    did: DidText
     handle: str
     display_name: str | None
-    avatar_url: str | None
+    avatar_url: Address | None
 
 
 class ProfileChange(Asked):

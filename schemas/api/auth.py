@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from schemas.api.shape import Asked, Shape, Time
+from schemas.api.shape import Address, Asked, DidText, Shape, Time
 
 Name = Annotated[str, Field(min_length=1, max_length=2048, description="A handle or a DID.")]
 Secret = Annotated[str, Field(min_length=1, max_length=200)]
@@ -17,7 +17,7 @@ MOST_DAYS = 365
 class ToVisit(Shape):
     """The page of somebody's own server at which they say yes or no."""
 
-    auth_url: str
+    auth_url: Address
 
 
 class ExchangeToken(Shape):
@@ -36,7 +36,7 @@ class NewSession(Shape):
     """For the cookie, or to be sent as a bearer token; and which account it is for."""
 
     session_id: str
-    did: str
+    did: DidText
     handle: str
 
 
@@ -51,7 +51,7 @@ class NewDeveloperToken(Shape):
 class LinkedAccount(Shape):
     """One of the accounts in a session."""
 
-    did: str
+    did: DidText
     handle: str
     active: bool
 
@@ -59,7 +59,7 @@ class LinkedAccount(Shape):
 class Me(Shape):
     """Whoever asks, and what they granted."""
 
-    did: str
+    did: DidText
     handle: str
     display_name: str | None
     scopes: list[str]
@@ -87,7 +87,7 @@ class SwitchAccount(Asked):
 class Switched(Shape):
     """Who is active now, in the same session."""
 
-    did: str
+    did: DidText
     handle: str
     session_id: str
 

@@ -1,6 +1,6 @@
 """Comments, each at a moment of a track."""
 
-from schemas.api.shape import Asked, Count, Page, PublicId, Shape, Time
+from schemas.api.shape import Address, Asked, Count, DidText, Page, PublicId, Shape, Time, UriText
 from schemas.records import Moment, Remark
 
 
@@ -8,11 +8,11 @@ class Comment(Shape):
     """What somebody said at `timestamp_ms` of a track."""
 
     id: PublicId
-    uri: str
-    user_did: str
+    uri: UriText
+    user_did: DidText
     user_handle: str
     user_display_name: str | None
-    user_avatar_url: str | None
+    user_avatar_url: Address | None
     text: str
     timestamp_ms: Count
     created_at: Time

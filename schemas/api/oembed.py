@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from schemas.api.shape import Shape
+from schemas.api.shape import Address, Shape
 
 
 class OEmbed(Shape):
@@ -11,14 +11,14 @@ class OEmbed(Shape):
     version: Literal["1.0"]
     type: Literal["rich"]
     provider_name: str
-    provider_url: str
+    provider_url: Address
     title: str
     author_name: str
-    author_url: str
+    author_url: Address
     width: int
     height: int
     html: str
-    thumbnail_url: str | None = None
+    thumbnail_url: Address | None = None
     thumbnail_width: int | None = None
     thumbnail_height: int | None = None
     cache_age: int

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from schemas.api.shape import Asked, AskedInParts, Count, Shape, Time, Uuid
+from schemas.api.shape import Address, Asked, AskedInParts, Count, DidText, Shape, Time, UriText, Uuid
 from schemas.api.tracks import Track
 from schemas.fields import AtUriString, CidString
 from schemas.records import MAX_ITEMS, TITLE
@@ -17,13 +17,13 @@ class Playlist(Shape):
 
     id: Uuid
     name: str
-    owner_did: str
+    owner_did: DidText
     owner_handle: str
     owner_display_name: str | None
     track_count: Count
-    image_url: str | None
+    image_url: Address | None
     show_on_profile: bool
-    atproto_record_uri: str
+    atproto_record_uri: UriText
     created_at: Time
 
 

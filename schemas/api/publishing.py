@@ -14,6 +14,7 @@ from schemas.api.shape import (
     PublicId,
     Shape,
     Time,
+    UriText,
     Uuid,
 )
 from schemas.publishing import Template
@@ -70,7 +71,7 @@ class UploadProgress(UploadAccepted):
     phase: str
     progress_pct: Annotated[int, Field(ge=0, le=100)]
     track_id: PublicId | None
-    atproto_uri: str | None
+    atproto_uri: UriText | None
     error: str | None
 
 

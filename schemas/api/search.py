@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from schemas.api.shape import Count, Page, PublicId, Shape, Uuid
+from schemas.api.shape import Address, Count, DidText, Page, PublicId, Shape, Uuid
 
 
 class TrackResult(Shape):
@@ -15,7 +15,7 @@ class TrackResult(Shape):
     title: str
     artist_handle: str
     artist_display_name: str
-    image_url: str | None
+    image_url: Address | None
     relevance: float
     highlight: str | None = None
 
@@ -24,10 +24,10 @@ class ArtistResult(Shape):
     """An artist who was found."""
 
     type: Literal["artist"]
-    did: str
+    did: DidText
     handle: str
     display_name: str
-    avatar_url: str | None
+    avatar_url: Address | None
     relevance: float
 
 
@@ -40,7 +40,7 @@ class AlbumResult(Shape):
     slug: str
     artist_handle: str
     artist_display_name: str
-    image_url: str | None
+    image_url: Address | None
     relevance: float
 
 
@@ -52,7 +52,7 @@ class PlaylistResult(Shape):
     name: str
     owner_handle: str
     owner_display_name: str
-    image_url: str | None
+    image_url: Address | None
     track_count: Count
     relevance: float
 

@@ -39,6 +39,9 @@ Uuid = Annotated[
         json_schema_extra={"format": "uuid"},
     ),
 ]
+DidText = Annotated[str, Field(json_schema_extra={"format": "did"})]
+UriText = Annotated[str, Field(json_schema_extra={"format": "at-uri"})]
+Address = Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
 class Shape(BaseModel):
@@ -125,7 +128,7 @@ Listed = InForm[list[T]]
 class Page(Shape):
     """What every page of a list says about the rest of it."""
 
-    next_cursor: str | None = Field(
+    next_cursor: Annotated[str, Field(json_schema_extra={"format": "cursor"})] | None = Field(
         description="Pass as `cursor` to go on; null on the last page and on no other. A page may hold fewer "
         "than `limit`, or nothing, and yet have a next one: a request looks at a bounded number of records, "
         "of which some may not be shown."

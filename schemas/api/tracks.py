@@ -6,7 +6,20 @@ from pydantic import ConfigDict, Field
 
 from schemas.access import Downloads, Visibility
 from schemas.api.artists import Person
-from schemas.api.shape import AskedInParts, Count, File, Listed, Page, PublicId, Shape, Time, Uuid
+from schemas.api.shape import (
+    Address,
+    AskedInParts,
+    Count,
+    DidText,
+    File,
+    Listed,
+    Page,
+    PublicId,
+    Shape,
+    Time,
+    UriText,
+    Uuid,
+)
 from schemas.publishing import PolicyOrigin, Template
 from schemas.records import MAX_FEATURES, MAX_TAGS, Name, Prose, Tag, Title
 from schemas.rights import Rights
@@ -15,10 +28,10 @@ from schemas.rights import Rights
 class Feature(Shape):
     """Somebody featured on a track. `display_name` falls back to the handle."""
 
-    did: str
+    did: DidText
     handle: str
     display_name: str
-    avatar_url: str | None
+    avatar_url: Address | None
 
 
 class TrackAlbum(Shape):
@@ -27,7 +40,7 @@ class TrackAlbum(Shape):
     id: Uuid
     title: str
     slug: str
-    image_url: str | None
+    image_url: Address | None
 
 
 class SupportGate(Shape):
@@ -40,13 +53,13 @@ class Track(Shape):
     """One track, with what the person asking may do with it."""
 
     id: PublicId
-    uri: str
+    uri: UriText
     cid: str
     title: str
     artist: str = Field(description="The artist's display name, else the handle.")
     artist_handle: str
-    artist_did: str
-    artist_avatar_url: str | None
+    artist_did: DidText
+    artist_avatar_url: Address | None
     file_id: str = Field(
         description="Stands for the recording, and changes with it: the blob's CID where everybody may "
         "download; the SHA-256 of the file where this service keeps it; else a hash that names no blob."
@@ -57,8 +70,8 @@ class Track(Shape):
     features: list[Feature]
     album: TrackAlbum | None
     tags: list[str]
-    image_url: str | None
-    thumbnail_url: str | None
+    image_url: Address | None
+    thumbnail_url: Address | None
     created_at: Time
     updated_at: Time | None
     indexed_at: Time
@@ -71,15 +84,15 @@ class Track(Shape):
     unlisted: bool
     download_policy: Downloads
     support_gate: SupportGate | None
-    stream_url: str
+    stream_url: Address
     audio_storage: Literal["pds", "managed", "both", "none"]
     pds_blob_cid: str | None = Field(
         description="The recording's blob at the artist's server, where everybody may download. Elsewhere no "
         "answer names it but the record itself, which is public at its server, and its proof."
     )
-    atproto_record_uri: str
+    atproto_record_uri: UriText
     atproto_record_cid: str
-    atproto_record_url: str
+    atproto_record_url: Address
     labels: list[str]
     rights: Rights | None
     is_liked: bool
@@ -90,8 +103,8 @@ class Track(Shape):
 class TrackProof(Shape):
     """How we know that the artist published this track: the record, and how it was verified."""
 
-    uri: str
-    did: str
+    uri: UriText
+    did: DidText
     cid: str
     rev: str = Field(description="The repo's commit that brought this version of the record.")
     verified: Literal["commit", "repo", "proof", "unverified"] = Field(
@@ -99,7 +112,7 @@ class TrackProof(Shape):
         "own proof. `unverified`: taken on the word of a Jetstream so far."
     )
     verified_at: Time = Field(description="Since when this service knows it so.")
-    proof_url: str | None = Field(description="Where the artist's own server gives the proof.")
+    proof_url: Address | None = Field(description="Where the artist's own server gives the proof.")
 
 
 class TrackPage(Page):

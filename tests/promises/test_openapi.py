@@ -5,11 +5,11 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from readapi.app import all_endpoints
-from readapi.openapi import describe
+from readapi.openapi import describe, for_programs
 from schemas.errors import Code
 
 ENDPOINTS = all_endpoints()
-DOCUMENT = orjson.loads(describe(ENDPOINTS, "https://api.example"))
+DOCUMENT = orjson.loads(describe(for_programs(ENDPOINTS), "https://api.example"))
 OPERATIONS = {
     f"{method} {path}": operation
     for path, item in DOCUMENT["paths"].items()
@@ -38,9 +38,8 @@ def test_every_operation_is_described(name):
     assert {"200", "202", "204"} & operation["responses"].keys()
     for status in ("400", "500"):
         assert status in operation["responses"]
-    if not name.startswith("head"):
-        for status, response in operation["responses"].items():
-            assert ("content" in response) is (status not in ("204", "302", "303", "304"))
+    for status, response in operation["responses"].items():
+        assert ("content" in response) is (status not in ("204", "302", "303", "304"))
 
 
 def test_who_may_use_a_route_is_described():
@@ -49,17 +48,17 @@ def test_who_may_use_a_route_is_described():
 
     assert OPERATIONS["get /auth/me"]["security"] == somebody
     assert OPERATIONS["get /tracks/{track_id}"]["security"] == anybody
-    assert "security" not in OPERATIONS["get /stats"]
+    assert OPERATIONS["get /stats"]["security"] == []
     assert DOCUMENT["components"]["securitySchemes"].keys() == {"cookie", "bearer"}
 
 
 def test_what_is_sent_is_described():
-    """As JSON or as a form, with its bounds; a body that needs nothing may be left out."""
+    """As JSON alone, with its bounds; a body that needs nothing may be left out."""
     body = OPERATIONS["post /auth/developer-token/start"]["requestBody"]
     shape = DOCUMENT["components"]["schemas"]["WantedToken"]
 
     assert body["required"]
-    assert body["content"].keys() == {"application/json", "application/x-www-form-urlencoded"}
+    assert body["content"].keys() == {"application/json"}
     assert shape["required"] == ["name"]
     days = shape["properties"]["expires_in_days"]
     assert (days["minimum"], days["maximum"], days["default"]) == (1, 365, 180)
@@ -67,11 +66,46 @@ def test_what_is_sent_is_described():
 
 
 def test_files_are_described_where_they_can_be_sent():
-    """Alone in forms with parts; these may also carry what else a page's form says."""
+    """In forms with parts, whose lists are repeated or JSON; JSON carries no file."""
     for name in ("post /tracks/", "put /tracks/{track_id}/audio", "post /albums/{album_id}/cover"):
         assert OPERATIONS[name]["requestBody"]["content"].keys() == {"multipart/form-data"}
-    for name in ("patch /tracks/{track_id}", "patch /lists/playlists/{playlist_id}"):
-        assert "multipart/form-data" in OPERATIONS[name]["requestBody"]["content"]
+    shapes = DOCUMENT["components"]["schemas"]
+    change = OPERATIONS["patch /tracks/{track_id}"]["requestBody"]["content"]
+    as_json, in_parts = (
+        shapes[change[kind]["schema"]["$ref"].rpartition("/")[2]]["properties"]
+        for kind in ("application/json", "multipart/form-data")
+    )
+
+    assert "image" not in as_json
+    assert in_parts["image"]["format"] == "binary"
+    for name, members in (("TrackChange", in_parts), ("NewTrack", shapes["NewTrack"]["properties"])):
+        for listed in ("tags", "features"):
+            kinds = [choice["type"] for choice in members[listed]["anyOf"]]
+            assert kinds == ["array", "string"], (name, listed)
+
+
+def test_pages_and_head_are_not_described():
+    """They are for browsers; there are no parameters, shapes or answers in them for programs."""
+    assert not any(name.startswith("head ") for name in OPERATIONS)
+    assert not any(path.startswith(("/portal", "/embed", "/settings")) for path in DOCUMENT["paths"])
+    assert not {"/", "/docs", "/login", "/track/{track_id}"} & DOCUMENT["paths"].keys()
+    assert "pages" not in {tag["name"] for tag in DOCUMENT["tags"]}
+
+
+def test_a_track_is_named_by_a_number_or_a_text():
+    """Its id is a number in every answer."""
+    [named] = OPERATIONS["get /tracks/{track_id}"]["parameters"]
+
+    assert named["schema"]["type"] == ["integer", "string"]
+
+
+def test_what_texts_hold_is_described():
+    """Cursors, DIDs and addresses by their formats."""
+    shapes = DOCUMENT["components"]["schemas"]
+
+    assert shapes["Track"]["properties"]["artist_did"]["format"] == "did"
+    assert shapes["Track"]["properties"]["atproto_record_uri"]["format"] == "at-uri"
+    assert shapes["TrackPage"]["properties"]["next_cursor"]["anyOf"][0]["format"] == "cursor"
 
 
 def test_private_visibility_is_described():
@@ -100,7 +134,7 @@ def test_paging_parameters_tell_their_bounds():
         "type": "integer", "minimum": 1, "maximum": 100, "default": 50,
     }  # fmt: skip
     assert parameters["sort"]["schema"]["enum"] == ["recent", "popular"]
-    assert parameters["cursor"]["schema"] == {"type": "string"}
+    assert parameters["cursor"]["schema"] == {"type": "string", "format": "cursor"}
     assert not parameters["cursor"]["required"]
 
 

@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 from pydantic import Field
 
+from readapi.bodies import MOST_PARTS
 from readapi.endpoint import Routes
 from readapi.intake import MOST_FORMS_OF_ONE, Intake
 from schemas.api.shape import AskedInParts, AskedWithFile, File, Listed, Shape
@@ -69,6 +70,36 @@ async def test_a_form_with_a_file_is_read() -> None:
     form.add_field("file", b"\x00" * LIMIT, filename="../../etc/passwd")
 
     assert await ask(form) == (200, {"bytes": LIMIT, "tags": ["a", "b"], "flag": True})
+
+
+@pytest.mark.parametrize(
+    ("parts", "tags"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a"], ["a"]),
+        (['["a", "b"]'], ["a", "b"]),
+        (["[a]", "[b]"], ["[a]", "[b]"]),
+        ([""], []),
+    ],
+)
+@pytest.mark.parametrize("in_parts", [True, False])
+async def test_a_form_gives_a_list_in_repeats_or_as_json(
+    parts: list[str], tags: list[str], in_parts: bool
+) -> None:
+    """As generated clients send it, and as browsers' scripts do."""
+    form = aiohttp.FormData([("tags", part) for part in parts], default_to_multipart=in_parts)
+
+    assert await ask(form) == (200, {"bytes": 0, "tags": tags, "flag": False})
+
+
+async def test_what_is_no_list_is_given_once() -> None:
+    """And no more parts than there may be, though one list is in all of them."""
+    twice = aiohttp.FormData([("flag", "true"), ("flag", "true")], default_to_multipart=True)
+    many = aiohttp.FormData([("tags", "a")] * (MOST_PARTS + 1), default_to_multipart=True)
+
+    status, refused = await ask(twice)
+    assert (status, refused["errors"][0]["message"]) == (422, "must be given once")  # type: ignore[index]
+    assert (await ask(many))[0] == 422
 
 
 async def test_a_member_is_what_its_name_says() -> None:
