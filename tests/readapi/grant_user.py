@@ -7,6 +7,8 @@ import asyncio
 import os
 import sys
 
+import structlog
+
 from readapi.grants import Grants
 from readapi.keeper import Keeper, keep
 from readapi.renewal import Renewal
@@ -32,6 +34,7 @@ async def use(settings: Settings, grant_id: GrantId, url: str, times: int) -> No
 
 
 if __name__ == "__main__":
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     ours = Settings.from_environment(os.environ)
     match sys.argv[1:]:
         case ["keep", url]:

@@ -142,7 +142,7 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
     shown = track(title=text, description=text, tags=[text], features=[FEATURE | {"display_name": text}])
     belongs = album(title=text, description=text)
     works = [Work(text, "/portal/uploads/1", text, has_failed=True)]
-    shelf = Shelf([shown], "/portal?cursor=x", [belongs], works)
+    shelf = Shelf([shown], "/portal?cursor=x", [belongs], {}, works)
     forms = {form: attempt.Attempt(form, {"title": text}, {"title": text}) for form in ("upload", "details")}
     return {
         "portal.html": of_front(who, shelf, Preferences(rights=rights(text)), None, forms["upload"]),

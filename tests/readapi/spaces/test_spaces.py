@@ -65,7 +65,7 @@ async def test_a_track_is_written_to_its_artists_space_and_nowhere_else(
     assert opened.host.blobs[value["audioBlob"]["ref"]["$link"]] == song.read_bytes()
     assert "audioUrl" not in value
     store = opened.stage.music.settings.data_dir / "audio"
-    assert [path for path in store.rglob("*") if path.is_file()] == []
+    assert [path.name for path in store.rglob("*") if path.is_file()] in ([], ["identity"])
     asked = {method for method in opened.host.asked if method.startswith("com.atproto.repo.")}
     assert asked == {"com.atproto.repo.getRecord", "com.atproto.repo.uploadBlob"}
 
