@@ -18,6 +18,7 @@ from indexer.check import Report, inspect
 from indexer.check import check as check_catalogue
 from indexer.dead_letters import Wanted
 from indexer.names import Dns
+from indexer.rebuild import rebuild as rebuild_index
 from indexer.retrial import Outcome
 from indexer.service import Indexer, opened
 from indexer.snapshots import CURRENT
@@ -51,12 +52,12 @@ async def record(
             await recorded.record(source, path, seconds=seconds, frames=frames)
 
 
-def rebuild(settings: Settings, progress: Callable[[int, int], object]) -> int:
-    """Make the search index again from the catalogue. Returns the documents written. Raises StoreError."""
+def rebuild(settings: Settings, progress: ProgressOf) -> None:
+    """Make the search index again from the catalogue. Raises StoreError."""
     writer = Writer.open(settings)
     try:
         path = settings.data_dir / search.FOLDER
-        return search.rebuild(writer.reader(), path, settings.base_url, progress)
+        rebuild_index(writer.reader(), path, settings.base_url, progress)
     finally:
         writer.close()
 

@@ -18,7 +18,8 @@ class Follower:
     """`follow` brings the index up to what is committed, to its watermark; `prune` forgets the way.
 
     A step costs a price for itself, however little it does. So after each comes a pause, longer than the step
-    took, in which more comes together, unless somebody waits or there is enough for a whole step.
+    took, in which more comes together, unless somebody waits or there is enough for a whole step. A watermark
+    below 0 says that the index is being made, a part at each step, and cannot be asked yet.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class Follower:
             await self._rest(PAUSE * seconds, FLOOD_PAUSES if watermark - before >= MANY_ENTRIES else 1)
 
     def _hurry_if_late(self) -> None:
-        if self._op >= self.watermark + STEP_ENTRIES:
+        if self.watermark < 0 or self._op >= self.watermark + STEP_ENTRIES:
             self._hurry.set()
 
     async def _rest(self, seconds: float, times: int) -> None:

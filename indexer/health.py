@@ -96,7 +96,7 @@ class Health:
 GAUGES = {
     "cursor": "Sequence number up to which everything is committed.",
     "lag_seconds": "Seconds that the index is behind the network.",
-    "watermark": "Outbox entry up to which the search index has come.",
+    "watermark": "Outbox entry up to which the search index has come; -1 while it is made anew.",
     "op": "Newest outbox entry.",
     "snapshot_age_seconds": "Seconds since the newest snapshot was published.",
     "clock_offset_seconds": "Seconds that other hosts' clocks are ahead of ours, by their median.",

@@ -1,5 +1,6 @@
 """One Tantivy index on disk: documents replaced by name, committed together with a watermark."""
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,10 @@ HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
 REBUILD: Final = "run `fmsvc-server rebuild`, which makes it again from the catalogue."
 
 
+class OlderIndex(StoreError):
+    """An older version of this program made the index; it cannot be followed, only made anew."""
+
+
 class IndexFolder:
     """An index, the only writer of it, and the watermark that was last committed."""
 
@@ -24,11 +29,11 @@ class IndexFolder:
         self._index = index
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = writer
-        self.watermark = _watermark(index, path)
+        self.watermark = _watermark(index)
 
     @classmethod
     def open(cls, path: Path, schema: tantivy.Schema) -> Self:
-        """Open the index in this folder, making it if there is none. Raises StoreError."""
+        """Open the index in this folder, making it if there is none. Raises StoreError, or OlderIndex."""
         with sentences(path):
             path.mkdir(parents=True, exist_ok=True)
             index = _opened(path, schema)
@@ -80,9 +85,8 @@ class IndexFolder:
 
     def commit(self, op: int) -> None:
         """Commit what was replaced, and with it how far that goes."""
-        version = orjson.dumps({"version": search_index.VERSION, "op": op})
         self.drop([search_index.CURSOR])
-        self.add([{"doc": search_index.CURSOR, "id": op, "card": version}])
+        self.add([{"doc": search_index.CURSOR, "id": op, "card": orjson.dumps({"op": op})}])
         with sentences(self._path):
             self.writer.commit()
         self.watermark = op
@@ -107,13 +111,32 @@ def _opened(path: Path, schema: tantivy.Schema) -> tantivy.Index:
     """The index in this folder, told to store documents so that readers can map them."""
     meta = path / "meta.json"
     if not meta.exists():
+        with (path / search_index.VERSION_FILE).open("w") as file:
+            file.write(str(search_index.VERSION))
+            file.flush()
+            os.fsync(file.fileno())
         tantivy.Index(schema, str(path))
+    _require_version(path)
     known = orjson.loads(meta.read_bytes())
     if known["index_settings"] != search_index.STORE_SETTINGS:
         changed = meta.with_name("meta.json.new")
         changed.write_bytes(orjson.dumps({**known, "index_settings": search_index.STORE_SETTINGS}))
         changed.replace(meta)
     return tantivy.Index(schema, str(path))
+
+
+def _require_version(path: Path) -> None:
+    version = search_index.version_in(path)
+    if version < search_index.VERSION:
+        raise OlderIndex(
+            f"The search index in {path.parent} was made by an older version of this program; "
+            "the indexer makes it anew when it starts."
+        )
+    if version > search_index.VERSION:
+        raise StoreError(
+            f"The search index in {path.parent} was made by a newer version of this program; "
+            f"use that one, or {REBUILD}"
+        )
 
 
 def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.DocAddress]) -> list[int]:
@@ -128,17 +151,14 @@ def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
     return tantivy.Document.from_dict(given, schema)
 
 
-def _watermark(index: tantivy.Index, path: Path) -> int:
+def _watermark(index: tantivy.Index) -> int:
     searcher = index.searcher()
     query = tantivy.Query.term_query(index.schema, "doc", search_index.CURSOR)
     found = searcher.search(query, 1, count=False).hits
     if not found:
         return 0
     (packed,) = searcher.doc(found[0][1])[search_index.STORED]
-    cursor = orjson.loads(stored.Stored(memoryview(packed)).card)
-    if cursor["version"] != search_index.VERSION:
-        raise StoreError(f"The search index in {path.parent} was made by another version; {REBUILD}")
-    return int(cursor["op"])
+    return int(orjson.loads(stored.Stored(memoryview(packed)).card)["op"])
 
 
 @contextmanager
@@ -165,6 +185,4 @@ def _sentence(path: Path, said: str) -> str:
         return no_room(path)
     if "index writer was killed" in lowered:  # by an error of the system in a thread of its own
         return f"{path} could not be written; see that its disk works and has room, and start again."
-    if "schema" in lowered:
-        return f"The search index in {path.parent} was made by another version; {REBUILD}"
     return f"The search index in {path.parent} cannot be read ({said.strip()[:200]}); {REBUILD}"

@@ -5,12 +5,11 @@ After a crash the same entries are read again; rendering them again gives the sa
 """
 
 import os
-import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import duckdb
 
@@ -36,8 +35,6 @@ EVERYTHING: Final = {
     "comments": "select key from comments where state = 'live'",
 }
 
-Progress = Callable[[int, int], object]
-
 
 class SearchIndex:
     """The writing side of the three indexes. Open it once; use it on one thread."""
@@ -52,10 +49,11 @@ class SearchIndex:
 
     @classmethod
     def open(cls, path: Path, base_url: str) -> Self:
-        """Open the indexes in this folder, making them if there are none. Raises StoreError.
+        """Open the indexes in this folder, making them if there are none. Raises StoreError, or OlderIndex.
 
         `base_url` is the service's own origin, which some addresses on cards begin with.
         """
+        _finish_change(path)
         folders: list[IndexFolder] = []
         try:
             for name, schema in search_index.schemas().items():
@@ -76,8 +74,7 @@ class SearchIndex:
 
         Raises StoreError when the index cannot be written, or has missed what the outbox no longer holds.
         """
-        con.execute("begin transaction read only")
-        try:
+        with _reading(con):
             if not self._compared:
                 self._compare(con)
             entries = con.execute(
@@ -86,30 +83,34 @@ class SearchIndex:
             ).fetchall()
             if entries:
                 self._replace(con, entries)
-        finally:
-            con.execute("rollback")
         if entries:
-            # After the transaction: as long as it is open, the catalogue cannot be checkpointed.
             for folder in self._folders:
                 folder.commit(max(entries[-1][0], folder.watermark))
         return self.watermark
 
-    def fill(self, con: duckdb.DuckDBPyConnection, progress: Progress) -> int:
-        """Write every document there is into an empty index. Returns how many."""
-        meta = _outbox_meta(con)
+    def fill(self, con: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
+        """Write everything there is into an empty index, some at each step; then close it.
+
+        Yields how many things of how many are written.
+        The catalogue may be written between two steps. What that changes is listed in the outbox behind the
+        watermark, which is as far as the outbox went at the first step: following it replaces all of it.
+        """
+        op = _outbox_meta(con).get("outbox_op", 0)
         count = " + ".join(f"(select count(*) from ({query}))" for query in EVERYTHING.values())
         (total,) = con.execute(f"select {count}").fetchone() or (0,)
-        done = written = 0
+        done = 0
         for kind, query in EVERYTHING.items():
-            for chunk in _chunks(con.cursor().execute(query)):
-                refs = replace(Refs(), **{kind: set(chunk)})
-                written += self._add(con, refs)
+            # All keys at once: a query that is read bit by bit keeps the catalogue from being checkpointed.
+            keys = con.sql(query).to_arrow_table().column(0)
+            for start in range(0, len(keys), CHUNK):
+                chunk = keys.slice(start, CHUNK).to_pylist()
+                with _reading(con):
+                    self._add(con, replace(Refs(), **{kind: set(chunk)}))
                 done += len(chunk)
-                progress(done, total)
+                yield done, total
         for folder in self._folders:
-            folder.commit(meta.get("outbox_op", 0))
+            folder.commit(op)
             folder.finish()
-        return written
 
     def close(self) -> None:
         """Give the indexes back. What was not committed is left to the next start."""
@@ -167,29 +168,37 @@ class SearchIndex:
         self._compared = True
 
 
-def rebuild(con: duckdb.DuckDBPyConnection, path: Path, base_url: str, progress: Progress) -> int:
-    """Make the indexes again from the catalogue, aside, and put them in place. Returns how many documents.
+def beside(path: Path) -> tuple[Path, Path]:
+    """Where an index is made anew that takes this one's place, and where this one goes then."""
+    return path.with_name(path.name + search_index.FRESH_SUFFIX), path.with_name(f"{path.name}.old")
 
-    Nobody may write the catalogue meanwhile. Processes that read the old index notice and change over.
-    """
-    fresh, old = (path.with_name(f"{path.name}.{suffix}") for suffix in ("new", "old"))
-    for folder in (fresh, old):
-        shutil.rmtree(folder, ignore_errors=True)
-    written = SearchIndex.open(fresh, base_url).fill(con, progress)
+
+def put_in_place(path: Path) -> None:
+    """Let the index that was made anew take the place of this one. Raises StoreError."""
+    fresh, old = beside(path)
     with sentences(path):
         if path.exists():
             os.rename(path, old)
         os.rename(fresh, path)
-    shutil.rmtree(old, ignore_errors=True)
-    return written
+
+
+def _finish_change(path: Path) -> None:
+    """Put in place what a crash kept from it: there is an old one only when the new one is whole."""
+    fresh, old = beside(path)
+    if old.exists() and fresh.exists() and not path.exists():
+        put_in_place(path)
+
+
+@contextmanager
+def _reading(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """One state of the catalogue. As long as that is held, the catalogue cannot be checkpointed."""
+    con.execute("begin transaction read only")
+    try:
+        yield
+    finally:
+        con.execute("rollback")
 
 
 def _outbox_meta(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     found = con.execute("select name, value::bigint from meta where name like 'outbox_%'").fetchall()
     return dict(found)
-
-
-def _chunks(found: duckdb.DuckDBPyConnection) -> Iterator[list[Any]]:
-    values = chain.from_iterable(iter(lambda: found.fetchmany(CHUNK), []))
-    while chunk := [value for (value,) in islice(values, CHUNK)]:
-        yield chunk

@@ -103,9 +103,7 @@ class Indexer:
         self._pictures = Errands[Picture](
             "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
         )
-        self.follower = Follower(
-            stores.follow, stores.prune, watermark=stores.index.watermark, op=stores.writer.op
-        )
+        self.follower = Follower(stores.follow, stores.prune, watermark=stores.watermark, op=stores.writer.op)
         self.upkeep = Upkeep(
             settings,
             source,

@@ -8,10 +8,13 @@ from threading import Lock
 from typing import Self, TypeVar
 
 import duckdb
+import structlog
 
 from indexer import poison
 from indexer.batch import Batch, Written
+from indexer.index_folder import OlderIndex
 from indexer.projections.projection import utc
+from indexer.rebuild import Rebuild, remove_leftovers
 from indexer.search import FOLDER, SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
@@ -20,11 +23,13 @@ from schemas.settings import Settings
 
 Answer = TypeVar("Answer")
 
+log = structlog.get_logger()
+
 
 class Stores:
     """Opens all of them or none. Every method raises StoreError when the disk refuses."""
 
-    def __init__(self, writer: Writer, index: SearchIndex, snapshots: Snapshots) -> None:
+    def __init__(self, writer: Writer, index: SearchIndex | Rebuild, snapshots: Snapshots) -> None:
         self.writer = writer
         self.index = index
         self.snapshots = snapshots
@@ -39,8 +44,7 @@ class Stores:
     def open(cls, settings: Settings) -> Self:
         writer = Writer.open(settings)
         try:
-            index = SearchIndex.open(settings.data_dir / FOLDER, settings.base_url)
-            return cls(writer, index, Snapshots(settings, writer))
+            return cls(writer, _index(settings), Snapshots(settings, writer))
         except BaseException:
             writer.close()
             raise
@@ -49,8 +53,13 @@ class Stores:
         """Commit a batch to the catalogue; parts that cannot be written become dead letters."""
         return await _on(self._writing, lambda: poison.write(self.writer, batch))
 
+    @property
+    def watermark(self) -> int:
+        """The outbox entry up to which the search index has come; -1 while it is made anew."""
+        return -1 if isinstance(self.index, Rebuild) else self.index.watermark
+
     async def follow(self) -> int:
-        """Bring the search index a step further. Returns its watermark."""
+        """Bring the search index a step further, or make some more of a new one. Returns the watermark."""
         return await _on(self._searching, self._follow)
 
     async def prune(self, op: int) -> None:
@@ -91,8 +100,14 @@ class Stores:
         await asyncio.to_thread(self._close)
 
     def _follow(self) -> int:
+        index = self.index
         with self._reading:
-            return self.index.follow(self._reader)
+            if isinstance(index, SearchIndex):
+                return index.follow(self._reader)
+            is_whole = not index.step(self._reader)
+        if is_whole:
+            self.index = index.finish()
+        return self.watermark
 
     def _publish(self) -> None:
         # One job, so that nothing comes between freezing the file and letting go of it.
@@ -109,6 +124,17 @@ class Stores:
         self._reader.close()
         self._counting.close()
         self.writer.close()
+
+
+def _index(settings: Settings) -> SearchIndex | Rebuild:
+    path = settings.data_dir / FOLDER
+    try:
+        index = SearchIndex.open(path, settings.base_url)
+    except OlderIndex as older:
+        log.info("search index of an older version", reason=str(older))
+        return Rebuild(path, settings.base_url)
+    remove_leftovers(path)
+    return index
 
 
 async def _on(executor: ThreadPoolExecutor, work: Callable[[], Answer]) -> Answer:

@@ -14,7 +14,7 @@ import structlog
 
 from readapi.errors import IndexNotReady
 from readapi.metrics import Metrics
-from readapi.snapshot import RETRY_SECONDS, Row, Snapshot
+from readapi.snapshot import RETRY_SECONDS, OtherVersion, Row, Snapshot
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -43,6 +43,7 @@ class Catalog:
         self._newest: Snapshot | None = None
         self._before: Snapshot | None = None
         self._open: set[Snapshot] = set()  # changed by the thread alone
+        self.absence = "No snapshot of the catalogue has been published yet."  # while there is none to ask
         self._avoided = ("", 0.0)  # the snapshot that could not be opened, and when it is tried again
 
     @property
@@ -73,7 +74,7 @@ class Catalog:
             return found
         if tried:
             raise IndexNotReady("The catalogue cannot answer this at the moment; try again later.")
-        raise IndexNotReady("No snapshot of the catalogue has been published yet; try again in a moment.")
+        raise IndexNotReady(self.absence)
 
     async def refresh(self) -> bool:
         """Change over to a newer snapshot, if there is one. True when there was."""
@@ -87,8 +88,10 @@ class Catalog:
         loop = asyncio.get_running_loop()
         try:
             newest = await loop.run_in_executor(self._executor, self._opened, self._link.parent / name)
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, OSError, OtherVersion) as error:
             self.unopened += 1
+            if isinstance(error, OtherVersion):
+                self.absence = str(error)
             self._avoided = name, time.monotonic() + RETRY_SECONDS
             log.warning("snapshot not opened", name=name, answering=self.version, error=str(error)[:200])
             return False

@@ -259,8 +259,8 @@ class IndexNotReady(ApiError):
     code = Code.INDEX_NOT_READY
     sentence = "The index is not ready yet; try again in a moment."
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(message, headers={"Retry-After": "1"})
+    def __init__(self, message: str | None = None, *, retry_seconds: int = 1) -> None:
+        super().__init__(message, headers={"Retry-After": str(retry_seconds)})
 
 
 class Internal(ApiError):

@@ -20,6 +20,10 @@ _ONE_BY_ONE = 200
 _ATTEMPTS = 5
 
 
+class OtherVersion(ValueError):
+    """Another version of the program made the index."""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """One committed state of an index; `stores` is where its segments keep documents, if that can be read."""
@@ -54,6 +58,7 @@ class IndexFolder:
         self.op = 0
         self.rows_read = 0  # so far: matches handed out, which is what the price of a request grows with
         self.folder_id = 0  # of the folder that is read: another one after a rebuild
+        self.refusal = ""  # a sentence, when what is there was made by another version of the program
 
     def refresh(self) -> bool:
         """Read what was committed since. Returns whether the content is another than before."""
@@ -78,7 +83,10 @@ class IndexFolder:
             if not isinstance(error, (ValueError, OSError)) and not search_index.is_panic(error):
                 raise
             # The folder may be in the middle of being replaced; what was read before stays until then.
-            log.warning("index_not_read", folder=self._path.name, reason=str(error)[:200])
+            reason = str(error)[:200]
+            if not isinstance(error, OtherVersion) or reason != self.refusal:
+                log.warning("index_not_read", folder=self._path.name, reason=reason)
+            self.refusal = reason if isinstance(error, OtherVersion) else ""
             return None
 
     def show(self, state: State) -> bool:
@@ -150,6 +158,7 @@ class IndexFolder:
                 return None
             if before is None or stamp[0] != before.folder_id:
                 before = None
+                _require_version(self._path)
                 index = tantivy.Index.open(str(self._path))
                 index.config_reader("manual")
                 search_index.register_tokenizers(index)
@@ -209,14 +218,21 @@ def unscored(query: Query) -> Query:
     return Query.const_score_query(query, 0.0)
 
 
+def _require_version(folder: Path) -> None:
+    version = search_index.version_in(folder)
+    if version < search_index.VERSION:
+        raise OtherVersion(
+            "The search index is of an older version; the indexer makes it anew when it starts."
+        )
+    if version > search_index.VERSION:
+        raise OtherVersion("The search index is of a newer version of this program; start that one.")
+
+
 def _watermark(searcher: tantivy.Searcher, schema: tantivy.Schema) -> int:
-    """How far the index is. Raises ValueError when another version of this program made it."""
+    """How far the index is."""
     query = Query.term_query(schema, "doc", search_index.CURSOR, index_option="basic")
     found = searcher.search(query, 1, count=False).hits
     if not found:
         return 0
     packed = searcher.doc(found[0][1]).get_first(search_index.STORED)
-    cursor = orjson.loads(Stored(memoryview(packed)).card) if packed else {}
-    if cursor.get("version") != search_index.VERSION:
-        raise ValueError("another version of this program made the index; run fmsvc-server rebuild")
-    return int(cursor["op"])
+    return int(orjson.loads(Stored(memoryview(packed)).card)["op"]) if packed else 0

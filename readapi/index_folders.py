@@ -13,6 +13,8 @@ from readapi.errors import IndexNotReady
 from readapi.index_folder import IndexFolder, State
 from schemas import search_index
 
+ABSENT = "The search index does not exist yet."
+RETRY_SECONDS = 5  # after which clients are asked to come again while an index is made anew
 FOLLOW_SECONDS = 0.075  # between looks at what the indexer has written
 
 
@@ -26,6 +28,10 @@ class IndexFolders:
         self.social = IndexFolder(folder / search_index.SOCIAL_FOLDER, search_index.social_schema())
         self.generation = 0
         self.is_open = False  # whether there is something to read
+        self.absence = ABSENT  # why there is nothing, in a sentence
+        self._progress = (
+            folder.with_name(folder.name + search_index.FRESH_SUFFIX) / search_index.PROGRESS_FILE
+        )
         self._folders = self.catalog, self.words, self.social
         self._shown = asyncio.Event()  # set, and another put in its place, whenever answers may differ
 
@@ -56,7 +62,7 @@ class IndexFolders:
     def require(self) -> Searcher:
         """The catalog. Raises IndexNotReady when there is nothing to read: an empty answer would be wrong."""
         if self.catalog.searcher is None or not self.is_open:
-            raise IndexNotReady
+            raise IndexNotReady(self.absence, retry_seconds=RETRY_SECONDS if self.absence != ABSENT else 1)
         return self.catalog.searcher
 
     def addresses(self, query: Query, limit: int, folder: IndexFolder | None = None) -> list[DocAddress]:
@@ -70,7 +76,15 @@ class IndexFolders:
     def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:
         changed = [folder.show(state) for folder, state in found if state is not None]
         self.is_open = all(folder.searcher for folder in self._folders)
+        if not self.is_open:
+            self.absence = self._why_absent()
         if any(changed):
             self.generation += 1
             self._shown.set()
             self._shown = asyncio.Event()
+
+    def _why_absent(self) -> str:
+        try:
+            return self._progress.read_text()
+        except OSError:
+            return next((folder.refusal for folder in self._folders if folder.refusal), ABSENT)

@@ -15,6 +15,8 @@ from typing import Any, Final
 import duckdb
 import structlog
 
+from schemas import steps
+
 log = structlog.get_logger()
 
 Row = tuple[Any, ...]
@@ -27,6 +29,10 @@ REST_BYTES: Final = 4 << 20  # what may stay in memory between two questions
 _REST_LIMIT: Final = "1MB"
 _UNITS: Final = {"MB": 10**6, "GB": 10**9}
 _MOST_ANSWERS: Final = 512
+
+
+class OtherVersion(Exception):
+    """The snapshot's tables are of another version than the questions."""
 
 
 class Snapshot:
@@ -86,6 +92,7 @@ class Snapshot:
         }
         con = duckdb.connect(self._path, read_only=True, config=config)
         try:
+            _require_version(con)
             counted = con.execute("select sum(estimated_size)::bigint from duckdb_tables()").fetchall()
         except BaseException:
             con.close()
@@ -142,3 +149,11 @@ class Snapshot:
             return os.readlink(self._path.with_name("current")) == self.name
         except OSError:
             return False
+
+
+def _require_version(con: duckdb.DuckDBPyConnection) -> None:
+    found = con.execute("select value from meta where name = 'schema_version'").fetchall()
+    if found != [(str(steps.VERSION),)]:
+        raise OtherVersion(
+            "The snapshot of the catalogue is of another version; the indexer publishes a new one."
+        )

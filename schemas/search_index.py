@@ -6,14 +6,20 @@ searched, and words cost most. `social` holds a document per like and comment.
 Text is normalised by `schemas.search_text` before it gets here, so the tokenizers only split it.
 """
 
+from pathlib import Path
 from typing import Literal
 
 import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = "8"  # raise it when a field, a card or the folding of text changes: older indexes ask for a rebuild
-CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` the version
+VERSION = 8  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION_FILE = (
+    "version"  # in each index's folder, in digits; indexes without it are older than all that have it
+)
+FRESH_SUFFIX = ".new"  # of the folder in which an index is made anew, beside the one in use
+PROGRESS_FILE = "progress"  # in that folder: a sentence with how far it is
+CURSOR = "__cursor__"  # the document that holds the watermark: `id` is the last outbox op, `card` says it too
 CATALOG_FOLDER = "catalog"
 WORDS_FOLDER = "words"
 SOCIAL_FOLDER = "social"
@@ -94,6 +100,17 @@ def social_schema() -> tantivy.Schema:
     _add_numbers(builder, "id", "recent", "at")
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
+
+
+def version_in(folder: Path) -> int:
+    """The version of the index in a folder. Raises ValueError when its file holds none, or OSError."""
+    try:
+        text = (folder / VERSION_FILE).read_text()
+    except FileNotFoundError:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(f"{text[:20]!r} is no version of an index")
+    return int(text)
 
 
 def register_tokenizers(index: tantivy.Index) -> None:

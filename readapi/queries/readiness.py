@@ -75,9 +75,9 @@ async def audio_store(state: State) -> AudioStoreState:
 def _reasons(index: Index, catalog: Catalog, indexer: IndexerStatus, most_lag_seconds: float) -> list[str]:
     reasons = []
     if not index.is_open:
-        reasons.append("The search index does not exist yet.")
+        reasons.append(index.absence)
     if catalog.as_of is None:
-        reasons.append("No snapshot of the catalogue has been published yet.")
+        reasons.append(catalog.absence)
     if not indexer.reachable:
         reasons.append("The indexer does not answer.")
     lag, source = indexer.lag_seconds, indexer.source

@@ -14,6 +14,7 @@ from yarl import URL
 
 from indexer import search, verify
 from indexer.batch import Batch, Listing, Mark, RepoMark
+from indexer.rebuild import rebuild
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
 from schemas.ids import tid_at
@@ -84,7 +85,7 @@ def _fill(settings: Settings, corpus: Corpus) -> None:
             writer.checkpoint()
             _say(f"{len(batch)} written")
         writer.write(Batch(repos=dict.fromkeys(writer.tracked, IN_STEP)))
-        search.rebuild(writer.reader(), settings.data_dir / search.FOLDER, settings.base_url, _progress)
+        rebuild(writer.reader(), settings.data_dir / search.FOLDER, settings.base_url, _progress)
         Snapshots(settings, writer).publish()
     finally:
         writer.close()

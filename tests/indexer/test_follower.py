@@ -64,6 +64,23 @@ async def test_what_is_committed_is_reached(index: Index, follower: Follower) ->
     assert follower.watermark == 7
 
 
+async def test_an_index_that_is_being_made_is_made_to_its_end(index: Index) -> None:
+    """Though the outbox is empty: a watermark below 0 asks for another step, after no pause."""
+    marks = iter([-1, -1, -1, 0])
+
+    async def make() -> int:
+        await index.follow()
+        return next(marks)
+
+    follower = Follower(make, index.prune, watermark=-1, op=0)
+    running = asyncio.create_task(follower.run())
+    await asyncio.wait_for(follower.reached(0), PATIENCE_SECONDS)
+    running.cancel()
+
+    assert index.steps == 4
+    assert min(index.pauses[1:]) < PAUSE * index.seconds
+
+
 async def test_commits_during_a_step_are_taken_together(index: Index, follower: Follower) -> None:
     for op in range(1, 50):
         commit(index, follower, op)

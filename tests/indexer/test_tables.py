@@ -50,7 +50,7 @@ def everything(writer: Writer, folder: Path) -> list[Any]:
     """What the tables look like and hold, and every search document made of it."""
     index = SearchIndex.open(folder / "search", BASE)
     with writer.reader() as con:
-        index.fill(con, lambda done, total: None)
+        list(index.fill(con))
         index.close()
         found = [shape(con), contents(con), writer.cursor(old_catalogues.RELAY), writer.op]
     # Without the proofs of tracks, which say when each was verified.

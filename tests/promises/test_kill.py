@@ -17,6 +17,7 @@ import pytest
 import tantivy
 
 from indexer import search
+from indexer.rebuild import rebuild
 from schemas import search_index
 from schemas.ids import record_key
 from schemas.settings import Settings
@@ -224,7 +225,7 @@ def _compare_catalogue(data_dir: Path, network: Network) -> None:
 def _compare_search(data_dir: Path, network: Network) -> None:
     followed = _documents(data_dir / search.FOLDER)
     with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
-        search.rebuild(con, data_dir / "again", Settings().base_url, lambda done, total: None)
+        rebuild(con, data_dir / "again", Settings().base_url, lambda done, total: None)
     again = _documents(data_dir / "again")
     visible = {
         f"{kind}:{record_key(uri)}"

@@ -10,6 +10,7 @@ import pytest
 from readapi.catalog import Catalog
 from readapi.errors import IndexNotReady
 from readapi.metrics import Metrics
+from schemas import steps
 from schemas.settings import Settings
 from tests.indexer.running import until
 
@@ -21,6 +22,7 @@ def publish(data_dir: Path, name: str, number: int, *statements: str) -> Path:
     folder = data_dir / "snapshots"
     folder.mkdir(exist_ok=True)
     with duckdb.connect(folder / name) as con:
+        con.execute("create table meta as select 'schema_version' as name, ? as value", [str(steps.VERSION)])
         con.execute("create table numbers as select ?::integer as number", [number])
         for statement in statements:
             con.execute(statement)
@@ -71,6 +73,21 @@ async def test_the_newest_snapshot_answers(catalog, tmp_path):
     assert (await before).rows == [(1,)]
     assert catalog.version == "catalog-2.duckdb"
     assert catalog.age_seconds() < 60
+
+
+async def test_a_snapshot_of_another_version_is_not_asked(catalog, tmp_path):
+    """Its tables are others; the first one of ours is asked as soon as it is published."""
+    other = f"update meta set value = '{steps.VERSION - 1}'"
+    publish(tmp_path, "catalog-1.duckdb", 1, other)
+    assert not await catalog.refresh()
+    with pytest.raises(IndexNotReady, match="of another version; the indexer publishes a new one"):
+        await catalog.rows(NUMBER)
+    assert open_files(tmp_path / "snapshots" / "catalog-1.duckdb") == 0
+
+    publish(tmp_path, "catalog-2.duckdb", 2)
+    assert await catalog.refresh()
+
+    assert (await catalog.rows(NUMBER)).rows == [(2,)]
 
 
 async def test_a_question_is_put_once_per_snapshot(catalog, tmp_path):

@@ -19,6 +19,7 @@ import pytest_asyncio
 
 from indexer.events import Frame
 from indexer.sources.recorded import Recorder
+from schemas.search_index import VERSION, VERSION_FILE
 from tests.documents import least
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
@@ -193,6 +194,24 @@ def test_a_missing_search_index_is_told(folder: Path) -> None:
 
     assert checked.returncode == 3
     assert "fmsvc-server rebuild" in checked.stdout + checked.stderr
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_older_search_index_is_made_anew_by_the_indexer(
+    folder: Path, recording: Path, directory: ForgedNetwork
+) -> None:
+    """`check` says so until an indexer has run."""
+    for index in (folder / "search").iterdir():
+        (index / VERSION_FILE).write_text(str(VERSION - 1))
+
+    before = run(folder, "check")
+    replayed = await replay(folder, recording, directory)
+    after = run(folder, "check")
+
+    assert before.returncode == 3
+    assert "the indexer makes it anew when it starts" in before.stdout + before.stderr
+    assert replayed.returncode == 0, replayed.stderr
+    assert (after.returncode, "No problem found." in after.stdout) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "other"])

@@ -8,10 +8,13 @@ import sys
 
 import aiohttp
 
+from indexer.rebuild import Rebuild
+from indexer.writer import Writer
 from schemas.api.health import Readiness
+from schemas.search_index import VERSION, VERSION_FILE
 from schemas.settings import Settings
 from tests.indexer.running import until
-from tests.readapi.music import playing
+from tests.readapi.music import FRESH, playing, reporting
 from tests.readapi.serving import serving
 
 
@@ -40,6 +43,46 @@ async def test_a_worker_waits_for_its_index(tmp_path):
             async with client.get(address + path) as refused:
                 assert (refused.status, (await refused.json())["detail"]) == (503, "index_not_ready"), path
                 assert refused.headers["Retry-After"]
+
+
+async def test_a_worker_waits_for_an_index_of_its_own_version(tmp_path):
+    """It says how far the new one is, and changes over by itself when that is whole."""
+    async with playing(tmp_path) as music:
+        settings = music.settings
+    path = tmp_path / "search"
+    for folder in path.iterdir():
+        (folder / VERSION_FILE).write_text(str(VERSION - 1))
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}"
+
+    async with (
+        reporting(tmp_path, FRESH),
+        serving(settings, sock) as stores,
+        aiohttp.ClientSession(address) as client,
+    ):
+        with Writer.open(settings) as writer, writer.reader() as con:
+            async with client.get("/tracks/") as refused:
+                before = await refused.json()
+            making = Rebuild(path, settings.base_url)
+            assert making.step(con)
+            percent = f"{100 * making.done // making.total} % is done."
+            await until(lambda: percent in stores.index.absence)
+            async with client.get("/tracks/") as refused, client.get("/ready") as ready:
+                halfway, reasons = await refused.json(), (await ready.json())["reasons"]
+                assert (refused.status, ready.status) == (503, 503)
+                assert refused.headers["Retry-After"] == "5"
+            while making.step(con):
+                pass
+            making.finish().close()
+        await until(lambda: stores.index.is_open)
+        async with client.get("/tracks/") as found, client.get("/ready") as ready:
+            assert (found.status, ready.status) == (200, 200)
+            assert len((await found.json())["tracks"]) > 5
+
+    assert (before["detail"], halfway["detail"]) == ("index_not_ready", "index_not_ready")
+    assert "of an older version; the indexer makes it anew" in before["message"]
+    assert halfway["message"] == f"The search index is being made anew from the catalogue: {percent}"
+    assert reasons == [halfway["message"]]
 
 
 async def test_a_worker_is_ready_when_its_stores_are_fresh(tmp_path):

@@ -6,7 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from indexer.search import SearchIndex, rebuild
+from indexer.rebuild import rebuild
+from indexer.search import SearchIndex
 from indexer.writer import Writer
 from readapi.errors import IndexNotReady
 from readapi.search import Index

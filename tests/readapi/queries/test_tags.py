@@ -1,12 +1,12 @@
 """Tags are found by their beginning, however many there are, and few of them are handed out."""
 
 from collections.abc import AsyncIterator
-from importlib import resources
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from indexer import tables
 from readapi.catalog import Catalog
 from readapi.queries import tags
 from schemas.settings import Settings
@@ -30,7 +30,7 @@ async def catalog(tmp_path: Path) -> AsyncIterator[Catalog]:
     path = tmp_path / "snapshots" / "catalog-1.duckdb"
     path.parent.mkdir()
     with duckdb.connect(path) as con:
-        con.execute(resources.files("schemas").joinpath("tables.sql").read_text())
+        tables.prepare(con)
         for statement in FILL.split(";"):
             con.execute(statement, {"tags": tags.WELL_USED + 5} if "$tags" in statement else {})
     path.with_name("current").symlink_to(path.name)

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from indexer import tables
 from readapi.catalog import Catalog
 from readapi.queries import top
 from schemas.settings import Settings
@@ -37,7 +37,7 @@ async def catalog(tmp_path: Path) -> AsyncIterator[Catalog]:
     path = tmp_path / "snapshots" / "catalog-1.duckdb"
     path.parent.mkdir()
     with duckdb.connect(path) as con:
-        con.execute(resources.files("schemas").joinpath("tables.sql").read_text())
+        tables.prepare(con)
         for number, visibility in ((1, "public"), (2, "public"), (3, "public"), (4, "unlisted")):
             con.execute(TRACK, {"id": number, "visibility": visibility, "at": f"2026-01-0{number}"})
         _likes(con, 1, "2026-03-31 06:00", "2026-03-31 06:00", people="ab")
