@@ -25,6 +25,8 @@ from schemas.settings import Settings
 CURRENT: Final = "current"
 PATIENCE_SECONDS: Final = 5.0  # with readers that stand in the way of a checkpoint
 EXPORT_MEMORY: Final = "256MB"
+# Of a row group, which is held in memory until it is whole. By default it is 122,880 rows of any size.
+GROUP_BYTES: Final = "16MB"
 RETRY_SECONDS: Final = 10.0  # after a snapshot or an export that failed
 
 FAILED = Counter(
@@ -147,6 +149,7 @@ class Snapshots:
         snapshot = self.current.resolve()
         with sentences(snapshot), duckdb.connect(snapshot, read_only=True) as con:
             con.execute(f"set memory_limit = '{EXPORT_MEMORY}'; set threads = 1")
+            con.execute("set preserve_insertion_order = false")  # else row groups are counted in rows alone
             found = con.execute(
                 "select view_name from duckdb_views() where starts_with(view_name, 'published_') order by all"
             )
@@ -155,7 +158,15 @@ class Snapshots:
     def _export(self, con: duckdb.DuckDBPyConnection, view: str) -> Path:
         target = self.parquet / f"{view.removeprefix('published_')}.parquet"
         with _replacing(target) as partial:
-            con.view(view).write_parquet(str(partial), compression="zstd")
+            try:
+                con.view(view).write_parquet(
+                    str(partial), compression="zstd", row_group_size_bytes=GROUP_BYTES
+                )
+            except duckdb.OutOfMemoryException as error:
+                raise StoreError(
+                    f"{target.name} takes more than the {EXPORT_MEMORY} of memory that an export may have; "
+                    "the file written before it stays."
+                ) from error
         return target
 
     def _has_room(self) -> bool:
@@ -167,17 +178,19 @@ class Snapshots:
 
     @contextmanager
     def _tried(self, what: str) -> Iterator[None]:
-        """Let a failure cost this one try."""
+        """Let a failure cost this one try. The more work it was, the later it is tried again."""
+        begun = self._clock()
         try:
             yield
         except StoreError as error:
             FAILED.labels(what).inc()
             log.warning("not published", what=what, reason=str(error))
             self._failures[what] = f"The last {what} could not be written: {error}"
+            pause = max(RETRY_SECONDS, self._pause(self._clock() - begun))
             if what == "snapshot":
-                self._next = self._clock() + RETRY_SECONDS
+                self._next = self._clock() + pause
             else:
-                self._next_export = self._clock() + min(RETRY_SECONDS, self._parquet_seconds)
+                self._next_export = self._clock() + min(pause, self._parquet_seconds)
         else:
             self._failures.pop(what, None)
 

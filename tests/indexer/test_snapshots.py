@@ -223,3 +223,53 @@ def test_the_parquet_export_holds_every_view(snapshots: Snapshots, clock: Clock)
     assert not snapshots.export_due
     clock.now += 3600
     assert snapshots.export_due
+
+
+def test_an_export_of_long_rows_fits_into_its_memory(
+    writer: Writer, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred megabytes of descriptions, and less memory than that."""
+    monkeypatch.setattr("indexer.snapshots.EXPORT_MEMORY", "128MB")
+    lengthen(writer, rows=20_000)
+    snapshots.publish()
+
+    snapshots.export()
+
+    tracks = snapshots.parquet / "tracks.parquet"
+    assert duckdb.sql(f"select count(*), sum(length(description)) from '{tracks}'").fetchall() == [
+        (20_001, 20_000 * 5_000)
+    ]
+
+
+def test_an_export_that_has_too_little_memory_is_told_and_tried_again(
+    writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends nothing, leaves the files as they were, and has them written once it can be done."""
+    snapshots.publish()
+    snapshots.publish_due(snapshots.begin)
+    before = (snapshots.parquet / "tracks.parquet").read_bytes()
+    lengthen(writer, rows=5_000)
+    clock.now += 3600
+    with monkeypatch.context() as patch:
+        patch.setattr("indexer.snapshots.EXPORT_MEMORY", "4MB")
+
+        snapshots.publish_due(snapshots.begin)
+
+    [told] = snapshots.failures
+    assert "more than the 4MB of memory that an export may have" in told
+    assert (snapshots.parquet / "tracks.parquet").read_bytes() == before
+    assert not list(snapshots.parquet.glob("*.partial"))
+    assert not snapshots.export_due
+    clock.now += 3600
+    snapshots.publish_due(snapshots.begin)
+    assert snapshots.failures == []
+    assert (snapshots.parquet / "tracks.parquet").read_bytes() != before
+
+
+def lengthen(writer: Writer, rows: int) -> None:
+    """Copy the one track there is so often, with descriptions of 5,000 characters."""
+    copy = "r + 1000 as key, r + 1000 as id, uri || r as uri, lpad(r::varchar, 5000, '.') as description"
+    writer.reader().execute(
+        f"insert into tracks by name select t.* replace ({copy}) from tracks as t, range({rows}) as n(r)"
+    )
+    writer.changes += 1
