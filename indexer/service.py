@@ -233,6 +233,7 @@ class Indexer:
 
 async def run(settings: Settings) -> None:
     """Follow the relay until SIGTERM or SIGINT. Raises StoreError when our own store is at fault."""
+    heap.bound()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

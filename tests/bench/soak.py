@@ -2,9 +2,10 @@
 
 `python -m tests.bench.soak [--write]` prints one JSON object: what was sent, how every aggregate was answered
 meanwhile, the snapshots on the disk, the memory of each process over time, and how long the lag took to
-return to zero after the last frame. Exits with 1 when an answer failed, a snapshot leaked, a limit of memory
-was broken, memory grew in the second half, or something written cannot be seen. `--write` renews
-`RESULTS.md`.
+return to zero after the last frame. In the first half the catalogue grows; in the second it keeps its size at
+the same rate of commits: tracks are changed, likes taken back and given again. Exits with 1 when an answer
+failed, a snapshot leaked, a limit of memory was broken, memory grew in the second half, or something written
+cannot be seen. `--write` renews `RESULTS.md`.
 
 `SOAK_MINUTES=1` is the short run: everything but growth, which means nothing before programs are warm.
 """
@@ -64,13 +65,19 @@ def people() -> list[ForgedRepo]:
 
 
 class Network:
-    """Endless: people write and delete, signed; most commits are about something else."""
+    """Endless: people write and delete, signed; most commits are about something else.
+
+    `steady`: what there is is replaced, and nothing added.
+    """
 
     def __init__(self, repos: list[ForgedRepo], seed: int = 7) -> None:
+        self.steady = False
         self.tracks = 0  # that there are now
         self._repos = repos
         self._rng = random.Random(seed)
         self._known: deque[tuple[ForgedRepo, Written]] = deque(maxlen=5_000)
+        self._liked: deque[tuple[ForgedRepo, Written]] = deque(maxlen=5_000)
+        self._owed: ForgedRepo | None = None  # took a like back, and gives another
 
     def stream(self) -> Iterator[bytes]:
         """Frames, numbered from 1."""
@@ -81,21 +88,49 @@ class Network:
             yield self._write(seq) if seq % (OTHERS_PER_COMMIT + 1) == 0 else _renumbered(other, seq)
 
     def _write(self, seq: int) -> bytes:
+        repo = self._replace(seq) if self.steady and self._known and self._liked else self._add(seq)
+        return repo.commit_frame(seq, datetime.now(UTC))
+
+    def _add(self, seq: int) -> ForgedRepo:
         repo, what = self._rng.choice(self._repos), self._rng.random()
-        at = repo.now.isoformat().replace("+00:00", "Z")
         if not self._known or what < 0.3:
-            about = {"title": f"Song {seq} of {self._rng.randrange(1000)}", "artist": "Somebody"}
-            track = {**about, "fileType": "mp3", "createdAt": at, "tags": ["soak"]}
-            self._known.append((repo, repo.create("fm.svc.track", track)))
+            self._known.append((repo, repo.create("fm.svc.track", self._track(repo, seq))))
             self.tracks += 1
         elif what < 0.9:
-            _, subject = self._rng.choice(self._known)
-            repo.create("fm.svc.like", {"subject": subject.ref, "createdAt": at})
+            self._like(repo)
         else:
             repo, gone = self._known.popleft()
             repo.delete("fm.svc.track", gone.rkey)
             self.tracks -= 1
-        return repo.commit_frame(seq, datetime.now(UTC))
+        return repo
+
+    def _replace(self, seq: int) -> ForgedRepo:
+        """A like taken back is followed by another one, so that their number stays."""
+        if self._owed is not None:
+            repo, self._owed = self._owed, None
+            self._like(repo)
+        elif self._rng.random() < 0.4:
+            at = self._rng.randrange(len(self._known))
+            repo, track = self._known[at]
+            self._known[at] = repo, repo.update("fm.svc.track", track.rkey, self._track(repo, seq))
+        else:
+            repo, like = self._liked.popleft()
+            repo.delete("fm.svc.like", like.rkey)
+            self._owed = repo
+        return repo
+
+    def _like(self, repo: ForgedRepo) -> None:
+        _, subject = self._rng.choice(self._known)
+        like = {"subject": subject.ref, "createdAt": _iso(repo.now)}
+        self._liked.append((repo, repo.create("fm.svc.like", like)))
+
+    def _track(self, repo: ForgedRepo, seq: int) -> dict[str, Any]:
+        about = {"title": f"Song {seq} of {self._rng.randrange(1000)}", "artist": "Somebody"}
+        return {**about, "fileType": "mp3", "createdAt": _iso(repo.now), "tags": ["soak"]}
+
+
+def _iso(instant: datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")
 
 
 def _renumbered(raw: bytes, seq: int) -> bytes:
@@ -189,7 +224,7 @@ async def soak(minutes: float) -> dict[str, Any]:
             "FMSVC_LOG_LEVEL": "error",
         }
         async with running_server(variables) as server:
-            seen = await _watched(server, Path(folder), minutes * 60)
+            seen = await _watched(server, Path(folder), written, minutes * 60)
             relay.stopped = True
             drained = await _drained(server, written)
             _, stats = await server.ask("/stats")
@@ -204,15 +239,16 @@ async def _folder() -> AsyncIterator[str]:
         yield folder
 
 
-async def _watched(server: Server, folder: Path, seconds: float) -> Seen:
+async def _watched(server: Server, folder: Path, written: Network, seconds: float) -> Seen:
     seen = Seen()
     for _ in range(600):  # until there is a first snapshot
         if (await server.ask("/stats"))[0] == 200:
             break
         await asyncio.sleep(0.2)
-    until = time.monotonic() + seconds
+    started = time.monotonic()
     reading = asyncio.create_task(seen.read(server))
-    while time.monotonic() < until:
+    while (passed := time.monotonic() - started) < seconds:
+        written.steady = passed > seconds / 2
         await asyncio.sleep(SAMPLE_SECONDS)
         seen.look(server, folder)
     reading.cancel()
