@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from readapi.pages.notes import Note, Page
+from readapi.pages.landing import Landing
+from readapi.pages.notes import Note
 from readapi.pages.permissions import Permissions
 from readapi.signing_in import TokenMade
 from readapi.state.accounts import LinkedAccount
@@ -25,7 +26,7 @@ class Attempt:
 FRESH = Attempt()
 
 
-def of_login(to: Page, note: Note | None = None, attempt: Attempt = FRESH) -> View:
+def of_login(to: Landing, note: Note | None = None, attempt: Attempt = FRESH) -> View:
     """For the page to sign in on, from which somebody goes on `to` another."""
     return {"to": to, "note": note, "attempt": attempt}
 

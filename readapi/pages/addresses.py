@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
+from readapi.pages import landing
 from schemas.api.tracks import Track
 from schemas.ids import INVALID_HANDLE, checked_id
 
@@ -82,6 +83,10 @@ class Addresses:
 
     def playlist_player(self, playlist_id: str) -> str:
         return f"{self.base_url}/embed/playlist/{playlist_id}"
+
+    def sign_in(self, page: str) -> str:
+        """Where to sign in, and then come back to one of these pages."""
+        return f"{self.base_url}/login?{landing.query(page.removeprefix(self.base_url))}"
 
     def oembed(self, page: str, form: str) -> str:
         return f"{self.base_url}/oembed?{urlencode({'url': page, 'format': form})}"

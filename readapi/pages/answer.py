@@ -7,24 +7,31 @@ from types import MappingProxyType
 from yarl import URL
 
 from readapi.answers import HTML, Answer
-from readapi.pages import notes, policy
+from readapi.pages import landing, notes, policy
+from readapi.pages.landing import Landing
 from readapi.pages.metadata import Metadata
 from readapi.pages.render import Renderer
 
 _NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
-def page(renderer: Renderer, template: str, view: Mapping[str, object]) -> Answer[str]:
-    """A page about a record. Its oEmbed links stand in a header as well, for those who send HEAD."""
+def page(
+    renderer: Renderer, template: str, view: Mapping[str, object], *, is_personal: bool = False
+) -> Answer[str]:
+    """A page about a record. Its oEmbed links stand in a header as well, for those who send HEAD.
+
+    `is_personal`: made for somebody who is signed in; the others are offered to sign in and come back.
+    """
     addresses, head = renderer.addresses, view["head"]
     assert isinstance(head, Metadata)
-    headers = policy.page_headers(addresses.base_url)
+    headers = policy.page_headers(addresses.base_url, is_personal=is_personal)
     if head.player:
         headers["Link"] = ", ".join(
             f'<{addresses.oembed(head.address, form)}>; rel="alternate"; type="{media_type}"'
             for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
         )
-    return Answer(renderer.page(template, **view), HTML, headers=headers)
+    sign_in = None if is_personal else addresses.sign_in(head.address)
+    return Answer(renderer.page(template, sign_in=sign_in, **view), HTML, headers=headers)
 
 
 def account(
@@ -53,9 +60,14 @@ def onward(page: str, note: str | None = None, headers: Mapping[str, str] = _NOT
     return away(str(URL(page).update_query(told)), headers)
 
 
-def sign_in(to: notes.Page, note: str | None = None) -> Answer[str]:
+def sign_in(to: Landing, note: str | None = None) -> Answer[str]:
     """Where somebody signs in who then wants to go on to a page."""
-    return onward("/login" if to == "settings" else f"/login?to={to}", note)
+    return onward("/login" if to == "settings" else f"/login?{landing.query(to)}", note)
+
+
+def landed(to: Landing, note: str | None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """On to where somebody wanted to go. Public pages tell no notes."""
+    return onward(landing.path(to), note if to in landing.OWN else None, headers)
 
 
 def away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:

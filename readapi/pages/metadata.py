@@ -38,7 +38,9 @@ class Metadata:
 
 def of_track(track: Track, sound: Sound, addresses: Addresses) -> Metadata:
     """The head of a track's page."""
-    address, player = addresses.track(track.uri), addresses.track_player(track.uri)
+    # Whoever may frame a player may not see what is private.
+    address = addresses.track(track.uri)
+    player = None if track.visibility == "private" else addresses.track_player(track.uri)
     description = track.description or f"A track by {track.artist}"
     properties: list[tuple[str, str]] = [("music:musician", sound.artist_page)]
     if sound.seconds:

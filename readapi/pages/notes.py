@@ -1,9 +1,10 @@
 """The sentence that a page tells after each deed. Addresses carry its name, so nobody else's words get in."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Literal
 
-from pydantic import BeforeValidator
+from readapi.pages import landing
+from readapi.pages.landing import Landing
 
 Deed = Literal[
     "signed-in",
@@ -26,7 +27,6 @@ Deed = Literal[
     "rights-saved",
     "album-deleted",
 ]
-Page = Literal["settings", "portal"]  # of ours, for whoever is signed in
 RETURN = "/login/return"
 ARRIVED = "/login/arrived"
 
@@ -66,13 +66,6 @@ _BAD: dict[str, str] = {
 }
 
 
-def _known(name: object) -> object:
-    return name if name in get_args(Page) else "settings"
-
-
-Landing = Annotated[Page, BeforeValidator(_known)]  # where to go on; addresses lead to no other page
-
-
 @dataclass(frozen=True, slots=True)
 class Note:
     """One sentence, and whether it tells of something that went wrong."""
@@ -90,6 +83,6 @@ def note(name: str | None, account: str | None = None) -> Note | None:
     return Note(_GOOD[name], is_bad=False) if name in _GOOD else None
 
 
-def back(deed: Deed, to: Page = "settings") -> str:
+def back(deed: Deed, to: Landing = "settings") -> str:
     """Where somebody comes back to from their own server, when this is then done, on their way to a page."""
-    return f"{RETURN}?done={deed}&to={to}"
+    return f"{RETURN}?{landing.query(to, done=deed)}"

@@ -6,16 +6,24 @@ _NOTHING = "default-src 'none'; base-uri 'none'"
 _COMMON = f"{_NOTHING}; form-action 'none'"
 
 
-def page_headers(base_url: str) -> dict[str, str]:
+def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
     """For players and public pages: scripts and styles of ours only, sound and pictures from any server.
 
     Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
+    `is_personal`: made for somebody who is signed in, so that no other site may frame or load it.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     sources = (
         f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/; "
         f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}"
     )
+    if is_personal:
+        return {
+            "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+        }
     return {
         "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors *",
         "Cross-Origin-Resource-Policy": "cross-origin",

@@ -20,6 +20,8 @@ class Sound:
     seconds: int | None
     source: str | None
     silence: str | None
+    is_gated: bool = False  # whoever looks may not listen
+    is_for_accounts: bool = False  # signing in may be what it takes
 
     @property
     def length(self) -> str | None:
@@ -28,7 +30,7 @@ class Sound:
 
 
 def sound(track: Track, addresses: Addresses) -> Sound:
-    """What a stranger's player makes of a track. A gated track keeps its audio's address to itself."""
+    """What a player makes of a track as one viewer gets it. A gated one has no address of its audio."""
     listening = track.publishing.access.listening
     playable = not track.gated and track.audio_storage != "none" and text.is_web_address(track.stream_url)
     return Sound(
@@ -39,7 +41,9 @@ def sound(track: Track, addresses: Addresses) -> Sound:
         image=track.image_url if text.is_web_address(track.image_url) else None,
         seconds=track.duration,
         source=track.stream_url if playable else None,
-        silence=None if playable else _silence(listening, track.artist),
+        silence=None if playable else _silence(listening if track.gated else "public", track.artist),
+        is_gated=track.gated,
+        is_for_accounts=track.gated and listening in ("signed_in", "supporters"),
     )
 
 

@@ -76,6 +76,5 @@ def _list(head: Metadata, sounds: list[Sound], image: str | None) -> View:
     }
 
 
-def _frame(head: Metadata, size: tuple[int, int]) -> str:
-    assert head.player is not None, "only an artist has no player"
-    return frame.iframe(head.player, head.title, *size)
+def _frame(head: Metadata, size: tuple[int, int]) -> str | None:
+    return None if head.player is None else frame.iframe(head.player, head.title, *size)

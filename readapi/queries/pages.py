@@ -1,14 +1,17 @@
-"""What pages and players show: records with their tracks, as any stranger may see them."""
+"""What pages and players show: records with their tracks, as whoever looks may meet and hear them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
 from readapi import present
 from readapi.paging import Position
-from readapi.queries import artists, lists, tracks
+from readapi.publishing.supporters import Supporters
+from readapi.queries import artists, lists
 from readapi.search import Index
 from readapi.state.showing import Showing
+from schemas.access import Viewer
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
@@ -32,37 +35,47 @@ class Shelf:
     playlists: list[Playlist]
 
 
-def track(index: Index, name: str) -> Track:
-    """The track with an id or at-uri. Raises NotFound."""
-    return _read([tracks.find(index, name, None)])[0]
+async def shown(supporters: Supporters, cards: Sequence[Card], viewer: Viewer | None) -> list[Track]:
+    """These tracks, with what the viewer may do with them."""
+    viewer = await supporters.among(viewer, cards)
+    return _TRACKS.validate_json(present.together(present.tracks(cards, viewer, ())))
 
 
-def album(index: Index, owner: str, slug: str) -> tuple[AlbumMetadata, list[Track]]:
+async def album(
+    index: Index, supporters: Supporters, viewer: Viewer | None, owner: str, slug: str
+) -> tuple[AlbumMetadata, list[Track]]:
     """An album and what is on it. Raises NotFound."""
     card = lists.album(index, owner, slug)
-    return AlbumMetadata.model_validate_json(card.card), _read(lists.album_tracks(index, card, None))
+    held = lists.album_tracks(index, card, viewer)
+    return AlbumMetadata.model_validate_json(card.card), await shown(supporters, held, viewer)
 
 
-def playlist(index: Index, name: str) -> tuple[Playlist, list[Track]]:
+async def playlist(
+    index: Index, supporters: Supporters, viewer: Viewer | None, name: str
+) -> tuple[Playlist, list[Track]]:
     """A playlist and what is in it. Raises NotFound."""
     card = lists.find(index, "playlist", name)
-    return Playlist.model_validate_json(card.card), _read(lists.playlist_tracks(index, card, None))
+    held = lists.playlist_tracks(index, card, viewer)
+    return Playlist.model_validate_json(card.card), await shown(supporters, held, viewer)
 
 
-async def shelf(index: Index, showing: Showing, name: str, after: Position | None) -> Shelf:
-    """Everything that an artist's profile shows to strangers. Raises NotFound."""
+async def shelf(
+    index: Index,
+    showing: Showing,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    name: str,
+    after: Position | None,
+) -> Shelf:
+    """Everything that an artist's profile shows to the viewer. Raises NotFound."""
     card = artists.find(index, name)
-    page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did)
+    page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did, viewer=viewer)
     albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did)
-    playlists = await lists.playlists_of(index, showing, card.did, None, None, MOST_LISTS)
+    playlists = await lists.playlists_of(index, showing, card.did, viewer, None, MOST_LISTS)
     return Shelf(
         Artist.model_validate_json(card.card),
-        _read(page.items),
+        await shown(supporters, page.items, viewer),
         page.after,
         [AlbumMetadata.model_validate_json(found.card) for found in albums.items],
         [Playlist.model_validate(found) for found in playlists.items[:MOST_LISTS]],
     )
-
-
-def _read(cards: list[Card]) -> list[Track]:
-    return _TRACKS.validate_json(present.together(present.tracks(cards, None, ())))

@@ -1,10 +1,14 @@
-"""Players to be framed by other people's pages."""
+"""Players to be framed by other people's pages.
+
+Whoever looks is a stranger to them: browsers send no cookies of ours to a frame in another site.
+"""
 
 from readapi.answers import HTML, Answer
 from readapi.endpoint import Routes
 from readapi.pages import answer, views
 from readapi.pages.render import Renderer
-from readapi.queries import pages
+from readapi.publishing.supporters import Supporters
+from readapi.queries import pages, tracks
 from readapi.queries.names import ArtistName, ListName, TrackName
 from readapi.search import Index
 
@@ -12,21 +16,27 @@ routes = Routes("embed")
 
 
 @routes.get("/embed/track/{track_id}", media_types=(HTML,))
-async def embed_track(track_id: TrackName, index: Index, renderer: Renderer) -> Answer[str]:
+async def embed_track(
+    track_id: TrackName, index: Index, supporters: Supporters, renderer: Renderer
+) -> Answer[str]:
     """Play a track, or say why it cannot be played."""
-    view = views.of_track(pages.track(index, track_id), renderer.addresses)
-    return answer.page(renderer, "embed_track.html", view)
+    (track,) = await pages.shown(supporters, [tracks.find(index, track_id, None)], None)
+    return answer.page(renderer, "embed_track.html", views.of_track(track, renderer.addresses))
 
 
 @routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,))
-async def embed_album(handle: ArtistName, slug: str, index: Index, renderer: Renderer) -> Answer[str]:
+async def embed_album(
+    handle: ArtistName, slug: str, index: Index, supporters: Supporters, renderer: Renderer
+) -> Answer[str]:
     """Play an album."""
-    view = views.of_album(*pages.album(index, handle, slug), renderer.addresses)
+    view = views.of_album(*await pages.album(index, supporters, None, handle, slug), renderer.addresses)
     return answer.page(renderer, "embed_list.html", view)
 
 
 @routes.get("/embed/playlist/{playlist_id}", media_types=(HTML,))
-async def embed_playlist(playlist_id: ListName, index: Index, renderer: Renderer) -> Answer[str]:
+async def embed_playlist(
+    playlist_id: ListName, index: Index, supporters: Supporters, renderer: Renderer
+) -> Answer[str]:
     """Play a playlist."""
-    view = views.of_playlist(*pages.playlist(index, playlist_id), renderer.addresses)
+    view = views.of_playlist(*await pages.playlist(index, supporters, None, playlist_id), renderer.addresses)
     return answer.page(renderer, "embed_list.html", view)

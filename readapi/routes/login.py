@@ -7,7 +7,7 @@ from readapi.cookies import Browser, Cookies
 from readapi.oauth.errors import OAuthError
 from readapi.pages import account_views, answer, notes, refusals
 from readapi.pages.account_views import Attempt
-from readapi.pages.notes import Landing
+from readapi.pages.landing import Landing
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.render import Renderer
 from readapi.signing_in import PAGE, NoSuchExchange, SigningIn, TokenMade, bound_to
@@ -24,7 +24,7 @@ async def login_page(
 ) -> Answer[str]:
     """Show where to sign in; to those who have, the page that they want to go on to."""
     if who is not None:
-        return answer.onward(f"/{to}", note)
+        return answer.landed(to, note)
     return answer.account(renderer, "login.html", account_views.of_login(to, notes.note(note)))
 
 
@@ -73,7 +73,7 @@ async def come_back(
         return answer.sign_in(to, "expired")
     if isinstance(made, TokenMade):
         return answer.account(renderer, "token.html", account_views.of_token(made))
-    return answer.onward(f"/{to}", done, cookies.session(made.session_id))
+    return answer.landed(to, done, cookies.session(made.session_id))
 
 
 @routes.page(notes.ARRIVED, acts=True)

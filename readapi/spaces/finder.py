@@ -25,7 +25,7 @@ from readapi.state.state import State
 from readapi.viewer import SignedIn
 from schemas import spaces
 from schemas.access import Viewer
-from schemas.ids import Cid, Did
+from schemas.ids import Cid, Did, checked_id
 from schemas.records import Track
 from schemas.settings import Settings
 from schemas.spaces import InSpace, Space
@@ -138,10 +138,13 @@ class Finder:
 
     async def _in_a_space(self, name: str) -> InSpace | None:
         """The address that a name stands for, if it is of a track in a Space of ours."""
-        number = names.track_id(name)
+        plain, _, check = name.partition("-")
+        number = names.track_id(plain)
         try:
             track = spaces.parse(name) if number is None else await self._known.find(number)
         except ValueError:
+            return None
+        if number is not None and check and (track is None or checked_id(str(track)) != name):
             return None
         if not isinstance(track, InSpace) or track.space.type != self._collections.space:
             return None

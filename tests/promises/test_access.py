@@ -7,6 +7,7 @@ there are, so that a new one fails until its rows are written.
 import hashlib
 import io
 import itertools
+import re
 import zipfile
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
@@ -345,36 +346,80 @@ async def test_totals_tell_nothing_of_what_is_private(stage: Listening) -> None:
 
 
 @in_module
-async def test_pages_and_players_show_what_a_stranger_may_know_of(
-    stage: Listening, credentials: dict[str, dict[str, str]]
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_pages_of_tracks_show_and_play_what_this_viewer_may_know_of_and_hear(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
 ) -> None:
-    """With a recording to play only where a stranger may hear it; whoever else looks sees the same."""
+    """What is made for somebody is kept by nobody else; strangers are offered to sign in and come back."""
     for song in SONGS:
-        known, heard = song.visibility != "private", song.heard_by("nobody") == 200
-        embedded = await stage.music.get(f"/oembed?url={stage.music.address}/track/{song.id}")
-        assert (embedded.status, song) == (200 if known else 404, song)
-        for page in (f"/embed/track/{song.id}", f"/track/{song.id}"):
-            for viewer in ("nobody", "owner"):
-                reply = await stage.music.get(page, Accept="text/html", **credentials[viewer])
-                assert (reply.status, song) == (200 if known else 404, song)
-                assert (f"/tracks/{song.id}/stream" in reply.json) is (known and heard)
-                assert song.file_id not in reply.json
+        reply = await stage.music.get(f"/track/{song.id}", Accept="text/html", **credentials[viewer])
+
+        known, heard = viewer in KNOWN[song.visibility], song.heard_by(viewer) == 200
+        assert (reply.status, song) == (200 if known else 404, song)
+        assert (f"{stage.music.address}/tracks/{song.id}/stream" in reply.json, song) == (heard, song)
+        assert song.file_id not in reply.json
+        if known:
+            for_anybody = viewer in ("nobody", "stranger")
+            assert reply.headers["Cache-Control"].split(",")[0] == ("public" if for_anybody else "private")
+            assert {"Authorization", "Cookie"} <= set(reply.headers["Vary"].split(", "))
+            assert (f"/login?to=/track/{song.id}-" in reply.json) == for_anybody
 
 
 @in_module
-async def test_lists_of_pages_name_what_a_stranger_may_meet_there(stage: Listening) -> None:
-    """Albums and artists the unlisted ones too, playlists not, and none of them what is private."""
-    shown = {
-        f"/embed/playlist/{public_list_id('ben', 901)}": DISCOVERED,
-        f"/playlist/{public_list_id('ben', 901)}": DISCOVERED,
-        "/embed/album/mara.example/everything": KNOWN,
-        "/u/mara.example/album/everything": KNOWN,
-    }
-    for page, table in shown.items():
-        reply = await stage.music.get(page, Accept="text/html")
+@pytest.mark.parametrize("viewer", ["nobody", "owner"])
+async def test_players_in_frames_know_nobody(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """They are a stranger's whoever looks; one that is silent leads to the track's page."""
+    for song in SONGS:
+        known, heard = song.visibility != "private", song.heard_by("nobody") == 200
+        reply = await stage.music.get(f"/embed/track/{song.id}", Accept="text/html", **credentials[viewer])
+        embedded = await stage.music.get(f"/oembed?url={stage.music.address}/track/{song.id}")
+
+        status = 200 if known else 404
+        assert (reply.status, embedded.status, song) == (status, status, song)
+        assert (f"/tracks/{song.id}/stream" in reply.json) is (known and heard)
+        assert (">Open its page</a>" in reply.json) is (known and not heard)
+        assert song.file_id not in reply.json
+        assert not known or reply.headers["Cache-Control"].startswith("public")
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_lists_of_pages_name_and_play_what_this_viewer_may_meet_and_hear_there(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """Albums and artists the unlisted ones too, playlists not, and what is private for the artist alone."""
+    playlist = public_list_id("ben", 901)
+    shown = (
+        (f"/playlist/{playlist}", DISCOVERED, viewer),
+        (f"/embed/playlist/{playlist}", DISCOVERED, "nobody"),
+        ("/u/mara.example/album/everything", KNOWN, viewer),
+        ("/embed/album/mara.example/everything", KNOWN, "nobody"),
+        ("/u/mara.example", KNOWN, viewer),
+    )
+    for path, table, looks in shown:
+        page = await whole_page(stage, path, credentials[viewer])
+
+        named = {song.id for song in SONGS if f"{song.title}<" in page}
+        source = f'data-source="{stage.music.address}/tracks'
+        played = {song.id for song in SONGS if f"{source}/{song.id}/stream" in page}
+        heard = {song.id for song in SONGS if song.heard_by(looks) == 200}
+        assert (named, path) == (expected(table, looks), path)
+        assert (played, path) == (named & heard, path)
+
+
+async def whole_page(stage: Listening, path: str, login: dict[str, str]) -> str:
+    """A page about somebody's tracks, and those that hold the older ones."""
+    shown, more = "", ""
+    while True:
+        reply = await stage.music.get(path + more, Accept="text/html", **login)
         assert reply.status == 200
-        named = {song.id for song in SONGS if f"{song.title}<" in reply.json}
-        assert (named, page) == (expected(table, "nobody"), page)
+        shown += reply.json
+        older = re.search(r'href="(\?cursor=[^"]+)" rel="next"', reply.json)
+        if older is None:
+            return shown
+        more = older[1]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -417,6 +462,7 @@ async def test_a_track_in_a_space_is_for_whom_the_space_lets_in(
             (f"/tracks/{name}", 200 if is_in else 404),
             (f"/tracks/{name}/stream", IN_A_SPACE[viewer]),
             (f"/tracks/{name}/download", kept),
+            (f"/track/{name}", 200 if is_in else 404),
         ):
             reply = await opened.stage.music.get(path, **login)
             assert (reply.status, downloads) == (status, downloads), path
@@ -434,7 +480,7 @@ async def test_nothing_else_tells_of_a_track_in_a_space(
     music, number = opened.stage.music, names["open"]
     blob = next(iter(opened.host.blobs))
     paths = [f"/tracks/{number}/{about}" for about in ("proof", "likes", "comments")]
-    paths += [f"/embed/track/{number}", f"/track/{number}", f"/oembed?url={music.address}/track/{number}"]
+    paths += [f"/embed/track/{number}", f"/oembed?url={music.address}/track/{number}"]
     paths += [f"/audio/{blob}{end}" for end in ("", "/stream", "/download")]
     lists = ["/tracks/?limit=100", f"/tracks/?limit=100&artist_did={did('mara')}", "/tracks/top?limit=50"]
     lists += ["/search/?q=inside", "/search/?q=matrix", "/tracks/tags?q=only", "/albums/", "/tracks/liked"]

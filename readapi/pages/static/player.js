@@ -102,7 +102,7 @@
       const fetching = new AbortController();
       this.fetching = fetching;
       try {
-        const answer = await fetch(this.audio.src, { signal: fetching.signal, credentials: "omit" });
+        const answer = await fetch(this.audio.src, { signal: fetching.signal });
         if (!answer.ok) throw new Error(answer.statusText);
         const whole = URL.createObjectURL(await answer.blob());
         const { paused } = this.audio;

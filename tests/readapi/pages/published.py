@@ -13,12 +13,15 @@ from indexer.batch import Batch, IdentityFact, ImageFact, RecordChange
 from indexer.search import SearchIndex
 from indexer.snapshots import Snapshots
 from indexer.writer import Writer
-from schemas.ids import Cid, checked_id, list_id
+from readapi.state.accounts import Account
+from readapi.state.state import open_state
+from schemas.ids import Cid, Handle, checked_id, list_id
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import album, did, put, uri
 from tests.network.media import cover, tone
 from tests.readapi.serving import serving
+from tests.readapi.state.people import grant
 
 TONE = tone(30, 440)
 COVER = cover(64, 48, (20, 60, 80), (200, 180, 140))
@@ -49,6 +52,14 @@ class Published:
 
     def get(self, path: str, **options: object) -> aiohttp.client._RequestContextManager:
         return self.client.get(self.address + path, allow_redirects=False, **options)  # type: ignore[arg-type]
+
+    async def session(self, person: str) -> str:
+        """The cookie of somebody who has signed in."""
+        async with open_state(self.settings) as state:
+            account = Account(
+                did(person), Handle(f"{person}.example"), await state.grants.add(grant(did(person)))
+            )
+            return await state.sessions.begin(account)
 
     async def text(self, path: str) -> str:
         async with self.get(path) as answer:

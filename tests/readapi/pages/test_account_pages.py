@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import re
 from collections.abc import AsyncIterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -230,6 +231,51 @@ async def test_whoever_wants_to_go_to_the_portal_is_led_there(visit: PlainBrowse
     assert led == "/portal?note=signed-in"
     async with visit.get("/login/return?to=portal&error=access_denied") as answer:
         assert answer.headers["Location"] == "/login?to=portal&note=access_denied"
+
+
+LEADS_BACK = ("/track/5-abcdefgh", "/u/mara.example", "/u/did:plc:abc/album/caf%C3%A9", "/playlist/5f0f7c3e")
+LEADS_NOWHERE = (
+    *(
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example/track/5",
+        "/track//evil.example",
+        "evil.example",
+    ),
+    *(
+        "/track/..",
+        "/track/%2e%2e",
+        "/u/../album/x",
+        "/u/a/album/%2E.",
+        "/track/5?note=signed-out",
+        "/track/5#x",
+    ),
+    *(
+        "/track/5\r\nX: y",
+        "/track/5\n",
+        "/track/",
+        "/settings/tokens",
+        "/auth/logout",
+        "/track/" + "5" * 1000,
+    ),
+)
+
+
+async def test_whoever_signs_in_from_a_public_page_is_led_back_to_it(visit: PlainBrowser) -> None:
+    """By their server, and by the sign-in page once it is not needed: to public pages of ours alone."""
+    form = await visit.text(f"/login?{urlencode({'to': LEADS_BACK[2]})}")
+    action = unescape(re.findall(r'action="(/login[^"]*)"', form)[0])
+    page = await visit.led(action, handle=visit.person.account.handle)
+
+    async with visit.get(await visit.brought_back(page)) as back:
+        led = back.headers["Location"]
+    answered = {}
+    for asked in LEADS_BACK + LEADS_NOWHERE:
+        async with visit.get(f"/login?{urlencode({'to': asked})}") as answer:
+            answered[asked] = answer.headers["Location"]
+
+    assert led == LEADS_BACK[2]
+    assert answered == {**{asked: asked for asked in LEADS_BACK}, **dict.fromkeys(LEADS_NOWHERE, "/settings")}
 
 
 async def test_whoever_comes_back_too_late_is_led_to_the_beginning(visit: PlainBrowser) -> None:

@@ -1,8 +1,10 @@
 """Pages and players in a real browser: they play, can be used without a mouse, and complain of nothing."""
 
 import json
+import os
 from collections.abc import AsyncIterator
 from html import escape
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -171,6 +173,44 @@ async def test_a_list_plays_what_is_chosen_and_then_what_follows(site: Published
         == "true"
     )
     assert page.complaints == []
+
+
+async def test_whoever_is_signed_in_hears_on_pages_what_they_may(site: Published, chromium: Browser):
+    """A stranger is offered to sign in; the artist's browser plays, and moves about in what it plays."""
+    path = f"/track/{site.track(SUPPORTERS)}"
+    stranger = await chromium.page(site.address + path)
+    await photographed(stranger, "stranger")
+    profile = await chromium.profile()
+    page = await chromium.page(f"{site.address}/openapi.json", profile=profile)
+    await page.call(
+        "Network.setCookie",
+        name="session_id",
+        value=await site.session("mara"),
+        url=site.address,
+        httpOnly=True,
+    )
+    await page.call("Page.navigate", url=site.address + path)
+    await page.until("document.querySelector('[data-player]')")
+    await page.evaluate("document.querySelector('.toggle').click()")
+    await page.until(PLAYING)
+    await page.evaluate("document.querySelector('.seek').value = 20")
+    await page.evaluate("document.querySelector('.seek').dispatchEvent(new Event('input'))")
+    await page.until(f"{PLAYING} && {POSITION} > 20")
+    await photographed(page, "artist")
+
+    offered = await stranger.evaluate("document.querySelector('#main .silence').textContent")
+    assert offered == "Only supporters of Mara Lindqvist can listen. Sign in to listen"
+    leads = await stranger.evaluate("document.querySelector('#main .silence a').href")
+    assert leads == f"{site.address}/login?to={path}"
+    assert await stranger.evaluate("document.querySelector('audio')") is None
+    assert page.complaints == []
+
+
+async def photographed(page: Page, name: str) -> None:
+    """A picture for whoever looks through them, if a folder for these is named."""
+    if folder := os.environ.get("FMSVC_TEST_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        await page.screenshot(Path(folder) / f"page-{name}.png", whole=True)
 
 
 async def test_a_recording_that_is_gone_is_told(site: Published, chromium: Browser):

@@ -81,7 +81,8 @@ def song(**changes: Any) -> dict[str, Any]:
     heard = sound(shown, ADDRESSES)
     head = metadata.of_track(shown, heard, ADDRESSES)
     embed = frame.iframe(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
-    return {"head": head, "sound": heard, "track": shown, "embed_html": embed}
+    sign_in = ADDRESSES.sign_in(shown.title)
+    return {"head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in}
 
 
 def collection(text: str, heard: list[Sound]) -> dict[str, Any]:
@@ -92,6 +93,7 @@ def collection(text: str, heard: list[Sound]) -> dict[str, Any]:
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
         "created_at": "2026-03-12T10:00:00Z", "embed_html": frame.iframe("https://x", text, 1, 1),
+        "sign_in": ADDRESSES.sign_in(text),
     }  # fmt: skip
 
 
@@ -99,7 +101,12 @@ def person(text: str, heard: list[Sound]) -> dict[str, Any]:
     """What an artist's page is rendered from."""
     shown = artist(display_name=text, bio=text)
     head = metadata.of_artist(shown, ADDRESSES)
-    made = {"artist": shown, "albums": [album(title=text)], "playlists": [playlist(name=text)]}
+    made = {
+        "artist": shown,
+        "sign_in": ADDRESSES.sign_in(text),
+        "albums": [album(title=text)],
+        "playlists": [playlist(name=text)],
+    }
     return {"head": head, "sounds": heard, "first": heard[0], "older": f"?cursor={text}", **made}
 
 
@@ -216,7 +223,7 @@ def test_a_silent_track_has_its_sentence_and_no_player(template):
     heard = sound(hidden, ADDRESSES)
     head = metadata.of_track(hidden, heard, ADDRESSES)
 
-    page = RENDERER.page(template, head=head, sound=heard, track=hidden, embed_html="").decode()
+    page = RENDERER.page(template, head=head, sound=heard, track=hidden, embed_html="", sign_in=None).decode()
 
     assert "Only supporters of Mara Lindqvist can listen." in page
     assert "<audio" not in page
