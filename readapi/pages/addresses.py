@@ -74,6 +74,9 @@ class Addresses:
     def album_of(self, track: Track) -> str | None:
         return self.album(track.artist_handle, track.artist_did, track.album.slug) if track.album else None
 
+    def play(self, track_id: int) -> str:
+        return f"{self.base_url}/tracks/{track_id}/play"
+
     def track_player(self, uri: str) -> str:
         return f"{self.base_url}/embed/track/{checked_id(uri)}"
 

@@ -6,6 +6,7 @@ from readapi.pages import text
 from readapi.pages.addresses import Addresses
 from schemas.access import Listening
 from schemas.api.tracks import Track
+from schemas.spaces import is_in_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Sound:
     seconds: int | None
     source: str | None
     silence: str | None
+    play: str | None = None  # where a play is counted, if plays of this track are
     is_gated: bool = False  # whoever looks may not listen
     is_for_accounts: bool = False  # signing in may be what it takes
 
@@ -42,6 +44,7 @@ def sound(track: Track, addresses: Addresses) -> Sound:
         seconds=track.duration,
         source=track.stream_url if playable else None,
         silence=None if playable else _silence(listening if track.gated else "public", track.artist),
+        play=addresses.play(track.id) if playable and not is_in_space(track.uri) else None,
         is_gated=track.gated,
         is_for_accounts=track.gated and listening in ("signed_in", "supporters"),
     )

@@ -4,6 +4,8 @@
 (() => {
   const ARROW_SECONDS = 5;
   const RESTART_SECONDS = 3;
+  const LONGEST_UNTIL_PLAYED_SECONDS = 30;
+  const isFramed = document.documentElement.classList.contains("embed");
   const UNREACHABLE = "The recording could not be loaded from the artist’s server.";
 
   const clock = (seconds) => {
@@ -26,6 +28,8 @@
       this.stated = Number(this.whole.dataset.seconds);
       this.wanted = null; // a position chosen before it could be reached
       this.fetching = null;
+      this.heardBefore = 0; // of this track, in seconds, from a source that another one took the place of
+      this.playAddress = box.dataset.play; // where the play is to be told; not any more once it was
       this.listen();
       this.audio.controls = false;
       box.querySelector(".controls").hidden = false;
@@ -43,6 +47,7 @@
       for (const name of ["timeupdate", "durationchange", "seeked", "emptied"]) {
         audio.addEventListener(name, () => this.showTime());
       }
+      for (const name of ["timeupdate", "pause", "ended"]) audio.addEventListener(name, () => this.tellPlay());
       audio.addEventListener("loadedmetadata", () => this.seekAsWanted());
       audio.addEventListener("error", () => this.fail());
     }
@@ -68,15 +73,34 @@
       });
     }
 
-    load(source, seconds) {
+    load(source, seconds, playAddress) {
       this.trouble.textContent = "";
       this.fetching?.abort();
       this.fetching = null;
       if (this.audio.src.startsWith("blob:")) URL.revokeObjectURL(this.audio.src);
       this.wanted = null;
       this.stated = seconds;
+      this.heardBefore = 0;
+      this.playAddress = playAddress;
       this.audio.src = source;
       this.showTime();
+    }
+
+    // Each second of the track once, however often it was played.
+    get heard() {
+      const { played } = this.audio;
+      let seconds = this.heardBefore;
+      for (let index = 0; index < played.length; index += 1) seconds += played.end(index) - played.start(index);
+      return seconds;
+    }
+
+    // Once for each load of a track, after half of it or 30 seconds were heard. A lost one is not told again.
+    tellPlay() {
+      const half = this.length ? this.length / 2 : Infinity;
+      if (!this.playAddress || this.heard < Math.min(half, LONGEST_UNTIL_PLAYED_SECONDS)) return;
+      const credentials = isFramed ? "omit" : "same-origin";
+      fetch(this.playAddress, { method: "POST", credentials, keepalive: true }).catch(() => {});
+      this.playAddress = undefined;
     }
 
     seek(seconds) {
@@ -106,6 +130,7 @@
         if (!answer.ok) throw new Error(answer.statusText);
         const whole = URL.createObjectURL(await answer.blob());
         const { paused } = this.audio;
+        this.heardBefore = this.heard;
         this.audio.src = whole;
         if (!paused) this.play();
       } catch {
@@ -195,7 +220,8 @@
         return;
       }
       this.select(index);
-      this.player.load(this.items[index].dataset.source, Number(this.items[index].dataset.seconds));
+      const { source, seconds, play } = this.items[index].dataset;
+      this.player.load(source, Number(seconds), play);
       this.player.play();
     }
 
@@ -241,8 +267,6 @@
     const root = box.closest("[data-list]");
     if (root) new List(root, player);
     // On a page of its own the space bar scrolls; in a frame there is nothing else for it to do.
-    if (document.documentElement.classList.contains("embed")) {
-      document.addEventListener("keydown", shortcuts(player));
-    }
+    if (isFramed) document.addEventListener("keydown", shortcuts(player));
   }
 })();

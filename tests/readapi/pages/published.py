@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 from aiohttp import web
+from sqlalchemy import select
 
 from indexer.batch import Batch, IdentityFact, ImageFact, RecordChange
 from indexer.search import SearchIndex
@@ -15,6 +16,7 @@ from indexer.snapshots import Snapshots
 from indexer.writer import Writer
 from readapi.state.accounts import Account
 from readapi.state.state import open_state
+from readapi.state.tables import play_counts
 from schemas.ids import Cid, Handle, checked_id, list_id
 from schemas.settings import Settings
 from tests import documents
@@ -24,13 +26,14 @@ from tests.readapi.serving import serving
 from tests.readapi.state.people import grant
 
 TONE = tone(30, 440)
+BRIEF_TONE = tone(2, 440)
 COVER = cover(64, 48, (20, 60, 80), (200, 180, 140))
 MARKUP = "</title><script>alert(1)</script> \"quoted\" & 'so'"
 
-SLOW, HARBOUR, SUPPORTERS, UNLISTED, PRIVATE, HOSTILE, BROKEN = range(1, 8)
+SLOW, HARBOUR, SUPPORTERS, UNLISTED, PRIVATE, HOSTILE, BROKEN, BRIEF = range(1, 9)
 LABELS = {
     SLOW: "Slow Water", HARBOUR: "Harbour Lights", SUPPORTERS: "For Supporters", UNLISTED: "Unlisted Song",
-    PRIVATE: "Private Song", HOSTILE: MARKUP, BROKEN: "Lost Recording",
+    PRIVATE: "Private Song", HOSTILE: MARKUP, BROKEN: "Lost Recording", BRIEF: "Brief",
 }  # fmt: skip
 
 
@@ -60,6 +63,14 @@ class Published:
                 did(person), Handle(f"{person}.example"), await state.grants.add(grant(did(person)))
             )
             return await state.sessions.begin(account)
+
+    async def plays(self, number: int) -> int:
+        """How often one of mara's tracks was played."""
+        query = select(play_counts.c.plays).where(
+            play_counts.c.track_uri == str(uri("mara", "track", number))
+        )
+        async with open_state(self.settings) as state, state.database.reading() as connection:
+            return (await connection.execute(query)).scalar_one_or_none() or 0
 
     async def text(self, path: str) -> str:
         async with self.get(path) as answer:
@@ -93,6 +104,7 @@ def _records() -> list[RecordChange]:
         UNLISTED: {"access": access | {"visibility": "unlisted"}},
         PRIVATE: {"access": access | {"visibility": "private", "listening": "space"}},
         BROKEN: {"audioBlob": documents.blob("audio/wav", 9, b"nowhere")},
+        BRIEF: {"audioBlob": documents.blob("audio/wav", len(BRIEF_TONE), BRIEF_TONE), "duration": 2},
     }
     sound = {"audioBlob": documents.blob("audio/wav", len(TONE), TONE), "fileType": "wav", "duration": 30}
     tracks = [
@@ -147,6 +159,7 @@ async def _blobs() -> AsyncIterator[str]:
     """
     files = {
         documents.link(TONE).encode(): (TONE, "audio/wav"),
+        documents.link(BRIEF_TONE).encode(): (BRIEF_TONE, "audio/wav"),
         documents.link(COVER).encode(): (COVER, "image/png"),
     }
 

@@ -1,5 +1,6 @@
 """Pages and players in a real browser: they play, can be used without a mouse, and complain of nothing."""
 
+import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
@@ -11,9 +12,11 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
+from schemas.ids import record_id
+from tests.indexer.changes import uri
 from tests.readapi.pages.barriers import barriers
 from tests.readapi.pages.browser import Browser, Page
-from tests.readapi.pages.published import BROKEN, HOSTILE, SLOW, SUPPORTERS, Published
+from tests.readapi.pages.published import BRIEF, BROKEN, HARBOUR, HOSTILE, SLOW, SUPPORTERS, Published
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -173,6 +176,63 @@ async def test_a_list_plays_what_is_chosen_and_then_what_follows(site: Published
         == "true"
     )
     assert page.complaints == []
+
+
+NOTED = (
+    "window.told = []; const ask = window.fetch;"
+    " window.fetch = (url, options) => (told.push([url, options]), ask(url, options)); 0"
+)
+HEADING = "document.querySelector('[aria-current] .title').textContent"
+
+
+async def test_a_play_is_told_once_half_of_the_track_was_heard(site: Published, chromium: Browser):
+    """Not before, not while it is paused, not for what is heard again, and not once more at the end."""
+    page = await chromium.page(f"{site.address}/track/{site.track(BRIEF)}")
+    audio = "document.querySelector('audio')"
+    await page.evaluate(NOTED)
+
+    look = f"const look = () => {POSITION} > 0.3 ? done({audio}.pause()) : setTimeout(look, 10); look();"
+    for _ in range(2):
+        await page.evaluate(f"{audio}.currentTime = 0, {audio}.play()")
+        await page.evaluate(f"new Promise((done) => {{ {look} }})")
+        await asyncio.sleep(0.8)
+    before = (await page.evaluate("told.length"), await site.plays(BRIEF))
+    for _ in range(2):
+        await page.evaluate(f"{audio}.currentTime = 0, {audio}.play()")
+        await page.until(f"{audio}.ended")
+
+    assert before == (0, 0)
+    assert (await page.evaluate("told.length"), await site.plays(BRIEF)) == (1, 1)
+    assert page.complaints == []
+
+
+async def test_a_play_in_a_frame_is_told_without_credentials(
+    site: Published, chromium: Browser, elsewhere: str
+):
+    """By a player that has no origin; what was passed over was not heard."""
+    address = escape(f"{site.address}/embed/album/mara.example/ninety-nights")
+    frame_html = f'<iframe sandbox="allow-scripts" src="{address}" width=400 height=380></iframe>'
+    page, frame = await framed(chromium, elsewhere, frame_html)
+    noted = (
+        "window.told = []; window.fetch = (url, options) => (told.push([url, options]), Promise.resolve())"
+    )
+    audio = "document.querySelector('audio')"
+    await page.evaluate(noted, frame)
+
+    await page.evaluate("document.querySelector('.toggle').click()", frame)
+    await page.until(PLAYING, frame)
+    await page.evaluate(f"{audio}.currentTime = 29.8", frame)
+    await page.until(
+        "document.querySelector('[aria-current] .title').textContent === 'Harbour Lights'", frame
+    )
+    passed_over = await page.evaluate("told", frame)
+    await page.evaluate(f"{audio}.playbackRate = 16", frame)
+    await page.until(f"{audio}.ended || told.length", frame)
+
+    number = record_id(str(uri("mara", "track", HARBOUR)))
+    options = {"method": "POST", "credentials": "omit", "keepalive": True}
+    assert passed_over == []
+    assert await page.evaluate("told", frame) == [[f"{site.address}/tracks/{number}/play", options]]
 
 
 async def test_whoever_is_signed_in_hears_on_pages_what_they_may(site: Published, chromium: Browser):
