@@ -27,7 +27,8 @@ def of_track(track: Track, sound: Sound, addresses: Addresses) -> JsonLd:
         title = text.printable(track.album.title)
         told["inAlbum"] = {"@type": "MusicAlbum", "name": title, "url": addresses.album_of(track)}
     if sound.source:
-        told["audio"] = {"@type": "AudioObject", "contentUrl": sound.source}
+        kind = {"encodingFormat": sound.media_type} if sound.media_type else {}
+        told["audio"] = {"@type": "AudioObject", "contentUrl": sound.source, **kind}
     return told
 
 

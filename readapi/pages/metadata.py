@@ -19,6 +19,7 @@ TRACK_SIZE = (400, 165)
 LIST_SIZE = (400, 380)
 
 Meta = tuple[tuple[str, str], ...]
+Size = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Metadata:
     indexed: bool = True
 
 
-def of_track(track: Track, sound: Sound, addresses: Addresses) -> Metadata:
-    """The head of a track's page."""
+def of_track(track: Track, sound: Sound, addresses: Addresses, size: Size | None = None) -> Metadata:
+    """The head of a track's page. `size`: of its own picture, if it is known."""
     # Whoever may frame a player may not see what is private.
     address = addresses.track(track.uri)
     player = None if track.visibility == "private" else addresses.track_player(track.uri)
@@ -49,11 +50,17 @@ def of_track(track: Track, sound: Sound, addresses: Addresses) -> Metadata:
         properties.append(("music:album", album))
     if sound.source:
         properties.append(("og:audio", sound.source))
+        if sound.media_type:
+            properties.append(("og:audio:type", sound.media_type))
+    told_size = size if sound.image == track.image_url else None
     return Metadata(
         title=text.line(f"{track.title} by {track.artist}"),
         description=text.line(description),
         address=address,
-        properties=(*_open_graph("music.song", track.title, description, address, sound.image), *properties),
+        properties=(
+            *_open_graph("music.song", track.title, description, address, sound.image, told_size),
+            *properties,
+        ),
         names=_twitter(track.title, description, sound.image, player, TRACK_SIZE),
         json_ld=json_ld.of_track(track, sound, addresses),
         player=player,
@@ -62,20 +69,23 @@ def of_track(track: Track, sound: Sound, addresses: Addresses) -> Metadata:
     )
 
 
-def of_album(album: AlbumMetadata, sounds: Sequence[Sound], addresses: Addresses) -> Metadata:
-    """The head of an album's page."""
+def of_album(
+    album: AlbumMetadata, sounds: Sequence[Sound], addresses: Addresses, size: Size | None = None
+) -> Metadata:
+    """The head of an album's page. `size`: of its own picture, if it is known."""
     place = (album.artist_handle, album.artist_did, album.slug)
     address, player = addresses.album(*place), addresses.album_player(*place)
     artist_page = addresses.artist(album.artist_handle, album.artist_did)
     count = text.number(len(sounds), "track")
     description = album.description or f"An album by {album.artist}, {count}"
-    image = _image(album.image_url)
+    image = cover(album.image_url, sounds)
+    told_size = size if image == album.image_url else None
     return Metadata(
         title=text.line(f"{album.title} by {album.artist}"),
         description=text.line(description),
         address=address,
         properties=(
-            *_open_graph("music.album", album.title, description, address, image),
+            *_open_graph("music.album", album.title, description, address, image, told_size),
             ("music:musician", artist_page),
             *_songs(sounds),
         ),
@@ -86,19 +96,22 @@ def of_album(album: AlbumMetadata, sounds: Sequence[Sound], addresses: Addresses
     )
 
 
-def of_playlist(playlist: Playlist, sounds: Sequence[Sound], addresses: Addresses) -> Metadata:
-    """The head of a playlist's page."""
+def of_playlist(
+    playlist: Playlist, sounds: Sequence[Sound], addresses: Addresses, size: Size | None = None
+) -> Metadata:
+    """The head of a playlist's page. `size`: of its own picture, if it is known."""
     address, player = addresses.playlist(playlist.id), addresses.playlist_player(playlist.id)
     owner = playlist.owner_display_name or playlist.owner_handle
     description = f"A playlist by {owner}, {text.number(len(sounds), 'track')}"
     owner_page = addresses.artist(playlist.owner_handle, playlist.owner_did)
-    image = _image(playlist.image_url)
+    image = cover(playlist.image_url, sounds)
+    told_size = size if image == playlist.image_url else None
     return Metadata(
         title=text.line(f"{playlist.name} by {owner}"),
         description=text.line(description),
         address=address,
         properties=(
-            *_open_graph("music.playlist", playlist.name, description, address, image),
+            *_open_graph("music.playlist", playlist.name, description, address, image, told_size),
             ("music:creator", owner_page),
             *_songs(sounds),
         ),
@@ -128,7 +141,14 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
     )
 
 
-def _open_graph(kind: str, title: str, description: str, address: str, image: str | None) -> Meta:
+def cover(own: str | None, sounds: Sequence[Sound]) -> str | None:
+    """A list's own picture, else that of the first track with one."""
+    return _image(own) or next((sound.image for sound in sounds if sound.image), None)
+
+
+def _open_graph(
+    kind: str, title: str, description: str, address: str, image: str | None, size: Size | None = None
+) -> Meta:
     told = [
         ("og:type", kind),
         ("og:site_name", SITE_NAME),
@@ -138,6 +158,8 @@ def _open_graph(kind: str, title: str, description: str, address: str, image: st
     ]
     if image:
         told += [("og:image", image), ("og:image:alt", text.line(f"Cover of {title}"))]
+        if size is not None:
+            told += [("og:image:width", str(size[0])), ("og:image:height", str(size[1]))]
     return tuple(told)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from readapi.audio.recording import MIME_TYPES, RENDITION_TYPE
 from readapi.pages import text
 from readapi.pages.addresses import Addresses
 from schemas.access import Listening
@@ -22,6 +23,7 @@ class Sound:
     source: str | None
     silence: str | None
     play: str | None = None  # where a play is counted, if plays of this track are
+    media_type: str | None = None  # of what is played, as far as the record tells
     is_gated: bool = False  # whoever looks may not listen
     is_for_accounts: bool = False  # signing in may be what it takes
 
@@ -40,14 +42,28 @@ def sound(track: Track, addresses: Addresses) -> Sound:
         artist=track.artist,
         page=addresses.track(track.uri),
         artist_page=addresses.artist_of(track),
-        image=track.image_url if text.is_web_address(track.image_url) else None,
+        image=picture(track),
         seconds=track.duration,
         source=track.stream_url if playable else None,
         silence=None if playable else _silence(listening if track.gated else "public", track.artist),
         play=addresses.play(track.id) if playable and not is_in_space(track.uri) else None,
+        media_type=_media_type(track) if playable else None,
         is_gated=track.gated,
         is_for_accounts=track.gated and listening in ("signed_in", "supporters"),
     )
+
+
+def picture(track: Track) -> str | None:
+    """The track's own, else its album's, else its artist's."""
+    urls = (track.image_url, track.album.image_url if track.album else None, track.artist_avatar_url)
+    return next((url for url in urls if text.is_web_address(url)), None)
+
+
+def _media_type(track: Track) -> str | None:
+    """Of the original, or of the rendition that those get who may only listen to a file of ours."""
+    is_rendition = track.audio_storage == "managed" and not track.downloadable
+    kind = RENDITION_TYPE if is_rendition else track.file_type
+    return next((media_type for name, media_type in MIME_TYPES.items() if name == kind), None)
 
 
 def _silence(listening: Listening, artist: str) -> str:

@@ -2,7 +2,7 @@
 
 from readapi.pages import frame, metadata
 from readapi.pages.addresses import Addresses
-from readapi.pages.metadata import LIST_SIZE, TRACK_SIZE, Metadata
+from readapi.pages.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
 from readapi.pages.sound import Sound, sound
 from readapi.queries.pages import Shelf
 from schemas.api.albums import AlbumMetadata
@@ -12,18 +12,18 @@ from schemas.api.tracks import Track
 View = dict[str, object]
 
 
-def of_track(track: Track, addresses: Addresses) -> View:
-    """For the player and the page of a track."""
+def of_track(track: Track, size: Size | None, addresses: Addresses) -> View:
+    """For the player and the page of a track. `size`: of its picture, if it is known; so for lists."""
     heard = sound(track, addresses)
-    head = metadata.of_track(track, heard, addresses)
+    head = metadata.of_track(track, heard, addresses, size)
     return {"head": head, "sound": heard, "track": track, "embed_html": _frame(head, TRACK_SIZE)}
 
 
-def of_album(album: AlbumMetadata, tracks: list[Track], addresses: Addresses) -> View:
+def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
     """For the player and the page of an album."""
     sounds = [sound(track, addresses) for track in tracks]
     return {
-        **_list(metadata.of_album(album, sounds, addresses), sounds, album.image_url),
+        **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url),
         "kind": "Album",
         "title": album.title,
         "description": album.description,
@@ -33,11 +33,11 @@ def of_album(album: AlbumMetadata, tracks: list[Track], addresses: Addresses) ->
     }
 
 
-def of_playlist(playlist: Playlist, tracks: list[Track], addresses: Addresses) -> View:
+def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
     """For the player and the page of a playlist."""
     sounds = [sound(track, addresses) for track in tracks]
     return {
-        **_list(metadata.of_playlist(playlist, sounds, addresses), sounds, playlist.image_url),
+        **_list(metadata.of_playlist(playlist, sounds, addresses, size), sounds, playlist.image_url),
         "kind": "Playlist",
         "title": playlist.name,
         "description": None,
@@ -71,7 +71,7 @@ def _list(head: Metadata, sounds: list[Sound], image: str | None) -> View:
         "sounds": sounds,
         "first": _playable(sounds),
         "seconds": sum(sound.seconds or 0 for sound in sounds),
-        "image": image or next((sound.image for sound in sounds if sound.image), None),
+        "image": metadata.cover(image, sounds),
         "embed_html": _frame(head, LIST_SIZE),
     }
 

@@ -18,7 +18,7 @@ def find(index: Index, addresses: Addresses, url: str) -> Embeddable:
     """What an address means, if it is one of ours and a stranger may see it. Raises NotFound."""
     match addresses.read(url):
         case TrackPage(name):
-            return _track(tracks.find(index, name, None), addresses)
+            return _track(index, tracks.find(index, name, None), addresses)
         case AlbumPage(owner, slug):
             return _album(lists.album(index, owner, slug), addresses)
         case PlaylistPage(name):
@@ -32,13 +32,13 @@ def find(index: Index, addresses: Addresses, url: str) -> Embeddable:
 def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
     """Whatever the record is. A list is an album or a playlist, never both."""
     try:
-        return _track(tracks.find(index, uri, None), addresses)
+        return _track(index, tracks.find(index, uri, None), addresses)
     except NotFound:
         album = index.find_list("album", uri)
     return _album(album, addresses) if album else _playlist(lists.find(index, "playlist", uri), addresses)
 
 
-def _track(card: Card, addresses: Addresses) -> Embeddable:
+def _track(index: Index, card: Card, addresses: Addresses) -> Embeddable:
     track: Any = orjson.loads(present.together(present.track(card, None, ())))
     return Embeddable(
         track["title"],
@@ -46,9 +46,16 @@ def _track(card: Card, addresses: Addresses) -> Embeddable:
         addresses.artist(track["artist_handle"], track["artist_did"]),
         addresses.track_player(track["uri"]),
         *TRACK_SIZE,
-        track["image_url"],
-        card.thumb,
+        *_thumbnail(index, card, track),
     )
+
+
+def _thumbnail(index: Index, card: Card, track: Any) -> tuple[str | None, tuple[int, int] | None]:
+    """The track's picture, else its album's, with its size, which oEmbed asks for: an artist's has none."""
+    if track["image_url"] or not track["album"]:
+        return track["image_url"], card.thumb
+    album = index.find_list("album", track["album"]["id"])
+    return track["album"]["image_url"], None if album is None else album.thumb
 
 
 def _album(card: Card, addresses: Addresses) -> Embeddable:

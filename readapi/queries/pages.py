@@ -43,20 +43,20 @@ async def shown(supporters: Supporters, cards: Sequence[Card], viewer: Viewer | 
 
 async def album(
     index: Index, supporters: Supporters, viewer: Viewer | None, owner: str, slug: str
-) -> tuple[AlbumMetadata, list[Track]]:
-    """An album and what is on it. Raises NotFound."""
+) -> tuple[AlbumMetadata, list[Track], tuple[int, int] | None]:
+    """An album, what is on it, and its picture's size if that is known. Raises NotFound."""
     card = lists.album(index, owner, slug)
     held = lists.album_tracks(index, card, viewer)
-    return AlbumMetadata.model_validate_json(card.card), await shown(supporters, held, viewer)
+    return AlbumMetadata.model_validate_json(card.card), await shown(supporters, held, viewer), card.thumb
 
 
 async def playlist(
     index: Index, supporters: Supporters, viewer: Viewer | None, name: str
-) -> tuple[Playlist, list[Track]]:
-    """A playlist and what is in it. Raises NotFound."""
+) -> tuple[Playlist, list[Track], tuple[int, int] | None]:
+    """A playlist, what is in it, and its picture's size if that is known. Raises NotFound."""
     card = lists.find(index, "playlist", name)
     held = lists.playlist_tracks(index, card, viewer)
-    return Playlist.model_validate_json(card.card), await shown(supporters, held, viewer)
+    return Playlist.model_validate_json(card.card), await shown(supporters, held, viewer), card.thumb
 
 
 async def shelf(

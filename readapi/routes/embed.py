@@ -20,8 +20,9 @@ async def embed_track(
     track_id: TrackName, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
     """Play a track, or say why it cannot be played."""
-    (track,) = await pages.shown(supporters, [tracks.find(index, track_id, None)], None)
-    return answer.page(renderer, "embed_track.html", views.of_track(track, renderer.addresses))
+    card = tracks.find(index, track_id, None)
+    (track,) = await pages.shown(supporters, [card], None)
+    return answer.page(renderer, "embed_track.html", views.of_track(track, card.thumb, renderer.addresses))
 
 
 @routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,))

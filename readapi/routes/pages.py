@@ -34,7 +34,7 @@ async def track_page(
     """Show a track; one in a private Space to those whom the Space lets in."""
     card, viewer = await finder.show(track_id, who)
     (track,) = await pages.shown(supporters, [card], viewer)
-    view = views.of_track(track, renderer.addresses)
+    view = views.of_track(track, card.thumb, renderer.addresses)
     return answer.page(renderer, "track.html", view, is_personal=who is not None)
 
 

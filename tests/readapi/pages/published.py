@@ -112,6 +112,7 @@ def _records() -> list[RecordChange]:
         for number, title in LABELS.items()
     ]
     held = [uri("mara", "track", number) for number in (SLOW, SUPPORTERS, HARBOUR, PRIVATE)]
+    cover_blob = documents.blob("image/png", len(COVER), COVER)
     picked = [uri("mara", "track", number) for number in (HARBOUR, UNLISTED, HOSTILE)]
     return [
         *tracks,
@@ -119,7 +120,7 @@ def _records() -> list[RecordChange]:
         album("mara", held, at=21, name="Ninety Nights", description="For the dark half of the year."),
         album("ben", picked, at=22, name="Evening", listType="playlist"),
         put("nameless", "track", at=23, title="Anonymous"),
-        album("nameless", [uri("nameless", "track")], at=24, name="First"),
+        album("nameless", [uri("nameless", "track")], at=24, name="First", image=cover_blob),
     ]
 
 

@@ -1,5 +1,7 @@
 """The head of a page: what link previews, players elsewhere and search engines read."""
 
+import pytest
+
 from readapi.pages import metadata
 from readapi.pages.sound import sound
 from tests.readapi.pages.examples import (
@@ -36,6 +38,7 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         ("music:duration", "187"),
         ("music:album", "https://music.example/u/mara.example/album/ninety-nights"),
         ("og:audio", AUDIO),
+        ("og:audio:type", "audio/mpeg"),
     )
     assert head.names == (
         ("twitter:card", "player"),
@@ -67,8 +70,41 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
             "name": "Ninety Nights",
             "url": "https://music.example/u/mara.example/album/ninety-nights",
         },
-        "audio": {"@type": "AudioObject", "contentUrl": AUDIO},
+        "audio": {"@type": "AudioObject", "contentUrl": AUDIO, "encodingFormat": "audio/mpeg"},
     }
+
+
+@pytest.mark.parametrize(
+    ("pictures", "shown"),
+    [
+        ({"image_url": COVER, "album": {**BELONGS, "image_url": "https://x/album"}}, COVER),
+        ({"image_url": None, "album": {**BELONGS, "image_url": "https://x/album"}}, "https://x/album"),
+        ({"image_url": None, "album": BELONGS}, "https://x/artist"),
+        ({"image_url": "data:image/png,x", "album": None}, "https://x/artist"),
+    ],
+)
+def test_a_track_without_a_picture_shows_its_albums_or_its_artists(pictures, shown):
+    """In previews of the track, and of a list that has none itself; sizes are told of its own alone."""
+    one = track(artist_avatar_url="https://x/artist", **pictures)
+    heard = sound(one, ADDRESSES)
+
+    head = metadata.of_track(one, heard, ADDRESSES, (64, 48))
+    of_list = metadata.of_album(album(image_url=None), [heard], ADDRESSES, None)
+
+    told = dict(head.properties)
+    assert (told["og:image"], dict(head.names)["twitter:image"], head.json_ld["image"]) == (shown,) * 3
+    size = ("64", "48") if shown == COVER else (None, None)
+    assert (told.get("og:image:width"), told.get("og:image:height")) == size
+    assert dict(of_list.properties)["og:image"] == shown
+
+
+def test_the_type_is_that_of_what_is_heard():
+    """A file of ours that may not be kept is heard as a rendition."""
+    heard = sound(track(file_type="flac", audio_storage="managed", downloadable=False), ADDRESSES)
+    kept = sound(track(file_type="flac", audio_storage="managed"), ADDRESSES)
+    strange = sound(track(file_type="xyz"), ADDRESSES)
+
+    assert [one.media_type for one in (heard, kept, strange)] == ["audio/mp4", "audio/flac", None]
 
 
 def test_a_silent_track_tells_nobody_where_its_audio_is():

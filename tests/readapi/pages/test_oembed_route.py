@@ -1,11 +1,13 @@
 """GET /oembed over HTTP: which addresses it knows, in which forms it answers, what it refuses."""
 
+from html import escape
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
 from schemas.api.oembed import OEmbed
+from schemas.ids import checked_id
 from tests.indexer.changes import did, uri
 from tests.readapi.pages.published import HOSTILE, MARKUP, PRIVATE, SLOW, SUPPORTERS, UNLISTED, Published
 
@@ -33,6 +35,17 @@ async def test_a_track_an_album_and_a_playlist_have_documents(site: Published):
         assert status == 200
         assert (document.width, document.height, document.thumbnail_width) == (width, height, image_width)
         assert f'src="{site.address}{player}"' in document.html
+
+
+async def test_a_track_without_a_picture_has_its_albums(site: Published):
+    """With its size, which a thumbnail must have; its page says the same, and an album's page the size."""
+    name = checked_id(str(uri("nameless", "track")))
+    _, told = await ask(site, f"{site.address}/track/{name}")
+    track, album = await site.text(f"/track/{name}"), await site.text(f"/u/{did('nameless')}/album/first")
+
+    assert (told["thumbnail_width"], told["thumbnail_height"]) == (64, 48)
+    assert f'<meta property="og:image" content="{escape(str(told["thumbnail_url"]))}">' in track
+    assert '<meta property="og:image:width" content="64">' in album
 
 
 @pytest.mark.parametrize("form", ["{}/track/{}", "{}/embed/track/{}/", "{}/track/{}?a=b#t=3"])
