@@ -17,6 +17,7 @@ from schemas.records import MAX_ITEMS
 from schemas.search_index import KINDS, kind_id, popular_key, recent_key
 from tests.indexer.changes import did, put, uri
 from tests.readapi.music import Music, playing
+from tests.readapi.pages.examples import track
 from tests.readapi.state.people import grant
 
 HOSTILE = did("mallory")
@@ -90,7 +91,9 @@ def _likes_of_one(rows: int) -> Iterator[Fields]:
 
 def _tracks(rows: int) -> Iterator[Fields]:
     """Private ones, of which nobody else may know."""
-    told = {"title": "Hidden", "artist": "Mallory", "album": None, "description": None, "tags": ["Ambient"]}
+    told = track(title="Hidden", artist="Mallory", tags=["Ambient"]).model_dump(mode="json")
+    for name in ("is_liked", "gated", "downloadable"):  # these depend on who asks
+        del told[name]
     card, access = orjson.dumps(told)[:-1], b"owner off private"
     for number in range(rows):
         track_id = _hash(f"track {number}") >> 11
