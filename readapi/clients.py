@@ -56,14 +56,14 @@ def household(address: str) -> str:
     """An IPv6 address stands for its /64: whoever has one address has the others too."""
     parsed = _address(address.partition("%")[0])
     if parsed is None or parsed.version == 4:
-        return address
-    if parsed.ipv4_mapped:
-        return str(parsed.ipv4_mapped)
+        return address if parsed is None else str(parsed)
     return str(ipaddress.ip_network((parsed, 64), strict=False).network_address)
 
 
 def _address(text: str) -> Address | None:
+    """As a socket of both families names an IPv4 peer, it is still an IPv4 address."""
     try:
-        return ipaddress.ip_address(text)
+        parsed = ipaddress.ip_address(text)
     except ValueError:
         return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed

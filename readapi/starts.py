@@ -26,9 +26,15 @@ class Starts:
         """
         return self._admission.is_ours(browser.origin)
 
-    async def begin(self, name: str, browser: Browser) -> tuple[str, Mapping[str, str]]:
-        """The page of a person's server, and headers for the answer that leads there. Raises OAuthError."""
-        if not self.is_by_page(browser):
+    async def begin(
+        self, name: str, browser: Browser, *, by_form: bool = False
+    ) -> tuple[str, Mapping[str, str]]:
+        """The page of a person's server, and headers for the answer that leads there. Raises OAuthError.
+
+        `by_form`: by POST. Of that a browser that keeps its Origin to itself still says that a page of ours
+        asks; of a GET it says the same when a stranger's picture on a page of ours leads here.
+        """
+        if not self.is_by_page(browser) and not (by_form and browser.fetch_site == "same-origin"):
             return await self._signing_in.begin(name, Errand("sign_in")), {}
         secret = self._cookies.secret(browser)
         errand = Errand("sign_in", details={**self._onward, **bound_to(secret)})

@@ -59,7 +59,7 @@ async def start(
     What a page begins, ends in the same browser only: it is given a cookie here, and brings it to the
     exchange. Scripts of the web application send this with `credentials: "include"`.
     """
-    return await _leave(starts, accept, browser, _named(handle, did))
+    return await _leave(starts, accept, browser, _named(handle, did), by_form=True)
 
 
 @routes.get("/auth/start", **(_START | {"acts": True}))
@@ -250,9 +250,11 @@ def _named(handle: str | None, did: str | None) -> str:
     return name
 
 
-async def _leave(starts: Starts, accept: Accept, browser: Browser, name: str) -> Answer[shapes.ToVisit]:
+async def _leave(
+    starts: Starts, accept: Accept, browser: Browser, name: str, *, by_form: bool = False
+) -> Answer[shapes.ToVisit]:
     with refusing.starting():
-        page, headers = await starts.begin(name, browser)
+        page, headers = await starts.begin(name, browser, by_form=by_form)
     if _wants_json(accept):
         return _made_anew(shapes.ToVisit(auth_url=page), headers)
     return _redirect(page, HTTPStatus.FOUND, headers)

@@ -39,3 +39,11 @@ def test_one_household_shares_its_ipv6_network():
     assert household("2001:db8:1:2:3:4:5:6") == household("2001:db8:1:2::1") == "2001:db8:1:2::"
     assert household("2001:db8:1:3::1") == "2001:db8:1:3::"
     assert household("::ffff:192.0.2.1") == "192.0.2.1"
+
+
+def test_a_proxy_is_trusted_on_a_socket_of_both_families() -> None:
+    """It names an IPv4 peer by an IPv6 address."""
+    clients = Clients(["127.0.0.1"])
+
+    assert clients.is_trusted("::ffff:127.0.0.1")
+    assert not clients.is_trusted("::ffff:127.0.0.2")

@@ -206,3 +206,21 @@ async def test_signing_in_ends_no_session_that_holds_other_accounts_too(
 
     assert again.status == 200
     assert len((await app.me(session)).json["linked_accounts"]) == 2
+
+
+async def test_the_form_of_a_browser_that_hides_its_origin_signs_in(app: Door, person: Person) -> None:
+    """Sec-Fetch-Site, which no page can write, says that the form is ours; a GET that says so binds none."""
+    start = f"/auth/start?{urlencode({'handle': person.account.handle})}"
+    ours = {"Sec-Fetch-Site": "same-origin"}
+
+    picture = await app.ask("GET", start, Accept="image/*", **ours)
+    left = await app.ask("POST", start, Accept="text/html", **ours)
+    leaving = left.headers["Set-Cookie"].partition(";")[0]
+    back = urlencode(await person.agree(left.headers["Location"]))
+    led = await app.ask("GET", f"/auth/callback?{back}", Accept="text/html")
+    sent = {"exchange_token": dict(parse_qsl(urlsplit(led.headers["Location"]).query))["exchange_token"]}
+    ended = await app.ask("POST", "/auth/exchange", sent, Cookie=leaving, **ours)
+
+    assert (ended.status, ended.json["did"]) == (200, person.account.did)
+    assert "Set-Cookie" in ended.headers
+    assert "Set-Cookie" not in picture.headers
