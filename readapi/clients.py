@@ -60,6 +60,15 @@ def household(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False).network_address)
 
 
+@lru_cache(maxsize=4096)
+def network(address: str) -> str:
+    """The /24 or /48 around an address, with its length: about what one party is given."""
+    parsed = _address(address.partition("%")[0])
+    if parsed is None:
+        return address
+    return str(ipaddress.ip_network((parsed, 24 if parsed.version == 4 else 48), strict=False))
+
+
 def _address(text: str) -> Address | None:
     """As a socket of both families names an IPv4 peer, it is still an IPv4 address."""
     try:

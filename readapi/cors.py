@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from aiohttp import web
+from yarl import URL
 
 EXPOSED = (
     "Accept-Ranges, Content-Disposition, Content-Range, ETag, Link, RateLimit-Limit, RateLimit-Remaining,"
@@ -16,6 +17,8 @@ class Cors:
     """Knows the one origin that may send credentials."""
 
     def __init__(self, web_origin: str | None) -> None:
+        # As browsers write it: in small letters, without the scheme's own port.
+        web_origin = None if web_origin is None else str(URL(web_origin).origin())
         self._web_origin = web_origin
         self.trusted: Mapping[str, str] = {
             "Access-Control-Allow-Origin": web_origin or "*",

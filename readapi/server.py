@@ -15,7 +15,7 @@ from aiohttp import web
 
 from readapi import errors
 from readapi.gate import Gate
-from readapi.seats import Seats
+from readapi.seats import Seat, Seats
 
 log = structlog.get_logger()
 
@@ -42,7 +42,7 @@ class _Connection(web.RequestHandler):
         super().__init__(*args, keepalive_timeout=patience.idle, **options)
         self._gate = gate
         self._seats = seats
-        self._seat: str | None = None
+        self._seat: Seat | None = None
         self._patience = patience
         self._head: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None

@@ -133,6 +133,16 @@ async def test_any_page_may_let_nobody_do_what_says_so(origin: str) -> None:
     assert (status, body["detail"]) == (403, "foreign_origin")
 
 
+async def test_a_form_of_ours_may_hide_where_it_is() -> None:
+    """A browser that sends no referrer says `null`, and that the page is of the same origin; no other can."""
+    async with site(Asker(SignedIn(token()), None, by_cookie=True)) as here:
+        hidden = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
+        ours, _ = await answer(here, "POST", "/wave", headers=hidden)
+        theirs, _ = await answer(here, "POST", "/wave", headers=hidden | {"Sec-Fetch-Site": "cross-site"})
+
+    assert (ours, theirs) == (200, 403)
+
+
 async def test_a_developer_token_is_no_session() -> None:
     """401, though it is somebody's."""
     async with site(having(LIKES)) as here:

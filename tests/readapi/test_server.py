@@ -154,8 +154,24 @@ def test_a_household_counts_as_one_and_a_proxy_as_many() -> None:
     assert None not in proxied
     assert places.take("192.0.2.1") is not None
     assert places.take("192.0.2.2") is None
-    places.leave(proxied[0] or "")
+    places.leave(proxied[0] or ())
     assert places.take("192.0.2.2") is not None
+
+
+def test_one_network_leaves_seats_for_others() -> None:
+    """Whoever is given a /48 has 65,536 households; whoever has a /24, 256 addresses."""
+    places = Seats(Settings(), most=40, of_one_client=2)
+
+    tunnel = [places.take(f"2001:db8:7:{number:x}::1") for number in range(40)]
+    neighbours = [places.take(f"192.0.2.{number}") for number in range(40)]
+
+    assert sum(seat is not None for seat in tunnel) == 10
+    assert sum(seat is not None for seat in neighbours) == 10
+    assert places.take("198.51.100.1") is not None
+    for seat in tunnel:
+        if seat is not None:
+            places.leave(seat)
+    assert places.take("2001:db8:7::1") is not None
 
 
 def test_as_many_files_may_be_open_as_the_system_allows() -> None:
