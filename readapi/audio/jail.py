@@ -53,27 +53,65 @@ class _Calls(NamedTuple):
     refused: tuple[int, ...]
     clone: int
     clone3: int
+    to_itself: tuple[int, ...]
+    limits: int
 
 
 # Sockets, other programs, other processes, namespaces, mounts, keys, and parts of the kernel that decoders
 # have no need of: socket socketpair execve execveat ptrace process_vm_readv process_vm_writev unshare setns
-# mount open_by_handle_at add_key request_key keyctl bpf userfaultfd perf_event_open io_uring_setup pidfd_open
-# pidfd_getfd, and on x86_64 fork vfork.
+# mount open_by_handle_at add_key request_key keyctl bpf userfaultfd perf_event_open io_uring_setup
+# pidfd_open pidfd_getfd, and on x86_64 fork vfork. What Landlock leaves of files: truncate (before Linux
+# 6.2) fchmodat fchmodat2 fchownat utimensat setxattr lsetxattr removexattr lremovexattr setxattrat
+# removexattrat, and on x86_64 chmod chown lchown utime utimes futimesat. What it leaves of processes with
+# the same user: tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal setpriority ioprio_set
+# sched_setparam sched_setscheduler sched_setaffinity sched_setattr; kill, tgkill and prlimit64 only reach
+# this process itself.
 _CALLS: Mapping[str, _Calls] = {
     "x86_64": _Calls(
         0xC000_003E,
         (
             *(41, 53, 57, 58, 59, 322, 101, 310, 311, 272, 308, 165, 304),
             *(248, 249, 250, 321, 323, 298, 425, 434, 438),
+            *(76, 268, 452, 260, 280, 188, 189, 197, 198, 463, 466, 90, 92, 94, 132, 235, 261),
+            *(200, 129, 297, 424, 141, 251, 142, 144, 203, 314),
         ),
         56,
         435,
+        (62, 234),
+        302,
     ),
     "aarch64": _Calls(
         0xC000_00B7,
-        (198, 199, 221, 281, 117, 270, 271, 97, 268, 40, 265, 217, 218, 219, 280, 282, 241, 425, 434, 438),
+        (
+            *(
+                198,
+                199,
+                221,
+                281,
+                117,
+                270,
+                271,
+                97,
+                268,
+                40,
+                265,
+                217,
+                218,
+                219,
+                280,
+                282,
+                241,
+                425,
+                434,
+                438,
+            ),
+            *(45, 53, 452, 54, 88, 5, 6, 14, 15, 463, 466),
+            *(130, 138, 240, 424, 140, 30, 118, 119, 122, 274),
+        ),
         220,
         435,
+        (129, 131),
+        261,
     ),
 }
 
@@ -177,6 +215,14 @@ def _program(calls: _Calls) -> bytes:
     ]
     for number in calls.refused:
         steps += [(_JUMP_EQUAL, 0, 1, number), refuse]
+    for number, process in (*((one, os.getpid()) for one in calls.to_itself), (calls.limits, 0)):
+        steps += [
+            (_JUMP_EQUAL, 0, 4, number),
+            (_LOAD, 0, 0, _FIRST_ARGUMENT),
+            (_JUMP_EQUAL, 0, 1, process),
+            (_RETURN, 0, 0, _ALLOW),
+            refuse,
+        ]
     # The arguments of clone3 cannot be looked at; without it the C library begins threads with clone.
     steps += [(_JUMP_EQUAL, 0, 1, calls.clone3), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
     steps += [

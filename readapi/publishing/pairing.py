@@ -70,8 +70,8 @@ class Pairing:
         async with self._locks.holding("audio store"):
             found, known = await self._found(), await self._known.find()
             if found is None or found.store_id != known.store_id:
-                await self._known.start_over()
-            store_id = uuid.uuid4().hex if found is None else found.store_id
+                await self._known.start_over(restored_at=None)
+            store_id = found.store_id if found is not None and found.store_id else uuid.uuid4().hex
             await self._known.tell(refusal=None, restored_at=None)
             await self._write(store_id, None if found is None else found.edition)
 
@@ -130,7 +130,9 @@ class Pairing:
         if content is None:
             return None
         with contextlib.suppress(ValueError, TypeError):
-            return Identity(**orjson.loads(content))
+            identity = Identity(**orjson.loads(content))
+            if all(isinstance(part, str) for part in identity):
+                return identity
         return Identity("", "")  # of no database
 
     async def _has_files(self) -> bool:

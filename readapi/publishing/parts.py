@@ -26,6 +26,7 @@ from readapi.publishing.quota import Quota
 from readapi.publishing.receiving import Receiving
 from readapi.publishing.reconciling import Reconciling
 from readapi.publishing.shelving import Shelving
+from readapi.publishing.steady import Steady
 from readapi.publishing.supporters import Supporters
 from readapi.publishing.sweeping import GRACE, Sweeping
 from readapi.publishing.uploading import Uploading
@@ -93,7 +94,8 @@ def worker(given: Given, blobs: Blobs, index: Index, network: Network) -> Worker
 def sweeping(given: Given, grace: timedelta = GRACE) -> Sweeping:
     """What looks after the store."""
     settings, state, store, _, _ = given
-    return Sweeping(state, store, Originals(state, store), settings.data_dir / RECEIVING, grace)
+    receiving, steady = settings.data_dir / RECEIVING, Steady(state.database.now)
+    return Sweeping(state, store, Originals(state, store), receiving, grace, steady)
 
 
 def reconciling(given: Given, blobs: Blobs, index: Index) -> Reconciling:

@@ -54,6 +54,12 @@ class Trash:
 
     async def restore(self, file_id: str) -> str:
         """Let a file be again what it was before it was released; returns a sentence. Raises NotRestored."""
+        async with self._locks.holding(lock_of(original_key(file_id))):  # else it may be deleted meanwhile
+            told = await self._restored(file_id)
+        await self._pairing.advance()
+        return told
+
+    async def _restored(self, file_id: str) -> str:
         released = {one.key: one for one in await self._files.of_file(file_id)}
         original = released.get(original_key(file_id)) or next(iter(released.values()), None)
         if original is None:
@@ -63,7 +69,6 @@ class Trash:
         if await self._store.size(original_key(file_id)) is None:
             raise NotRestored(f"{file_id} is not in the store any more.")
         told = await self._hold(original)
-        await self._pairing.advance()
         log.info("file restored", file=file_id, track=original.track_uri)
         return told
 

@@ -11,7 +11,7 @@ from tests.network import media
 
 # Each is what such code would do; what it answers is the name of the error, or none.
 ATTEMPTS = """
-import json, os, pathlib, socket, sys
+import json, os, pathlib, resource, socket, sys
 from readapi.audio import jail
 
 folder, parent = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -36,6 +36,12 @@ attempts = {
     "fork": fork,
     "exec": lambda: os.execv("/bin/true", ["true"]),
     "signal": lambda: os.kill(int(parent), 0),
+    "rights": lambda: os.chmod(folder / "secret.key", 0o666),
+    "truncate": lambda: os.truncate(folder / "secret.key", 0),
+    "time": lambda: os.utime(folder / "secret.key", (1, 1)),
+    "limits": lambda: resource.prlimit(int(parent), resource.RLIMIT_NOFILE, (9, 9)),
+    "priority": lambda: os.setpriority(os.PRIO_PROCESS, int(parent), 19),
+    "itself": lambda: os.kill(os.getpid(), 0),
     "target": lambda: open(f"/proc/self/fd/{target}", "r+b").write(b"sound"),
 }
 found = {}
@@ -48,7 +54,7 @@ for name, attempt in attempts.items():
 print(json.dumps({"missing": missing, "found": found, "user": os.getuid(), "variables": list(os.environ)}))
 """
 FILES = ("secret", "environment", "memory", "password", "list", "write", "link", "remove")
-CALLS = ("internet", "local", "fork", "exec")
+CALLS = ("internet", "local", "fork", "exec", "signal", "rights", "truncate", "time", "limits", "priority")
 
 
 async def test_what_a_jailed_process_can_still_do(tmp_path: Path) -> None:
@@ -70,6 +76,7 @@ async def test_what_a_jailed_process_can_still_do(tmp_path: Path) -> None:
     if os.geteuid() == 0 and "user" not in told["missing"]:
         assert told["user"] != 0
         assert found["signal"] == "PermissionError"
+    assert found["itself"] is None
     assert found["target"] is None
     assert (tmp_path / "target").read_bytes() == b"sound"
     assert (tmp_path / "secret.key").exists()

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from readapi.audio.keys import file_in, original_key, received_audio, received_image
+from readapi.audio.keys import IDENTITY, file_in, original_key, received_audio, received_image
 from readapi.audio.store import AudioStore
 from readapi.publishing.placing import MOVED
+from readapi.publishing.steady import Steady
+from readapi.publishing.sweeping import Sweeping
 from readapi.publishing.trash import NotRestored
 from readapi.state.state import State, open_state
 from readapi.state.stored_files import TRASH, Release
@@ -201,6 +203,93 @@ async def test_a_released_file_can_be_restored(small: House, as_version: bool) -
         assert await small.files() == of("a")
     with pytest.raises(NotRestored):
         await small.originals.trash.restore("a" * 64)
+
+
+async def test_what_is_restored_while_its_time_ends_is_there(small: House) -> None:
+    """Either it is refused, or the file stays: never does it go after somebody was told that they have it."""
+    await small.publish(1, "a")
+    await small.originals.forget(track(1), GONE)
+    small.clock.forward(days=TRASH.days)
+    delete, restoring = small.store.delete, []
+
+    async def restored_just_before(key: str) -> None:
+        other = House(small.state, small.store, small.folder, small.clock)
+        restoring.append(asyncio.create_task(other.originals.trash.restore("a" * 64)))
+        await asyncio.wait(restoring[-1:], timeout=0.5)
+        await delete(key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small.store, "delete", restored_just_before)
+        await small.sweep()
+    told = await asyncio.gather(*restoring, return_exceptions=True)
+
+    assert told
+    assert any(isinstance(one, str) for one in told) == (original_key("a" * 64) in await small.files())
+
+
+@pytest.mark.parametrize("identity", [None, b"", b"{", b"[1]", b'{"store_id": null, "edition": 1}'])
+async def test_a_store_whose_identity_is_lost_can_be_adopted(small: House, identity: bytes | None) -> None:
+    """Nothing is deleted until somebody says that the two belong together; from then on as always."""
+    uri = await small.publish(1, "a")
+    if identity is None:
+        await small.store.delete(IDENTITY)
+    else:
+        await small.store.write(IDENTITY, identity)
+    await small.months()
+    await small.originals.erase(uri)
+    before = await small.files()
+
+    await small.originals.pairing.adopt()
+    await small.state.stored_files.own()
+    await small.publish(2, "b")
+    await small.originals.erase(track(2))
+
+    known = await small.state.audio_store.find()
+    assert before == await small.files() == of("a")
+    assert known.refusal is None
+    assert known.store_id
+
+
+async def test_another_services_store_can_be_adopted(small: House) -> None:
+    """And one of which an emptied state database knows nothing."""
+    await small.publish(1, "a")
+    await small.restore({})
+    refused = await small.originals.pairing.check()
+
+    await small.originals.pairing.adopt()
+
+    assert refused is not None
+    assert await small.originals.pairing.check() is None
+
+
+async def test_a_clock_that_is_set_wrongly_ends_no_grace(small: House) -> None:
+    """A year ahead for some rounds, or when the process starts: the trash waits until the clock is steady."""
+    await small.publish(1, "a")
+    await small.originals.forget(track(1), GONE)
+    seconds = 0.0
+    steady = Steady(small.clock, lambda: seconds)
+    sweeping = Sweeping(
+        small.state, small.store, small.originals, small.folder / "receiving", is_steady=steady
+    )
+
+    async def rounds(hours: int) -> None:
+        nonlocal seconds
+        for _ in range(hours):
+            seconds += 3600
+            small.clock.forward(hours=1)
+            await sweeping.sweep()
+
+    await rounds(12)
+    small.clock.forward(days=365)
+    await rounds(3)
+    small.clock.forward(days=-365)
+    await rounds(12)
+    while_wrong = await small.files()
+    small.clock.forward(days=TRASH.days)
+    await rounds(7)
+
+    assert while_wrong == of("a")
+    assert await small.files() == set()
 
 
 async def test_what_never_was_acknowledged_goes_after_a_week(house: House) -> None:
