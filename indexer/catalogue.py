@@ -108,10 +108,9 @@ class Catalogue:
     def checkpoint(self, patient: bool = False) -> bool:
         """Move the log into the file. False when a reader is in the way or the disk has no room.
 
-        A checkpoint that fails would cost the connection, so none is begun that could find no room. A patient
-        call waits for readers to end. Raises StoreError.
+        A patient call waits for readers to end. Raises StoreError.
         """
-        if not self.has_room(self.checkpoint_bytes):
+        if not self._may_checkpoint():
             return False
         with self.guarded():
             try:
@@ -121,6 +120,14 @@ class Catalogue:
                     raise
                 return False
         return True
+
+    def _may_checkpoint(self) -> bool:
+        """A checkpoint that fails costs the connection, so none is begun that could find no room.
+
+        But a log that only grew would take what room there is left: a long one is moved all the same, which
+        seldom needs as much as it may.
+        """
+        return self.has_room(self.checkpoint_bytes) or self.wal_bytes > free_bytes(self.path) // 4
 
     @contextmanager
     def guarded(self) -> Iterator[None]:

@@ -168,7 +168,8 @@ class Writer:
 
     def has_room_to_copy(self) -> bool:
         """Has the disk room for a checkpoint and a copy of the file after it?"""
-        return self._catalogue.has_room(2 * self._catalogue.checkpoint_bytes)
+        catalogue = self._catalogue
+        return catalogue.has_room(2 * catalogue.checkpoint_bytes - catalogue.wal_bytes)
 
     def close(self) -> None:
         """Close the file. Waits for a copy that is being made of it."""

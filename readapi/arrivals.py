@@ -58,9 +58,14 @@ class Arrivals:
             check(size, self._held(whose))
             path = self._folder / f"{_name(whose)}-{secrets.token_hex(16)}"
             number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            fcntl.flock(number, fcntl.LOCK_EX)
-            os.truncate(number, size)
-            return Arrival(path, os.fdopen(number, "wb"), whose, size)
+            arrival = Arrival(path, os.fdopen(number, "wb"), whose, size)
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX)
+                os.truncate(number, size)
+            except BaseException:
+                arrival.close()
+                raise
+            return arrival
 
     def grow(self, arrival: Arrival, size: int, check: Check) -> None:
         """Room for so many bytes in all. Raises what `check` raises."""

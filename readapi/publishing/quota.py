@@ -14,6 +14,7 @@ from schemas.settings import Settings
 
 RETRY_AFTER = {"Retry-After": "60"}
 MOST_ARRIVALS = 256  # files on their way to all workers together
+ARRIVALS_OF_ONE = 16  # of one account among them, so that no few accounts leave no room for others
 
 
 class Quota:
@@ -59,6 +60,8 @@ class Quota:
     def _check_coming(self, count: int, waiting: int, size: int, held: Held) -> None:
         """The same with what is on its way counted in, and room for it on the disk. Raises RateLimited."""
         self._check(count + held.files, waiting + held.bytes, size)
+        if held.files >= ARRIVALS_OF_ONE:
+            raise _too_many(f"{held.files} files of yours are on their way")
         if held.files_of_all >= MOST_ARRIVALS or size > held.free_bytes:
             raise RateLimited("There is no room for more files just now; try again.", headers=RETRY_AFTER)
 

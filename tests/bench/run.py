@@ -39,7 +39,7 @@ class Effort:
     fetched: backfill.Effort = field(default_factory=backfill.Effort)
     load_seconds: float = 3.0
     recordings: streaming.Effort = field(default_factory=streaming.Effort)
-    attacks: attacks.Effort = field(default_factory=attacks.Effort)
+    attacked: attacks.Effort = field(default_factory=attacks.Effort)
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
     found: int = 200
@@ -76,7 +76,7 @@ class Bench:
         if "freshness" in sections:
             yield from freshness.rows(data_dir, scratch, self.effort.found)
         if "attacks" in sections:
-            yield from attacks.rows(self.effort.attacks, scratch)
+            yield from attacks.rows(self.effort.attacked, scratch)
 
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from indexer.batch import Batch, Mark
-from indexer.catalogue import StoreError
+from indexer.catalogue import Catalogue, StoreError
 from indexer.stores import Stores
 from indexer.writer import Writer
 from tests.indexer.changes import START, contents, settings
@@ -166,3 +166,29 @@ def test_a_full_disk_takes_nothing_that_was_committed(
     child.join(300)
 
     assert child.exitcode == 0, f"SEED={SEED + number}"
+
+
+@pytest.mark.parametrize("disk", [SmallDisk], indirect=True)
+def test_a_long_log_goes_into_the_file_though_there_may_be_no_room(
+    disk: tuple[type[SmallDisk | Limit], Path],
+) -> None:
+    """A short one waits for room; but logs that only grew would fill the disk by themselves."""
+    kind, folder = disk
+    small = kind(folder)
+    catalogue = Catalogue.open(settings(folder / "data"))
+    write = "insert into dead_letters select now(), 'x', i, null, 'x', repeat(md5(i::varchar), 32)::blob"
+
+    def worst_room() -> int:
+        return catalogue.path.stat().st_size + catalogue.wal_bytes
+
+    catalogue.con.execute(f"{write} from range(2000) t(i)")
+    assert catalogue.checkpoint()
+    catalogue.con.execute(f"{write} from range(100) t(i)")
+    small.fill(worst_room())
+    assert not catalogue.checkpoint()
+    small.free()
+    catalogue.con.execute(f"{write} from range(2000) t(i)")
+    small.fill(worst_room())
+    assert catalogue.checkpoint()
+    assert catalogue.wal_bytes == 0
+    catalogue.close()

@@ -12,10 +12,11 @@ import pytest
 from aiohttp import web
 from sqlalchemy import Table, delete, select
 
+from readapi.arrivals import Arrivals
 from readapi.endpoint import Routes
 from readapi.errors import RateLimited
 from readapi.intake import Intake
-from readapi.publishing.quota import Quota
+from readapi.publishing.quota import ARRIVALS_OF_ONE, Quota
 from readapi.state.publishing_tables import jobs, uploads
 from readapi.state.state import State, open_state
 from readapi.viewer import Asker, SignedIn
@@ -166,6 +167,22 @@ async def test_what_is_on_its_way_counts_in_all_workers(state: State, tmp_path: 
             task.cancel()
         await on_their_way(tmp_path, 0)
     assert refused == 429
+
+
+async def test_one_account_leaves_room_for_others_to_send(state: State, tmp_path: Path) -> None:
+    """However much it may have waiting; a file that finds no room on the disk takes none."""
+    quota = Quota(Settings(data_dir=tmp_path), state)
+    with pytest.raises(OSError):
+        Arrivals(tmp_path).begin(MARA, 1 << 62, lambda *_: None)
+
+    arrivals = [await quota.begin(MARA, 0) for _ in range(ARRIVALS_OF_ONE)]
+    with pytest.raises(RateLimited, match="on their way"):
+        await quota.begin(MARA, 0)
+    arrivals.append(await quota.begin(BEN, 0))
+
+    for arrival in arrivals:
+        arrival.close()
+    (await quota.begin(MARA, 0)).close()
 
 
 async def test_bytes_on_their_way_are_reserved_before_they_come(state: State, tmp_path: Path) -> None:
