@@ -244,7 +244,8 @@ async def test_the_home_page_and_the_description_lead_to_each_other(site: Publis
     docs = await site.text("/docs")
 
     assert "GET /oembed" in docs
-    assert "GET /embed/track/{track_id}" in docs
+    assert "GET /tracks/{track_id}" in docs
+    assert "/embed/track/" not in docs, "pages are for people"
 
 
 async def test_lists_play_in_their_order(site: Published):
