@@ -117,10 +117,10 @@ class Gate:
     def watch(self, metrics: Metrics) -> None:
         """Let the gate's own numbers be seen from outside."""
         cache, limits = self.cache, self.limits
-        metrics.watch("fmsvc_cache_hits", "Answers found ready.", lambda: cache.hits)
-        metrics.watch("fmsvc_cache_misses", "Answers that had to be made.", lambda: cache.misses)
+        metrics.tally("fmsvc_cache_hits", "Answers found ready.", lambda: cache.hits)
+        metrics.tally("fmsvc_cache_misses", "Answers that had to be made.", lambda: cache.misses)
         metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
-        metrics.watch("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
+        metrics.tally("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
 
     async def _counted(self, request: web.Request, path: str, asker: Asker | None) -> Allowance:
         """Count it for the account, or for the address of who has none."""

@@ -56,7 +56,7 @@ class _Tally(Collector):
 
 
 class Metrics:
-    """One registry per worker: workers share a port, so each scrape meets one of them."""
+    """The registry of one worker. Workers share a port: `processes` puts theirs together for a scrape."""
 
     def __init__(self) -> None:
         self.in_flight = 0
@@ -64,7 +64,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._registry.register(self.requests)
         self.watch("fmsvc_requests_in_flight", "Requests being answered.", lambda: self.in_flight)
-        self.watch("fmsvc_worker_pid", "Process id of the worker that answers this.", os.getpid)
+        self.watch("fmsvc_worker_pid", "Process id of the API worker.", os.getpid)
 
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
         """Report a number that something else keeps."""

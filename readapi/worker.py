@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from readapi import port, seats
+from readapi import port, processes, seats
 from readapi.access_log import AccessLog
 from readapi.admission import Admission
 from readapi.app import all_endpoints, build_app
@@ -42,6 +42,7 @@ from readapi.pages.desk import Desk
 from readapi.pages.leaving import Leaving
 from readapi.pages.render import Renderer
 from readapi.people import People
+from readapi.processes import Processes
 from readapi.proofs import Proofs
 from readapi.publishing import parts
 from readapi.publishing.capabilities import Capabilities
@@ -66,12 +67,12 @@ FINISH_SECONDS = 1.0  # more, for what goes on though its client has gone
 _BACKLOG = 1024
 
 
-async def run(settings: Settings, network: Network, keeper: Keeper) -> None:
+async def run(settings: Settings, network: Network, keeper: Keeper, name: str = processes.ALONE) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are finished first. Raises PortTaken."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serving(settings, port.listen(settings), network, keeper):
+    async with serving(settings, port.listen(settings), network, keeper, name):
         log.info("serving", address=settings.base_url)
         # What exists by now stays; walking it again and again made most of the slowest answers.
         gc.collect()
@@ -81,7 +82,11 @@ async def run(settings: Settings, network: Network, keeper: Keeper) -> None:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, sock: socket.socket, network: Network, keeper: Keeper | None = None
+    settings: Settings,
+    sock: socket.socket,
+    network: Network,
+    keeper: Keeper | None = None,
+    name: str = processes.ALONE,
 ) -> AsyncIterator[Stores]:
     """Everything a worker is made of, alive for as long as the block runs.
 
@@ -92,7 +97,7 @@ async def serving(
         People(settings, state, network, keeper) as people,
         _limits(settings) as limits,
         _listening(settings, state, network) as listening,
-        _serving(settings, sock, people, limits, listening, network) as stores,
+        _serving(settings, sock, people, limits, listening, network, name) as stores,
     ):
         yield stores
 
@@ -124,11 +129,13 @@ async def _serving(
     limits: Limits,
     listening: dict[type, Any],
     network: Network,
+    name: str,
 ) -> AsyncIterator[Stores]:
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets())
     offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
+    offered[Processes] = Processes(settings, name)
     offered |= _authoring(settings, people, stores.index, offered, network)
     show = partial(refusals.page, renderer=renderer)
     gate = Gate(
@@ -159,7 +166,8 @@ async def _serving(
         await stores.open()
         await runner.setup()
         await web.SockSite(runner, sock, backlog=_BACKLOG).start()
-        yield stores
+        async with processes.offering(settings.data_dir, name, metrics.text):
+            yield stores
     finally:
         await runner.cleanup()
         await offered[Finishing].close(FINISH_SECONDS)

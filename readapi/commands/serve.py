@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from readapi import port
+from readapi import port, processes
 from readapi.commands.start import FAILED, begin, stop
 from readapi.supervisor import Program, supervise
 
@@ -14,7 +14,7 @@ def serve(*, supervised: bool = False) -> None:
     The API goes on with what is indexed while the indexer cannot write, and the indexer is tried again.
     """
     settings = begin("serve", supervised)
-    api = [Program(f"api-{number}", ("api", "--shared")) for number in range(1, settings.workers + 1)]
+    api = [Program(name, ("api", "--shared", "--name", name)) for name in processes.api_names(settings)]
     programs = [Program("index", ("index",), vital=False), *api, Program("work", ("work",))]
     try:
         with port.claimed(settings):

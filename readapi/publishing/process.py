@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import structlog
+from prometheus_client import generate_latest
 
+from readapi import processes
 from readapi.audio import renditions
 from readapi.audio.blobs import FOLDER as BLOBS
 from readapi.audio.blobs import Blobs
@@ -62,7 +64,8 @@ async def working(settings: Settings, network: Network, keeper: Keeper | None = 
             asyncio.create_task(heap.keep_giving_back()),
         ]
         try:
-            yield
+            async with processes.offering(settings.data_dir, processes.WORK, generate_latest):
+                yield
         finally:
             for task in tasks:
                 task.cancel()

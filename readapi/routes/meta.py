@@ -11,6 +11,7 @@ from readapi.indexer_status import IndexerStatus
 from readapi.metrics import Metrics
 from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.openapi import Description
+from readapi.processes import Processes
 from readapi.queries import readiness
 from readapi.search import Index
 from readapi.state.state import State
@@ -39,9 +40,12 @@ async def ready(
 
 
 @routes.get("/metrics", media_types=(metrics.MEDIA_TYPE,), operational=True)
-async def measured(counted: Metrics) -> Answer[str]:
-    """Tell what this worker has counted, as Prometheus reads it."""
-    return Answer(counted.text(), media_type=metrics.MEDIA_TYPE)
+async def measured(counted: Metrics, processes: Processes) -> Answer[str]:
+    """Tell what every process of the service has counted, as Prometheus reads it.
+
+    `fmsvc_up` is 0 for a process that did not answer within a second; its numbers are absent.
+    """
+    return Answer(await processes.text(counted.text()), media_type=metrics.MEDIA_TYPE)
 
 
 @routes.get("/openapi.json")

@@ -122,8 +122,9 @@ async def test_a_worker_counts_what_it_does(tmp_path):
 
         text = (await music.get("/metrics")).json
 
-        assert 'fmsvc_requests_total{route="/stats",status="200"} 2.0' in text
-        assert "fmsvc_cache_hits 1.0" in text
+        assert 'fmsvc_requests_total{process="api-1",route="/stats",status="200"} 2.0' in text
+        assert 'fmsvc_cache_hits_total{process="api-1"} 1.0' in text
+        assert 'fmsvc_up{process="work"} 0.0' in text
         assert "fmsvc_index_documents" in text
 
 
