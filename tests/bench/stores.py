@@ -56,7 +56,7 @@ def prepared(size: Size, build: Path = BUILD) -> Path:
 def copied(folder: Path, target: Path, relay: str) -> Path:
     """A copy to write in: the catalogue and the search index, without snapshots. It follows this relay."""
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("snapshots", "*.lock"))
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("snapshots", "*.lock", "*.sock"))
     settings, now = settings_of(target, relay=relay), datetime.now(UTC)
     with Writer.open(settings) as writer:
         # Else the relay would be asked for lists, and the servers of everybody for what they have.
