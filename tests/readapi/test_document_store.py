@@ -53,6 +53,8 @@ def test_an_index_that_stores_otherwise_is_asked(indexed, tmp_path):
     writer.add_document(tantivy.Document(doc=["track:1"], stored=[b"bytes"]))
     writer.commit()
 
+    (folder / search_index.VERSION_FILE).write_text(str(search_index.VERSION))
+
     reader = Reader(folder, search_index.catalog_schema())
     reader.refresh()
 

@@ -250,7 +250,7 @@ async def test_whoever_is_signed_in_hears_on_pages_what_they_may(site: Published
         httpOnly=True,
     )
     await page.call("Page.navigate", url=site.address + path)
-    await page.until("document.querySelector('[data-player]')")
+    await page.arrive(site.address + path)  # whole, with the script that plays
     await page.evaluate("document.querySelector('.toggle').click()")
     await page.until(PLAYING)
     await page.evaluate("document.querySelector('.seek').value = 20")

@@ -99,7 +99,7 @@ async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
 
     assert (typed, chosen, focused, full) == ("Low Tide", "notes.wav", "alert", 100)
     assert await refused.evaluate("document.querySelector('.silence').textContent") == (
-        "Only people who are signed in can listen."
+        "Only people who are signed in can listen. Open its page"
     )
     assert await refused.evaluate("document.querySelector('audio')") is None
     assert found == []
