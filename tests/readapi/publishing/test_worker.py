@@ -103,7 +103,7 @@ async def test_what_takes_long_breaks_off_for_others_that_do(
                 await asyncio.sleep(0.02)
 
     of_mara = await state.uploads.claims.attempt(uploads[0].id)
-    assert of_mara.number == 1
+    assert of_mara.number <= 1  # 0 while it waits again, 1 once it is under way again
 
 
 async def test_a_try_has_an_end(state: State, clock: HandClock, tmp_path: Path) -> None:
