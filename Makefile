@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test lint network bench soak test-duckdb-next lock clean
+.PHONY: help serve demo test test-fast lint map network bench soak test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -24,11 +24,17 @@ demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopba
 test: lint $(NETWORK) $(CONSUMERS) ## everything that CI runs
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
+test-fast: lint ## before each commit: lint, and the tests that need no other programs and write no files
+	$(BIN)/pytest --quiet --numprocesses auto --dist worksteal -m "not slow and not network and not stores"
+
 lint: $(INSTALLED) ## format, style, types, who imports whom
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+map: $(INSTALLED) ## write docs/map.md from the modules' docstrings
+	$(BIN)/python docs/map.py > docs/map.md
 
 network: $(INSTALLED) $(NETWORK) $(CONSUMERS) ## install the test network and other people's programs
 
@@ -45,6 +51,9 @@ lock: $(INSTALLED) ## choose the newest versions that pyproject.toml allows
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra test --extra bench \
 		--generate-hashes --upgrade --quiet --output-file requirements.lock --custom-compile-command "make lock"
+	echo "setuptools>=80" | $(BIN)/uv pip compile pyproject.toml - --universal --python-version 3.11 \
+		--constraint requirements.lock --no-annotate --generate-hashes --quiet \
+		--output-file deploy/requirements.lock --custom-compile-command "make lock"
 
 clean: ## remove what was installed and cached; the catalogue in data/ stays
 	rm -rf .venv .venv-* tests/network/node/node_modules tests/consumers/node_modules *.egg-info .*_cache .hypothesis .schemathesis

@@ -1,20 +1,20 @@
-"""What a source yields, and what it means once decoded. Values only."""
+"""Frames, as a source yields them, and events, as decoders make of frames. Values only."""
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from schemas.ids import Did, Nsid, Tid
+from schemas.ids import Did, Handle, Nsid, Tid
 
 Action = Literal["create", "update", "delete"]
 
 
 # Frame and Passed are made for every message of the network: a NamedTuple costs a third of a dataclass.
 class Frame(NamedTuple):
-    """One message as it came: `source` names the sequence space that its numbers belong to.
+    """One message as it was received. `source` names the sequence space of its sequence number.
 
-    `passed`: how many came with it that needed no decoding, and were let go.
+    `passed`: the number of messages received just before it that the prefilter dropped.
     """
 
     source: str
@@ -25,7 +25,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One record created, updated or deleted. `prev`: the version before, where the commit names it."""
+    """One record created, updated or deleted. `prev`: CID of the version before, if the commit has it."""
 
     action: Action
     path: str
@@ -35,7 +35,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit on our collections or of an account of ours, with all that it takes to verify it.
+    """A commit on our collections or of a tracked account, with all that its verification needs.
 
     `operations` are those on every collection. `cid` is that of the commit object, `prev_data` that of the
     tree before. Every block matches its CID.
@@ -55,7 +55,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """What a commit did to our collections, on a host's word. Every block matches its CID."""
+    """A commit's operations on our collections, as a Jetstream reports them. Every block matches its CID."""
 
     seq: int
     did: Did
@@ -77,7 +77,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A hint that the account's DID document or handle may have changed; carries no trust."""
+    """A hint, not to be trusted, that the account's DID document or handle may have changed."""
 
     seq: int
     did: Did
@@ -86,7 +86,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """The repo's state was set anew without a diff. `blocks` hold the commit object, whose CID is `cid`."""
+    """A repo was set to a new state without a diff. `blocks` hold the commit object; its CID is `cid`."""
 
     seq: int
     did: Did
@@ -114,7 +114,7 @@ class StreamError:
 
 
 class Passed(NamedTuple):
-    """A well-formed message that does not concern us. `unknown` names its type when we do not know it."""
+    """A well-formed message about other collections and accounts. `unknown`: its type, if that is new."""
 
     seq: int | None
     time: datetime | None
@@ -133,5 +133,20 @@ class Malformed:
 
 Event = Commit | Unverified | Account | Identity | Sync | Info | StreamError | Passed | Malformed
 
-# How a source's frames are understood: raw bytes, collections of ours, accounts of ours, when it came.
+# Decodes a source's frame: raw bytes, our collections, the tracked accounts, the time it was received.
 Decode = Callable[[bytes, frozenset[Nsid], Container[Did], datetime], tuple[Event, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityFact:
+    """The result of resolving a DID: a handle verified in both directions or `handle.invalid`, and the PDS.
+
+    `handle` is None when it could not be checked: the stored one stays, and the DID is resolved again later.
+    """
+
+    did: Did
+    handle: Handle | None
+    pds: str | None
+    signing_key: str | None = None
+    space_host: str | None = None
+    space_key: str | None = None

@@ -1,7 +1,7 @@
 """THE ORDER: read this first.
 
-frames -> events -> one batch -> one transaction -> what follows from it. Downwards is the way of a record.
-Facts that we fetch ourselves (identities, image sizes, nudged records) enter the same batch: one way in.
+frames -> events -> one batch -> one transaction -> its follow-up work (resyncs, identities, image sizes).
+Facts that we fetch ourselves (identities, image sizes, nudged records) enter the same batch.
 """
 
 import contextlib
@@ -12,9 +12,12 @@ from datetime import datetime
 
 import structlog
 
-from indexer import dialects, faults
-from indexer.batch import Batch, DeadLetter, Mark, Picture, Written
-from indexer.errands import Errands
+from indexer import faults
+from indexer.catalog.tables.cursors import StreamCursor
+from indexer.catalog.tables.dead_letters import DeadLetter
+from indexer.catalog.tables.images import Picture
+from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.intake import Intake
 from indexer.events import (
     Account,
     Commit,
@@ -28,16 +31,16 @@ from indexer.events import (
     Sync,
     Unverified,
 )
-from indexer.follower import Follower
-from indexer.glance import Glance
-from indexer.intake import Intake
-from indexer.judge import Judge
-from indexer.lag import Lag
-from indexer.repos import Repos
-from indexer.sources import Source
+from indexer.network.retry_queue import RetryQueue
+from indexer.search.follower import Follower
+from indexer.stream import Source, dialects
+from indexer.stream.lag import Lag
+from indexer.stream.prefilter import Prefilter
+from indexer.sync.apply_event import EventApplier
+from indexer.sync.states import Repos
 from schemas.ids import Did, Nsid
 
-GAPS = ("OutdatedCursor", "FutureCursor")  # what a source says when events are lost, or numbered anew
+GAPS = ("OutdatedCursor", "FutureCursor")  # sent by a source when events are lost, or renumbered
 
 _UNNUMBERED = (Info, StreamError)
 
@@ -45,7 +48,7 @@ log = structlog.get_logger()
 
 
 class Pipeline:
-    """Takes one source's frames into the intake, and hands on what each transaction asks for."""
+    """Puts one source's events into the intake, and starts the follow-up work of each transaction."""
 
     def __init__(
         self,
@@ -55,10 +58,10 @@ class Pipeline:
         *,
         cursor: int | None,
         intake: Intake,
-        identities: Errands[Did],
-        pictures: Errands[Picture],
+        identities: RetryQueue[Did],
+        pictures: RetryQueue[Picture],
         follower: Follower,
-        judge: Judge,
+        applier: EventApplier,
         gap: Callable[[], None],
         heard: Callable[[Did], None] = lambda did: None,
     ) -> None:
@@ -74,7 +77,7 @@ class Pipeline:
         self._identities = identities
         self._pictures = pictures
         self._follower = follower
-        self._judge = judge
+        self._applier = applier
         self._gap = gap
         self._heard = heard
         self._begins_anew = False
@@ -82,9 +85,9 @@ class Pipeline:
         intake.written = self.written
 
     async def read(self, *, anew: bool = False) -> None:
-        """Until the source ends; waiting here, when too much is held, makes the network wait.
+        """Process frames until the source ends. While too much is uncommitted, this waits.
 
-        `anew`: another source was followed before, and what lies before the first event of this may be lost.
+        `anew`: another source was followed before, so events before the first one of this source may be lost.
         """
         self._begins_anew = anew
         reading = understood(self._source, self.finished, self._collections, self._repos)
@@ -95,25 +98,25 @@ class Pipeline:
                     self._gap()
                 self.events[Passed.__name__] += frame.passed
                 for event in events:
-                    self._judged(event, frame)
+                    self._apply(event, frame)
                     self._move(event, frame)
                 await self._intake.room()
 
     def again(self, letter: DeadLetter) -> bool:
-        """Take a dead letter's frame once more; the cursor stays. False: it still cannot be used."""
+        """Process a dead letter's frame again; the cursor stays. False: it still cannot be used."""
         frame, batch = Frame(letter.source, letter.raw, letter.received_at), self._intake.batch
         events = dialects.understood(dialects.decoder(letter.source), frame, self._collections, self._repos)
         if any(isinstance(event, Malformed) for event in events):
             return False
         refused_before = len(batch.dead_letters)
         for event in events:
-            self._judged(event, frame)
+            self._apply(event, frame)
         batch.settled.append(letter)
         self._intake.added(1)
         return len(batch.dead_letters) == refused_before
 
-    def _judged(self, event: Event, frame: Frame) -> None:
-        """Put an event into the batch; one that cannot be judged as a dead letter, its repo to be fetched."""
+    def _apply(self, event: Event, frame: Frame) -> None:
+        """Put an event into the batch. If that raises, keep the frame as a dead letter and fetch its repo."""
         try:
             self._take(event, frame)
         except BaseException as error:
@@ -121,7 +124,7 @@ class Pipeline:
                 raise
             reason = faults.reason("judge", error)
             if not isinstance(event, Malformed):
-                self._judged(dialects.salvaged(frame.source, frame.raw, reason), frame)
+                self._apply(dialects.salvaged(frame.source, frame.raw, reason), frame)
 
     def _take(self, event: Event, frame: Frame) -> None:
         """Put an event into the batch."""
@@ -131,21 +134,21 @@ class Pipeline:
             case Passed():
                 pass
             case Commit():
-                self._judge.commit(event, frame, batch)
+                self._applier.commit(event, frame, batch)
                 self._heard(event.did)
                 self._intake.added(len(event.operations), len(frame.raw))
             case Unverified():
-                self._judge.unverified(event, batch)
+                self._applier.unverified(event, batch)
                 self._heard(event.did)
                 self._intake.added(len(event.operations), len(frame.raw))
             case Sync():
-                self._judge.sync(event, frame, batch)
+                self._applier.sync(event, frame, batch)
                 self._intake.added(1)
             case Account():
-                self._judge.account(event, batch)
+                self._applier.account(event, batch)
                 self._intake.added(1)
             case Identity():
-                self._judge.identity(event, batch)
+                self._applier.identity(event, batch)
                 self._intake.added(1)
             case Malformed():
                 log.warning(
@@ -157,33 +160,33 @@ class Pipeline:
                 )
                 batch.dead_letters.append(_dead_letter(event, frame))
                 if event.did is not None:
-                    self._judge.happened("faulty commit", Did(event.did), batch, event.reason)
+                    self._applier.happened("faulty commit", Did(event.did), batch, event.reason)
                 self._intake.added(1, len(event.raw))
             case Info() | StreamError():
                 log.warning("stream says", source=frame.source, name=event.name, message=event.message)
                 if event.name in GAPS:
                     self._gap()
-                    # After an error comes another stream: what lies before its first event is lost too.
+                    # After an error the stream begins anew: events before its first one may be lost too.
                     self._begins_anew = isinstance(event, StreamError)
 
     def _move(self, event: Event, frame: Frame) -> None:
-        """All events up to this one are in this batch or an earlier one: the cursor goes with them."""
+        """Move the cursor to this event: all events up to it are in this batch or an earlier one."""
         if isinstance(event, _UNNUMBERED) or event.seq is None:
             return
         event_time = None if isinstance(event, Malformed) else event.time
         if event_time is not None and event_time > frame.received_at:
-            event_time = frame.received_at  # Whatever takes this source's place goes on at this time.
-        self._intake.batch.cursors[frame.source] = Mark(event.seq, event_time)
+            event_time = frame.received_at  # A source that replaces this one begins at this time.
+        self._intake.batch.cursors[frame.source] = StreamCursor(event.seq, event_time)
         self._intake.added()
 
     def written(self, batch: Batch, written: Written) -> None:
-        """A transaction is committed: move on, and set in motion what follows from it."""
-        for did, known in written.mended.items():
-            self._repos.mended(did, known)
+        """A transaction is committed: advance the cursor, and start its follow-up work."""
+        for did, known in written.resynced.items():
+            self._repos.resynced(did, known)
         for did in written.removed:
-            self._judge.happened("removed", did, self._intake.batch, "the account is deleted")
+            self._applier.happened("removed", did, self._intake.batch, "the account is deleted")
         for did in written.doubtful:
-            self._judge.happened("doubt", did, self._intake.batch, "the account came back or moved")
+            self._applier.happened("doubt", did, self._intake.batch, "the account came back or moved")
             self._intake.added(1)
         if mark := batch.cursors.get(self._source.name):
             self.finished, self.moved_at = mark.seq, time.monotonic()
@@ -198,8 +201,8 @@ class Pipeline:
 async def understood(
     source: Source, after: int | None, collections: frozenset[Nsid], tracked: Container[Did]
 ) -> AsyncGenerator[tuple[Frame, tuple[Event, ...]], None]:
-    """Yield the frames that follow `after`, and what they mean; strangers' are let go where they may."""
-    source.glance = Glance(collections, tracked)
+    """Yield the frames after `after` with their events; the prefilter drops most irrelevant frames."""
+    source.prefilter = Prefilter(collections, tracked)
     async with contextlib.aclosing(source.frames(after)) as frames:
         async for frame in frames:
             yield frame, dialects.understood(source.decode, frame, collections, tracked)

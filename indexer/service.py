@@ -1,4 +1,4 @@
-"""The indexer process: puts the parts together, starts what moves, and stops it in order."""
+"""The indexer process: constructs its parts, starts their tasks, and stops them in order."""
 
 import asyncio
 import gc
@@ -6,48 +6,58 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import structlog
 
-from indexer import internet, letters
-from indexer.batch import Fetched, Picture
-from indexer.catalogue import StoreError
-from indexer.control import Control
-from indexer.errands import Errands, Patience
-from indexer.facts import Facts
-from indexer.follower import Follower
-from indexer.health import Health
-from indexer.hosts import Hosts
-from indexer.identity import KEEP_SECONDS
-from indexer.intake import Intake
-from indexer.internet import Internet
-from indexer.judge import Judge
-from indexer.keys import Key
-from indexer.names import Dns
-from indexer.nudges import Nudges
+from indexer.catalog import projections
+from indexer.catalog.play_counts import PlayCounts
+from indexer.catalog.tables.images import Picture
+from indexer.catalog.writing.intake import Intake
+from indexer.catalog.writing.writer import Writer
+from indexer.control import dead_letters
+from indexer.control.health import Health
+from indexer.control.nudge import Nudges
+from indexer.control.prove import Prover
+from indexer.control.repairs import Repairs
+from indexer.control.replay import Replay
+from indexer.control.socket import Control
+from indexer.faults import StoreError
+from indexer.network import connect
+from indexer.network.backoff import Patience
+from indexer.network.connect import Internet
+from indexer.network.http.throttle import Throttle
+from indexer.network.identity.dns import Dns
+from indexer.network.identity.resolver import KEEP_SECONDS
+from indexer.network.retry_queue import RetryQueue
 from indexer.pipeline import Pipeline
-from indexer.prover import Prover
-from indexer.repairs import Repairs
-from indexer.repos import Repos
-from indexer.resync import Resyncs
-from indexer.retrial import Retrial
-from indexer.revisits import Revisits
-from indexer.sources import Source, choice, repo
-from indexer.sources.plays import Plays
-from indexer.spool import Spools
+from indexer.repo.extract import Fetched
+from indexer.repo.signing_keys import Key
+from indexer.search.follower import Follower
 from indexer.stores import Stores
-from indexer.upkeep import Upkeep
+from indexer.stream import Source, select
+from indexer.sync import fetch
+from indexer.sync.apply_event import EventApplier
+from indexer.sync.enrich import Enrichment
+from indexer.sync.identity_refresh import IdentityRefresh
+from indexer.sync.maintenance import Maintenance
+from indexer.sync.resync import Resyncs
+from indexer.sync.spool import Spools
+from indexer.sync.states import Repos
 from schemas import heap
 from schemas.ids import Did, record_key
 from schemas.settings import Settings
+
+# Events carry the time of the server that sent them, and its clock may be wrong.
+REWIND: Final = timedelta(minutes=10)
+
 
 LOOK_SECONDS = 0.5
 PUBLISH_SECONDS = 0.1
 GIVE_BACK_SECONDS = 15.0  # a busy indexer frees more in a minute than it needs
 YOUNG_OBJECTS = 10_000  # before Python looks for garbage among them: a batch makes many, and few are cycles
-RESYNCS = 256  # at once; each mostly waits for its server
+RESYNCS = 256  # at once; each mostly waits for its PDS
 RESYNC_PATIENCE = Patience(first_seconds=2, longest_seconds=6 * 3600)
 
 log = structlog.get_logger()
@@ -56,10 +66,11 @@ Progress = Callable[[int], object]
 
 
 class Indexer:
-    """All parts around one source. `run` follows it until told to stop, `replay` until it ends."""
+    """All parts around one source. `run` follows it until stopped, `replay` until it ends."""
 
     def __init__(self, settings: Settings, source: Source, stores: Stores, ways: Internet) -> None:
-        collections, outbound = settings.collections.all, ways.outbound
+        self._collections = projections.nsids(settings.collections)
+        collections, outbound = self._collections, ways.outbound
         self._settings = settings
         self._source = source
         self.stores = stores
@@ -74,7 +85,7 @@ class Indexer:
             buffer_bytes=settings.buffer_bytes,
         )
         self.repos = Repos(stores.writer.repos())
-        self._hosts = Hosts(own=[settings.plc_url])
+        self._hosts = Throttle(own=[settings.plc_url])
         self._downloads = ways.downloads
         self._spools = Spools(settings.data_dir)
         retry_seconds = settings.retry_seconds
@@ -86,58 +97,58 @@ class Indexer:
             away=lambda did: did in stores.writer.away,
             retry_seconds=retry_seconds,
         )
-        self._resyncs = Errands[Did](
-            "resync", resyncs.mend, workers=RESYNCS, patience=RESYNC_PATIENCE.within(retry_seconds)
+        self._resyncs = RetryQueue[Did](
+            "resync", resyncs.run, workers=RESYNCS, patience=RESYNC_PATIENCE.within(retry_seconds)
         )
-        judge = Judge(
+        applier = EventApplier(
             self.repos,
             collections,
             ask=self._resyncs.ask,
             doubt=self._resolver.doubt,
             forget=self._resolver.forget,
         )
-        facts = Facts(self._resolver, outbound, self._intake, self.repos)
-        self._identities = Errands[Did](
+        facts = Enrichment(self._resolver, outbound, self._intake, self.repos)
+        self._identities = RetryQueue[Did](
             "identity", facts.identity, workers=32, patience=Patience().within(retry_seconds)
         )
-        self._pictures = Errands[Picture](
+        self._pictures = RetryQueue[Picture](
             "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
         )
         self.follower = Follower(stores.follow, stores.prune, watermark=stores.watermark, op=stores.writer.op)
-        self.upkeep = Upkeep(
+        self.upkeep = Maintenance(
             settings,
             source,
             self.repos,
             self._resolver,
-            judge,
+            applier,
             self._intake,
             ways.operators,
             outbound,
             self._hosts,
             stores.writer,
         )
-        self._revisits = Revisits(stores, judge, self._intake, self.repos, settings.identity_seconds)
+        self._revisits = IdentityRefresh(stores, applier, self._intake, self.repos, settings.identity_seconds)
         self.pipeline = Pipeline(
             source,
             collections,
             self.repos,
-            cursor=choice.begin(source, stores.writer),
+            cursor=begin(source, stores.writer),
             intake=self._intake,
             identities=self._identities,
             pictures=self._pictures,
             follower=self.follower,
-            judge=judge,
+            applier=applier,
             gap=self.upkeep.gap,
             heard=self.upkeep.quiet.heard,
         )
         self._prover = Prover(self._resolver, outbound, self._hosts)
-        self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, judge)
+        self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, applier)
         self.repairs = Repairs(stores, self._intake)
-        self.retrial = Retrial(stores, self.pipeline, self._intake)
+        self.retrial = Replay(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos, ways.clock)
 
     async def run(self, stop: asyncio.Event, give_back_seconds: float = GIVE_BACK_SECONDS) -> None:
-        """Follow the source until `stop`; then commit what was read. Raises StoreError."""
+        """Follow the source until `stop` is set; then commit the frames read. Raises StoreError."""
         self._identities.ask(self.stores.writer.unresolved())
         self._pictures.ask(self.stores.writer.unmeasured())
         self._resyncs.ask(self.repos.out_of_step())
@@ -148,7 +159,7 @@ class Indexer:
             nudge=self._nudges.apply,
             prove=self._prover.prove,
             routes=[
-                *letters.routes(self.stores, self.retrial),
+                *dead_letters.routes(self.stores, self.retrial),
                 *self.upkeep.routes(),
                 *self.repairs.routes(),
             ],
@@ -166,15 +177,16 @@ class Indexer:
                 self._look(),
                 self._count_plays(),
                 self._publish(),
-                heap.keep_giving_back(give_back_seconds),
+                heap.keep_trimming(give_back_seconds),
             )
 
     async def replay(self, reading: Coroutine[Any, Any, Any]) -> None:
-        """Take in what is read, to its end. Raises StoreError.
+        """Run `reading` to its end and commit all of it. Raises StoreError.
 
-        Repos that cannot be brought in step now are tried again by the next indexer.
+        Repos that cannot be resynced now are tried again when an indexer next runs.
         """
         await self._keep(self._to_its_end(reading), self._resyncs.run(), thorough=True)
+        self.stores.snapshots.caught_up()
         await self.stores.publish()
 
     async def _to_its_end(self, reading: Coroutine[Any, Any, Any]) -> None:
@@ -185,9 +197,9 @@ class Indexer:
     async def _keep(
         self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any], thorough: bool = False
     ) -> None:
-        """Commit and follow while `until` lasts; then end what runs beside, and finish what was begun.
+        """Commit and index while `until` runs; then cancel the tasks in `beside` and commit the last batch.
 
-        `thorough`: until the search index is up with the catalogue. Otherwise the next start does the rest.
+        `thorough`: also wait until the search index has caught up. Otherwise the next start does the rest.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -208,11 +220,12 @@ class Indexer:
             raise _first(group) from None
 
     async def _fetch(self, did: Did, pds: str, key: Key) -> Fetched:
-        """A whole repo, when it is its server's turn."""
-        collections = self._settings.collections.all
+        """Fetch a repo's records, when the throttle gives its PDS a slot."""
         async with self._hosts.turn(pds):
             now = datetime.now(UTC)
-            return await repo.fetch(self._downloads, pds, did, key, collections, now, spools=self._spools)
+            return await fetch.fetch(
+                self._downloads, pds, did, key, self._collections, now, spools=self._spools
+            )
 
     async def _look(self) -> None:
         while True:
@@ -220,28 +233,46 @@ class Indexer:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _count_plays(self) -> None:
-        async for counts in Plays(self._settings).changes():
+        async for counts in PlayCounts(self._settings).changes():
             self._intake.batch.plays |= {record_key(uri): plays for uri, plays in counts.items()}
             self._intake.added(len(counts))
             await self._intake.room()
 
     async def _publish(self) -> None:
         while True:
+            if self._is_caught_up():
+                self.stores.snapshots.caught_up()
             await self.stores.publish()
             await asyncio.sleep(PUBLISH_SECONDS)
+
+    def _is_caught_up(self) -> bool:
+        """True when repos are known, discovery is done, every resync was tried, and the lag is small."""
+        lag = self.pipeline.lag.seconds()
+        return (
+            len(self.repos) > 0
+            and self.upkeep.discovery.reading is None
+            and self._resyncs.is_idle
+            and lag is not None
+            and lag <= self._settings.ready_lag_seconds
+        )
+
+
+def choose_source(settings: Settings, session: aiohttp.ClientSession) -> Source:
+    """The source that the settings ask for, of the collections that are indexed."""
+    return select.choose(settings, projections.nsids(settings.collections), session)
 
 
 async def run(settings: Settings) -> None:
     """Follow the relay until SIGTERM or SIGINT. Raises StoreError when our own store is at fault."""
-    heap.bound()
+    heap.bound_arenas()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
-        source = choice.choose(settings, session)
+        source = choose_source(settings, session)
         async with opened(settings, source) as indexer:
             log.info("indexer started", source=source.name, cursor=indexer.pipeline.finished)
-            # Every known account stays in memory; to walk them again and again took a twentieth of all time.
+            # Every known account stays in memory; the garbage collector spent 5 % of all time walking them.
             gc.collect()
             gc.freeze()
             gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
@@ -251,8 +282,8 @@ async def run(settings: Settings) -> None:
 
 @asynccontextmanager
 async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
-    """An indexer around this source, its stores open until the end of the block. Raises StoreError."""
-    async with internet.opened(settings) as ways:
+    """Open the stores and build an indexer around this source, until the block ends. Raises StoreError."""
+    async with connect.opened(settings) as ways:
         stores = await asyncio.to_thread(Stores.open, settings)
         try:
             yield Indexer(settings, source, stores, ways)
@@ -261,10 +292,21 @@ async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one that says most: damage to our own store, else whatever broke first."""
+    """The most telling error of a group: damage to our own store, else the first one."""
     _, rest = group.split(StoreError)
     found = group.subgroup(StoreError) or rest or group
     error: BaseException = found
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def begin(source: Source, writer: Writer) -> int | None:
+    """The cursor to begin at: the source's own, else the time at which the source before it ended."""
+    cursor = writer.cursor(source.name)
+    if cursor is not None:
+        return cursor
+    followed_until = writer.followed_until()
+    if followed_until is None:
+        return None
+    return source.cursor_at(min(followed_until, datetime.now(UTC)) - REWIND)

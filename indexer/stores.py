@@ -1,4 +1,4 @@
-"""What this process alone may write: catalogue, search index, snapshots. Each has a thread of its own."""
+"""The stores that only this process writes: catalogue, search index, snapshots. Each has its own thread."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import Self, TypeVar
 import duckdb
 import structlog
 
-from indexer import poison
-from indexer.batch import Batch, Written
-from indexer.index_folder import OlderIndex
-from indexer.projections.projection import utc
-from indexer.rebuild import Rebuild, remove_leftovers
-from indexer.search import FOLDER, SearchIndex
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.writing import poison
+from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.writer import Writer
+from indexer.search.folder import OlderIndex
+from indexer.search.index import FOLDER, SearchIndex
+from indexer.search.rebuild import Rebuild, remove_leftovers
+from schemas.datetimes import utc
 from schemas.ids import Did
 from schemas.settings import Settings
 
@@ -55,33 +55,33 @@ class Stores:
 
     @property
     def watermark(self) -> int:
-        """The outbox entry up to which the search index has come; -1 while it is made anew."""
+        """The outbox entry up to which the search index is current; -1 while it is being rebuilt."""
         return -1 if isinstance(self.index, Rebuild) else self.index.watermark
 
     async def follow(self) -> int:
-        """Bring the search index a step further, or make some more of a new one. Returns the watermark."""
+        """Advance the search index, or its rebuild, by one step. Returns the watermark."""
         return await _on(self._searching, self._follow)
 
     async def prune(self, op: int) -> None:
-        """Forget outbox entries that the search index has behind it."""
+        """Delete outbox entries that the search index has applied."""
         await _on(self._writing, lambda: self.writer.prune(op))
 
     async def publish(self) -> None:
-        """Publish what is due: a snapshot, an export."""
+        """Publish a snapshot and an export, each if it is due."""
         if self.snapshots.due or self.snapshots.export_due:
             await _on(self._copying, self._publish)
 
     async def read(self, question: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
-        """Ask the catalogue something."""
+        """Run a query of the catalogue on a reader's thread."""
         return await _on(self._copying, lambda: question(self._counting))
 
     async def accounts_by_status(self) -> dict[str, int]:
-        """How many accounts there are of each status."""
+        """The number of accounts by status."""
         query = "select status, count(*) from accounts group by status"
         return dict(await self.read(lambda con: con.execute(query).fetchall()))
 
     async def identities_before(self, instant: datetime, most: int) -> list[Did]:
-        """Visible accounts of which the identity was asked for before then, the oldest first."""
+        """Visible accounts whose identity was last resolved before the instant, the oldest first."""
         query = (
             "select did from accounts where not stale and resolved_at < ? "
             "and did not in (select did from hidden_accounts) order by resolved_at, did limit ?"
@@ -90,13 +90,13 @@ class Stores:
         return [did for (did,) in found]
 
     async def duckdb_bytes(self) -> int:
-        """Memory that the catalogue holds, of the limit that it has."""
+        """The memory that DuckDB holds."""
         query = "select sum(memory_usage_bytes)::bigint from duckdb_memory()"
         [(held,)] = await self.read(lambda con: con.execute(query).fetchall())
         return int(held)
 
     async def close(self) -> None:
-        """Wait for what is under way, then close everything."""
+        """Wait for running work, then close all stores."""
         await asyncio.to_thread(self._close)
 
     def _follow(self) -> int:
@@ -110,7 +110,7 @@ class Stores:
         return self.watermark
 
     def _publish(self) -> None:
-        # One job, so that nothing comes between freezing the file and letting go of it.
+        # One job, so that no other one runs between freezing the file and releasing it.
         self.snapshots.publish_due(self._frozen)
 
     def _frozen(self) -> bool:

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from importlib import metadata
 
 import cyclopts
 
@@ -9,7 +10,8 @@ app = cyclopts.App(
     name="fmsvc-server",
     help="An index of every audio record on the AT Protocol network, and the API on top of it. "
     "Configured by FMSVC_* environment variables.",
-    version_flags=[],
+    version=lambda: f"fmsvc-server {metadata.version('fmsvc')}",
+    version_flags="--version",
 )
 
 # By their names, so that each is imported only when it is run.
@@ -19,14 +21,16 @@ for command in (
     "api:api",
     "work:work",
     "migrate:migrate",
-    "recording:replay",
-    "recording:record",
-    "upkeep:rebuild",
-    "upkeep:check",
-    "upkeep:audit",
+    "record:replay",
+    "record:record",
+    "maintenance:rebuild",
+    "maintenance:check",
+    "maintenance:audit",
     "dead_letters:dead_letters",
     "verify:verify",
     "trash:trash",
+    "backup:backup",
+    "backup:restore",
 ):
     app.command(f"readapi.commands.{command}")
 app.command("readapi.commands.keep:keep", show=False)

@@ -1,4 +1,4 @@
-"""What a handler hands back when it has the bytes already: nothing is parsed only to be written again."""
+"""Answers of handlers as ready-made bytes: no JSON is parsed only to be written again."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,6 +6,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 import orjson
 from pydantic import BaseModel
+
+EVENT_STREAM = "text/event-stream"
+
 
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
@@ -16,10 +19,10 @@ Shape = TypeVar("Shape")
 
 
 class Answer(NamedTuple, Generic[Shape]):
-    """Bytes ready to send. `Shape` is what they hold, and what the API's description says of them.
+    """A body ready to send. `Shape` is its type, for the OpenAPI description.
 
-    `headers` win over those that every answer carries. `tag` is a shorter text that changes whenever the body
-    does, if there is one: ETags are made of it.
+    `headers` override the constant ones. `tag`: shorter bytes that change whenever the body does, if any; the
+    ETag is made of them.
     """
 
     body: bytes
@@ -30,7 +33,7 @@ class Answer(NamedTuple, Generic[Shape]):
 
 
 def render(value: object) -> bytes:
-    """The JSON of a shape, or of a list of shapes."""
+    """Serialize a shape, or a list of shapes, as JSON."""
     return orjson.dumps(value, default=_dump, option=orjson.OPT_UTC_Z)
 
 

@@ -1,4 +1,4 @@
-"""Refusals: raised where something is known, rendered here in the one shape that every route answers with."""
+"""The API's errors: raised where the cause is known, rendered here in the one error shape."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -37,7 +37,7 @@ class ApiError(Exception):
 
 
 class NotAuthenticated(ApiError):
-    """Nobody is signed in, or not in the way that this needs."""
+    """The request has no valid credential, or not one of the kind required here."""
 
     status = HTTPStatus.UNAUTHORIZED
     code = Code.NOT_AUTHENTICATED
@@ -48,14 +48,14 @@ class NotAuthenticated(ApiError):
 
 
 class SessionExpired(NotAuthenticated):
-    """The session or developer token was good once."""
+    """The session or developer token has expired or was revoked."""
 
     code = Code.SESSION_EXPIRED
     sentence = "Your session has ended; sign in again."
 
 
 class ScopeUpgradeRequired(ApiError):
-    """The person has not granted what this needs."""
+    """The account has not granted a required scope."""
 
     status = HTTPStatus.FORBIDDEN
     code = Code.SCOPE_UPGRADE_REQUIRED
@@ -63,7 +63,7 @@ class ScopeUpgradeRequired(ApiError):
 
 
 class ArtistProfileRequired(ApiError):
-    """Only somebody with an artist profile may do this."""
+    """Only an account with an artist profile may do this."""
 
     status = HTTPStatus.FORBIDDEN
     code = Code.ARTIST_PROFILE_REQUIRED
@@ -71,7 +71,7 @@ class ArtistProfileRequired(ApiError):
 
 
 class NotOwner(ApiError):
-    """The thing is somebody else's."""
+    """The record belongs to another account."""
 
     status = HTTPStatus.FORBIDDEN
     code = Code.NOT_OWNER
@@ -79,7 +79,7 @@ class NotOwner(ApiError):
 
 
 class ForeignOrigin(ApiError):
-    """Another site's page asks in the name of whoever looks at it."""
+    """Another site's page sent the request with this site's cookie."""
 
     status = HTTPStatus.FORBIDDEN
     code = Code.FOREIGN_ORIGIN
@@ -87,7 +87,7 @@ class ForeignOrigin(ApiError):
 
 
 class SpaceRefused(ApiError):
-    """A private Space said no. That is final: nothing else is tried."""
+    """A private Space refused access. That is final: nothing else is tried."""
 
     status = HTTPStatus.FORBIDDEN
     code = Code.SPACE_REFUSED
@@ -103,7 +103,7 @@ class SupportRequired(ApiError):
 
 
 class NotFound(ApiError):
-    """No such thing, or none that the person asking may know of."""
+    """It does not exist, or the viewer may not see it."""
 
     status = HTTPStatus.NOT_FOUND
     code = Code.NOT_FOUND
@@ -140,7 +140,7 @@ class InvalidRequest(ApiError):
 
 
 class AudienceUnavailable(ApiError):
-    """Nobody here can tell who belongs to the audience that was chosen; the message says why."""
+    """This service cannot verify membership in the chosen audience; the message says why."""
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = Code.AUDIENCE_UNAVAILABLE
@@ -156,7 +156,7 @@ class PrivateAlbum(ApiError):
 
 
 class Conflict(ApiError):
-    """What is there already stands against it."""
+    """It conflicts with the current state."""
 
     status = HTTPStatus.CONFLICT
     code = Code.CONFLICT
@@ -164,7 +164,7 @@ class Conflict(ApiError):
 
 
 class InvalidCursor(ApiError):
-    """The cursor is none that this list ever gave."""
+    """The cursor was not issued by this list."""
 
     status = HTTPStatus.BAD_REQUEST
     code = Code.INVALID_CURSOR
@@ -196,7 +196,7 @@ class RequestTimeout(ApiError):
 
 
 class RangeNotSatisfiable(ApiError):
-    """The part that was asked for lies behind the end."""
+    """The requested range lies beyond the end."""
 
     status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
     code = Code.INVALID_REQUEST
@@ -236,7 +236,7 @@ class PdsUnavailable(ApiError):
 
 
 class PdsDown(PdsUnavailable):
-    """A server that is needed to answer cannot be asked just now: the same question may be put again."""
+    """A server that is needed to answer is unavailable: the request may be retried."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -245,7 +245,7 @@ class PdsDown(PdsUnavailable):
 
 
 class PdsRefused(ApiError):
-    """The account's own server said no; `upstream` is what it said."""
+    """The account's own server refused; `upstream` holds its words."""
 
     status = HTTPStatus.BAD_GATEWAY
     code = Code.PDS_REFUSED
@@ -264,7 +264,7 @@ class IndexNotReady(ApiError):
 
 
 class Internal(ApiError):
-    """Something went wrong on our side. Says nothing of its cause."""
+    """An internal error. Reveals nothing of its cause."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = Code.INTERNAL
@@ -281,7 +281,7 @@ def refusal(
 ) -> Answer[ErrorBody]:
     """The one shape: `detail`, `message`, and `errors` where single fields are at fault.
 
-    `upstream`: the words of somebody's own server, where it was that which refused.
+    `upstream`: the words of the account's own server, if it was the one that refused.
     """
     body: dict[str, object] = {"detail": code.value, "message": message}
     if errors:

@@ -37,12 +37,12 @@ def configure(settings: Settings, program: str) -> None:
 
 
 def is_console(settings: Settings) -> bool:
-    """True when lines are for people: asked for, or a terminal shows them."""
+    """True when log lines are for people: by setting, or because standard error is a terminal."""
     return settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
 
 
 def _bounded(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Cut long values: what the network sends us must not fill our disk."""
+    """Cut long values: untrusted input must not fill the disk."""
     for name, value in event.items():
         if isinstance(value, str) and len(value) > LONGEST_VALUE and name != "exception":
             event[name] = value[:LONGEST_VALUE] + "…"

@@ -1,4 +1,4 @@
-"""What this worker counts of itself, as Prometheus reads it."""
+"""One worker's metrics in Prometheus's format."""
 
 import os
 from bisect import bisect_left
@@ -16,7 +16,7 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 class Requests(Collector):
     """Answers by route and status, and how long they took.
 
-    Plain numbers until somebody asks: one thread counts here, so the client library's locks are not needed.
+    Plain numbers until a scrape: one thread counts here, so the client library's locks are not needed.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Tally(Collector):
 
 
 class Metrics:
-    """The registry of one worker. Workers share a port: `processes` puts theirs together for a scrape."""
+    """The registry of one worker. `http/process_metrics.py` merges those of all processes for a scrape."""
 
     def __init__(self) -> None:
         self.in_flight = 0
@@ -67,15 +67,15 @@ class Metrics:
         self.watch("fmsvc_worker_pid", "Process id of the API worker.", os.getpid)
 
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """Report a number that something else keeps."""
+        """Register a gauge, read from `value`."""
         Gauge(name, description, registry=self._registry).set_function(value)
 
     def tally(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """Report a number that something else counts up."""
+        """Register a counter, read from `value`."""
         self._registry.register(_Tally(name, description, value))
 
     def text(self) -> bytes:
-        """Everything counted so far."""
+        """All metrics as text."""
         return generate_latest(self._registry)
 
 

@@ -1,4 +1,4 @@
-"""What everything agrees on: names, ids, record shapes, tables, settings, who may see what.
+"""Definitions shared by both programs: ids, record types, tables, settings, access rules, API shapes.
 
-Promises: imports nothing of ours and does nothing; every function here is values in, values out.
+Promises: imports no other package of the project; but for `heap`, every function is values in, values out.
 """

@@ -18,7 +18,7 @@ VISIBILITY: tuple[str, ...] = get_args(Visibility)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an artist decided about one track, and whose track it is. `space`: the private Space it is in."""
+    """A track's access settings and its artist. `space`: the private Space it is in."""
 
     artist: Did
     listening: Listening = "public"
@@ -29,7 +29,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Somebody whose account was verified, the artists that they support, and the Space that let them in."""
+    """A signed-in account, the artists that it supports, and the Space that admitted it."""
 
     did: Did
     supported: frozenset[Did] = field(default_factory=frozenset)
@@ -37,9 +37,9 @@ class Viewer:
 
 
 def may_see(track: Access, viewer: Viewer | None, place: Place) -> bool:
-    """May this viewer meet the track's metadata in this place?
+    """May this viewer see the track's metadata in this place?
 
-    `discovery` is every list that nobody asked of one artist: newest, top, tags, other people's lists.
+    `discovery` is every list that is not of one artist: newest, top, tags, other accounts' lists.
     """
     if viewer is not None and viewer.did == track.artist:
         return True
@@ -53,7 +53,7 @@ def may_see(track: Access, viewer: Viewer | None, place: Place) -> bool:
 
 
 def may_listen(track: Access, viewer: Viewer | None) -> bool:
-    """May this viewer hear the track? A Space is asked itself; we never answer for it."""
+    """May this viewer hear the track? In a Space only the Space itself decides."""
     if viewer is not None and viewer.did == track.artist:
         return True
     if not may_see(track, viewer, "direct"):
@@ -72,7 +72,7 @@ def may_listen(track: Access, viewer: Viewer | None) -> bool:
 
 
 def may_download(track: Access, viewer: Viewer | None) -> bool:
-    """May this viewer fetch the original? Whoever may not listen may not download either."""
+    """May this viewer fetch the original? Implies that they may listen."""
     if viewer is not None and viewer.did == track.artist:
         return True
     if not may_listen(track, viewer):
@@ -87,5 +87,5 @@ def may_download(track: Access, viewer: Viewer | None) -> bool:
 
 
 def _is_let_in(track: Access, viewer: Viewer | None) -> bool:
-    """Did the Space that the track is in say that this viewer may come in?"""
+    """Did the track's Space admit this viewer?"""
     return viewer is not None and track.space is not None and track.space == viewer.admitted

@@ -1,4 +1,4 @@
-"""How long and how large a record may say that its recording and its picture are."""
+"""Limits on the duration and sizes that a record may state."""
 
 MAX_SECONDS = 7 * 24 * 3600  # of a recording
 MAX_AUDIO_BYTES = 100 << 20

@@ -10,6 +10,8 @@ ATPROTO = "atproto"  # the scope of signing in at all
 BLOBS = "blob:*/*"
 SCROBBLING = f"repo:{SCROBBLE}"
 
+LONGER = {"profile": "actor.profile"}  # where the end of an NSID is more than the record type's name
+
 
 @dataclass(frozen=True, slots=True)
 class Collections:
@@ -35,28 +37,32 @@ class Collections:
 
     @property
     def profile(self) -> Nsid:
-        return Nsid(f"{self.namespace}.actor.profile")
+        return self.of("profile")
+
+    def of(self, name: str) -> Nsid:
+        """The collection of a record type by its name, those above among them."""
+        return Nsid(f"{self.namespace}.{LONGER.get(name, name)}")
 
     @property
     def all(self) -> frozenset[Nsid]:
-        """Exact names: `fm.svc.dev.track` is somebody else's."""
+        """Exact names: `fm.svc.dev.track` belongs to another namespace."""
         return frozenset((self.track, self.like, self.comment, self.list, self.profile))
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """What lets somebody write each of them."""
+        """The OAuth scopes for writing each collection."""
         return tuple(
             f"repo:{nsid}" for nsid in (self.track, self.like, self.comment, self.list, self.profile)
         )
 
     @property
     def space(self) -> Nsid:
-        """The type of the private Spaces that tracks are kept in."""
+        """The type of private Spaces that hold tracks."""
         return Nsid(f"{self.namespace}.privateTracks")
 
     @property
     def space_scope(self) -> str:
-        """What lets us make somebody's own Space, write tracks there, and read the Spaces of others."""
+        """The scope to create an account's own Space, write tracks there, and read other accounts' Spaces."""
         return f"space:{self.space}?authority=*&collection={self.track}&manage=create"
 
     @property

@@ -4,17 +4,22 @@ https://atproto.com/specs/data-model: `{"$link": …}` is a CID, `{"$bytes": …
 """
 
 import base64
+import hashlib
 from typing import Any
 
 import libipld
 
+from schemas.ids import Cid
+
+_RECORD_CID = b"\x01\x71\x12\x20"  # version 1, DAG-CBOR, SHA-256 of 32 bytes
+
 
 class DataModelError(ValueError):
-    """The JSON says something that no record can; the message says what."""
+    """The JSON violates the data model; the message says how."""
 
 
-def read(record: object) -> dict[str, Any]:
-    """The record. Raises DataModelError, and RecursionError for one that is nested too deep."""
+def read_record(record: object) -> dict[str, Any]:
+    """Convert a record. Raises DataModelError, and RecursionError for one that is nested too deep."""
     if type(record) is not dict:
         raise DataModelError("the record is not a map")
     value = _value(record)
@@ -23,7 +28,7 @@ def read(record: object) -> dict[str, Any]:
     return value
 
 
-def link(text: object) -> bytes:
+def read_link(text: object) -> bytes:
     """The bytes of a CID. Raises DataModelError."""
     if type(text) is not str:
         raise DataModelError("a CID is not text")
@@ -35,8 +40,8 @@ def link(text: object) -> bytes:
     return bytes(cid)
 
 
-def decoded(text: object) -> bytes:
-    """Bytes that are written in base64. Raises DataModelError."""
+def read_base64(text: object) -> bytes:
+    """Decode base64. Raises DataModelError."""
     try:
         if type(text) is str:
             return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -61,7 +66,7 @@ def _map(fields: dict[str, Any]) -> Any:
     if "$link" in fields or "$bytes" in fields:
         if len(fields) > 1:
             raise DataModelError("a link or bytes have other fields beside them")
-        return link(fields["$link"]) if "$link" in fields else decoded(fields["$bytes"])
+        return read_link(fields["$link"]) if "$link" in fields else read_base64(fields["$bytes"])
     if "$type" in fields:
         _check_type(fields)
     return {name: _value(item) for name, item in fields.items()}
@@ -76,3 +81,13 @@ def _check_type(fields: dict[str, Any]) -> None:
         is_linked = type(ref) is dict and ref.keys() == {"$link"}
         if not is_linked or type(size) is not int or type(media_type) is not str:
             raise DataModelError("a blob lacks its link, size or type")
+
+
+def record_cid(value: dict[str, Any]) -> Cid:
+    """The CID that a record will have."""
+    return block_cid(libipld.encode_dag_cbor(read_record(value)))
+
+
+def block_cid(block: bytes) -> Cid:
+    """The CID of a record as DAG-CBOR."""
+    return Cid(libipld.encode_cid(_RECORD_CID + hashlib.sha256(block).digest()))

@@ -56,3 +56,28 @@ def _unusual(text: str) -> datetime:
     if not shift:
         return instant
     return BEGINNING if instant.year == shift else instant.replace(year=instant.year - shift)
+
+
+def utc(instant: datetime | None) -> datetime | None:
+    """The instant as the catalogue keeps it: in UTC, without saying so."""
+    if instant is None:
+        return None
+    there = instant if instant.tzinfo is UTC else instant.astimezone(UTC)
+    # A quarter of the time that replacing the timezone takes.
+    return datetime.combine(there.date(), there.time())
+
+
+def render(instant: datetime) -> str:
+    """The instant to the millisecond, such as `2026-01-31T12:00:00.000Z`. Without a timezone it is UTC."""
+    aware = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def now() -> datetime:
+    """This instant, UTC."""
+    return datetime.now(UTC)
+
+
+def this_minute() -> datetime:
+    """The instant at which the current minute began, UTC."""
+    return datetime.now(UTC).replace(second=0, microsecond=0)

@@ -68,7 +68,7 @@ class Text:
         if size * 4 > self.max_bytes and len(text.encode()) > self.max_bytes:
             raise ValueError(f"must not exceed {self.max_bytes} bytes")
         most = self.max_graphemes
-        if most is not None and size > most and graphemes.count(text, most) > most:
+        if most is not None and size > most and graphemes.count_graphemes(text, most) > most:
             raise ValueError(f"must have {most} letters or fewer")
         return text
 

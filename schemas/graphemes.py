@@ -18,7 +18,7 @@ _SEGMENTS: Final[Segmenter] = regex.compile(r"\X").finditer
 _FLAGS: Final = re.compile("[\U0001f1e6-\U0001f1ff]{4,}")
 
 
-def count(text: str, most: int, segments: Segmenter = _SEGMENTS) -> int:
+def count_graphemes(text: str, most: int, segments: Segmenter = _SEGMENTS) -> int:
     """How many graphemes a text has; `most` + 1 for any text that has more than `most`."""
     cut_off = 0
 

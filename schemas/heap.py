@@ -1,4 +1,4 @@
-"""Memory that nobody uses any more and that the C library holds: half of a process's, after a burst.
+"""Returns freed memory that the C library holds to the system: half of a process's, after a burst.
 
 The only module here that acts. Every long-lived process needs it, and indexer and readapi share nothing else.
 """
@@ -14,13 +14,13 @@ ARENAS: Final = 2
 BLOCK_BYTES: Final = 2 << 20
 _ARENA_MAX: Final = -8  # of malloc.h
 _MMAP_THRESHOLD: Final = -3
-# glibc's; others give back by themselves.
+# glibc only; other C libraries return memory by themselves.
 _TRIM: Final = getattr(ctypes.CDLL(None), "malloc_trim", None)
 _OPTION: Final = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
-def bound() -> None:
-    """Let few arenas hold what is free, and nothing large; to be called before threads start.
+def bound_arenas() -> None:
+    """Limit malloc's arenas and the size of blocks in them; call it before threads start.
 
     By default glibc has eight arenas for each core, and no thread uses what is free in another's: each keeps
     its own store of the buffers that DuckDB and Tantivy take and free. And once a block of up to 32 MB was
@@ -31,14 +31,14 @@ def bound() -> None:
         _OPTION(_MMAP_THRESHOLD, BLOCK_BYTES)
 
 
-def give_back() -> None:
-    """Let the system have it. Threads that allocate wait meanwhile: a millisecond for each ten megabytes."""
+def trim_memory() -> None:
+    """Return free memory. Threads that allocate wait meanwhile: a millisecond for each ten megabytes."""
     if _TRIM is not None:
         _TRIM(0)
 
 
-async def keep_giving_back(seconds: float = SECONDS) -> None:
-    """Do it again after each pause, beside the event loop."""
+async def keep_trimming(seconds: float = SECONDS) -> None:
+    """Call `trim_memory` periodically, in a thread beside the event loop."""
     while True:
         await asyncio.sleep(seconds)
-        await asyncio.to_thread(give_back)
+        await asyncio.to_thread(trim_memory)

@@ -140,7 +140,7 @@ def checked_id(uri: str) -> str:
     """What addresses of pages and players call a track: its 53-bit id at the first attempt, and 40 more bits.
 
     The first 93 bits of SHA-256 of the at-uri, as `{decimal}-{eight characters of base32}`: the same on every
-    node, whatever collisions are known, and out of reach of anybody who looks for another record with them.
+    node, whatever collisions are known, and infeasible to collide with on purpose.
     """
     digest = hashlib.sha256(uri.encode()).digest()
     bits = int.from_bytes(digest[:12], "big") >> (96 - ID_BITS - CHECK_BITS)
@@ -188,9 +188,9 @@ def _tid(value: int) -> Tid:
 
 
 def derived_tid(name: str) -> Tid:
-    """The TID that stands for a name: whoever writes under it twice writes one record.
+    """The TID derived from a name: writing under it twice writes one record.
 
-    It claims an instant after the year 2112, later than any commit, so that nobody takes it for an age.
+    Its timestamp is after the year 2112, later than any commit, so it is never taken for a creation time.
     """
     digest = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
     return _tid(1 << 62 | digest >> 2)

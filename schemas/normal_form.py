@@ -1,4 +1,4 @@
-"""Unicode's normal forms of strangers' text, in time that grows as the text does. Pure.
+"""Unicode normal forms of untrusted text, in linear time. Pure.
 
 To normalise is to sort the marks on each letter, and Python's way takes the square of their number: 25,000
 marks cost half a second. So long runs of marks are parted first, as Unicode's Stream-Safe Text Process does

@@ -47,10 +47,10 @@ class Fault:
     message: str
 
 
-def resolve(
+def resolve_template(
     upload: Template | None, album: Template | None, portal: Template | None
 ) -> tuple[Template, PolicyOrigin]:
-    """The template that applies, and whose it is: the upload's, else the album's, else the Portal's."""
+    """The template that applies, and its origin: the upload's, else the album's, else the Portal's."""
     if upload is not None:
         return upload, "track"
     if album is not None:
@@ -58,7 +58,7 @@ def resolve(
     return portal or DEFAULT, "portal"
 
 
-def fault(template: Template, *, has_rights: bool) -> Fault | None:
+def find_fault(template: Template, *, has_rights: bool) -> Fault | None:
     """What is wrong with a template for one track. `has_rights`: there are rights that could be attached."""
     access = template.access
     if (access.visibility == "private") != (access.listening == "space"):
@@ -69,28 +69,28 @@ def fault(template: Template, *, has_rights: bool) -> Fault | None:
 
 
 def is_private(template: Template) -> bool:
-    """Does it speak of a private Space? Albums cannot: their lists are public."""
+    """Does it require a private Space? Albums cannot be in one: their lists are public."""
     return template.access.visibility == "private" or template.access.listening == "space"
 
 
 def is_protected(access: TemplateAccess) -> bool:
-    """Must the original stay in the private store, because not everybody may have it?"""
+    """Must the original stay in the private store, because it is not public?"""
     return access.listening != "public" or access.downloads in ("supporters", "off")
 
 
 def needs_rendition(access: TemplateAccess) -> bool:
-    """May anybody hear the track who may not have its original?"""
+    """Is there an audience that may listen but not download?"""
     allowed = _allowed(access)
     return any(("listen", viewer) in allowed and ("download", viewer) not in allowed for viewer in _VIEWERS)
 
 
 def narrows(before: TemplateAccess, after: TemplateAccess) -> bool:
-    """Does anybody lose something? Copies that they have already cannot be recalled."""
+    """Does any audience lose access? Copies made before cannot be recalled."""
     return not _allowed(before) <= _allowed(after)
 
 
 def widens(before: TemplateAccess, after: TemplateAccess) -> bool:
-    """Does anybody gain something?"""
+    """Does any audience gain access?"""
     return narrows(after, before)
 
 
@@ -108,7 +108,7 @@ _PLACES: tuple[Literal["discovery", "profile", "search", "direct"], ...] = (
 
 @functools.cache
 def _allowed(access: TemplateAccess) -> frozenset[tuple[object, ...]]:
-    """Everything that anybody but the artist may do. Of a Space's members we know only that they exist."""
+    """All permissions of viewers other than the artist. A Space's members are unknown to us."""
     track = Access(_ARTIST, access.listening, access.downloads, access.visibility)
     seeing = {
         ("see", viewer, place) for viewer in _VIEWERS for place in _PLACES if may_see(track, viewer, place)

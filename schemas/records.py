@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import libipld
 from pydantic import Field, ValidationError
@@ -90,6 +90,7 @@ class Track(Shape):
     access: Maybe[AccessSnapshot] = None
     policy_origin: Maybe[PolicyOrigin] = None
     rights: Maybe[Rights] = None
+    updated_at: Maybe[Datetime] = None
 
 
 class Like(Shape):
@@ -138,6 +139,7 @@ class Profile(Shape):
     updated_at: Maybe[Datetime] = None
 
 
+R = TypeVar("R", bound=Shape)
 Record = Track | Like | Comment | ListRecord | Profile
 
 
@@ -159,13 +161,20 @@ def _models(collections: Collections) -> dict[Nsid, type[Record]]:
     }
 
 
-def parse(
+def parse_record(
     collection: Nsid, collections: Collections, block: bytes, rkey: Rkey | None = None
 ) -> Record | Invalid:
     """Read one record's DAG-CBOR. Whatever the bytes, the answer is a record or reasons, never an exception.
 
     A record key that is given is held to the lexicon too: `self` for a profile, a TID for everything else.
     """
+    return parse_record_as(_models(collections)[collection], collection, collections, block, rkey)
+
+
+def parse_record_as(
+    model: type[R], collection: Nsid, collections: Collections, block: bytes, rkey: Rkey | None = None
+) -> R | Invalid:
+    """The same for a model that the caller knows the collection to have."""
     try:
         document = libipld.decode_dag_cbor(block)
     except (ValueError, RecursionError) as error:
@@ -177,7 +186,7 @@ def parse(
     if rkey is not None and not _key_fits(collection, collections, rkey):
         return Invalid(("The record key must be self for a profile and a TID for any other record",))
     try:
-        return _models(collections)[collection].model_validate(document, context=block)
+        return model.model_validate(document, context=block)
     except ValidationError as error:
         return Invalid(_reasons(error))
 
@@ -189,7 +198,9 @@ def _key_fits(collection: Nsid, collections: Collections, rkey: Rkey) -> bool:
 def _reasons(error: ValidationError) -> tuple[str, ...]:
     """The first few faults as `field: what is wrong`."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    reasons = [_shorten(f"{_path(fault['loc'])}: {_said(fault['msg'])}") for fault in faults[:MAX_REASONS]]
+    reasons = [
+        _shorten(f"{_path(fault['loc'])}: {_plain_sentence(fault['msg'])}") for fault in faults[:MAX_REASONS]
+    ]
     if len(faults) > MAX_REASONS:
         reasons[-1] = f"and {len(faults) - MAX_REASONS + 1} more"
     return tuple(reasons)
@@ -200,7 +211,7 @@ def _path(location: tuple[int | str, ...]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).lstrip(".")
 
 
-def _said(message: str) -> str:
+def _plain_sentence(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 

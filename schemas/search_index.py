@@ -1,8 +1,8 @@
-"""The Tantivy indexes: their fields, tokenizers and sort keys. What an index writes, a reader must know.
+"""The Tantivy indexes: fields, tokenizers and sort keys, shared by the indexer and the API.
 
-`catalog` holds a document per visible track, artist, album, playlist and tag: what is shown of it. `words`
-holds what the same are searched by, apart, because a like changes what is shown and hardly ever what is
-searched, and words cost most. `social` holds a document per like and comment.
+`catalog` has a document per visible track, artist, album, playlist and tag, to show. `words` has one for
+each of them, to search: apart, because a like changes the former and hardly ever the latter, and words cost
+most. `social` has a document per like and comment.
 Text is normalised by `schemas.search_text` before it gets here, so the tokenizers only split it.
 """
 
@@ -13,7 +13,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = 8  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION = 9  # raise it when a field, a card or the folding of text changes: older indexes are made anew
 VERSION_FILE = (
     "version"  # in each index's folder, in digits; indexes without it are older than all that have it
 )
@@ -122,7 +122,7 @@ def register_tokenizers(index: tantivy.Index) -> None:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether Tantivy gave up: what it does with damaged files. Its exception has no class to name."""
+    """Whether Tantivy panicked, as it does on damaged files. Its exception has no importable class."""
     return type(error).__name__ == "PanicException"
 
 
@@ -143,7 +143,7 @@ def recent_key(milliseconds: int, record_id: int) -> int:
     return time << id_bits | record_id >> (_ID_BITS - id_bits)
 
 
-def rounded(count: int) -> int:
+def round_count(count: int) -> int:
     """A count as `words` knows it: exact up to 4, then the power of two below it.
 
     That decides among things that are found equally well, and it hardly ever changes.

@@ -298,7 +298,7 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _public_url_is_known(self) -> Self:
         if self.port == 0 and self.public_url is None:
-            raise ValueError("port 0 needs FMSVC_PUBLIC_URL, because cards carry absolute addresses")
+            raise ValueError("port 0 needs FMSVC_PUBLIC_URL, because answers carry absolute addresses")
         return self
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ _KEY = Rkey("self")  # of the one Space of a type that somebody's own programs s
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """`at://{authority}/space/{type}/{skey}`: whose word counts in it, what it is for, and which of those."""
+    """`at://{authority}/space/{type}/{skey}`: the DID that controls it, its type, and its key."""
 
     authority: Did
     type: Nsid
@@ -24,7 +24,7 @@ class Space:
 
     @classmethod
     def own(cls, did: Did, space_type: Nsid) -> "Space":
-        """Somebody's own Space of a type."""
+        """An account's own Space of a type."""
         return cls(did, space_type, _KEY)
 
 
@@ -38,7 +38,7 @@ class InSpace(AtUri):
         return f"{self.space}/{self.did}/{self.collection}/{self.rkey}"
 
 
-def parse(text: str) -> AtUri:
+def parse_address(text: str) -> AtUri:
     """Read a record's address, in public or in a Space. Raises ValueError."""
     parts = text.removeprefix("at://").split("/")
     if len(parts) != 7 or parts[1] != _MARK:
@@ -55,6 +55,6 @@ def parse(text: str) -> AtUri:
 def is_in_space(text: str) -> bool:
     """True for the address of a record in a Space."""
     try:
-        return isinstance(parse(text), InSpace)
+        return isinstance(parse_address(text), InSpace)
     except ValueError:
         return False

@@ -30,6 +30,8 @@ STEPS: Final[Mapping[int, Step | None]] = {
         """,
         "delete from discoveries where not exists (select 1 from cursors)",
     ),
+    # What records say of it is known of those that are read from now on.
+    4: ("alter table tracks add column updated_at timestamp",),
 }
 
 VERSION: Final = max(STEPS)

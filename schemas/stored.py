@@ -1,4 +1,4 @@
-"""What the index stores of one document, as one run of bytes: packed by the indexer, read where it lies."""
+"""The stored bytes of an index document: packed by the indexer, read in place by the API."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,23 +13,28 @@ from schemas.ids import Did
 
 NAMES: Final = (
     "access",
+    "address",
     "thumb",
     "items",
     "proof",
     "audio",
     "card",
 )  # what is stored, and not to be searched
-_HEAD: Final = Struct("<8s7I")  # the digest, and where each part ends but the last; counted from the first
+_HEAD: Final = Struct("<8s8I")  # the digest, and where each part ends but the last; counted from the first
 
 
 class Stored:
-    """What is stored of a document. What it has not is empty; `digest` changes with any of it."""
+    """One stored document. Absent parts are empty; `digest` changes with any part.
 
-    __slots__ = ("_ends", "_packed", "digest")
+    `base_url`: the prefix of the serving instance's addresses, which is not stored.
+    """
+
+    __slots__ = ("_ends", "_packed", "base_url", "digest")
 
     digest: bytes
 
-    def __init__(self, packed: memoryview) -> None:
+    def __init__(self, packed: memoryview, base_url: str = "") -> None:
+        self.base_url = base_url
         self.digest, *self._ends = _HEAD.unpack_from(packed)
         self._packed = packed[_HEAD.size :]
 
@@ -46,7 +51,7 @@ class Stored:
 
     @property
     def did(self) -> Did:
-        """Whose it is."""
+        """The owner."""
         return Did(self._packed[self._ends[0] : self._ends[1]].tobytes().decode())
 
     @property
@@ -55,35 +60,40 @@ class Stored:
         return self._packed[self._ends[1] : self._ends[2]].tobytes()
 
     @property
+    def address(self) -> bytes:
+        """The track's name in our addresses: its id and check."""
+        return self._packed[self._ends[2] : self._ends[3]].tobytes()
+
+    @property
     def thumb(self) -> tuple[int, int] | None:
         """The picture's width and height."""
-        width, _, height = self._packed[self._ends[2] : self._ends[3]].tobytes().partition(b"x")
+        width, _, height = self._packed[self._ends[3] : self._ends[4]].tobytes().partition(b"x")
         return (int(width), int(height)) if width else None
 
     @property
     def items(self) -> tuple[int, ...]:
         """The keys of a list's tracks."""
-        return tuple(orjson.loads(self._packed[self._ends[3] : self._ends[4]] or b"[]"))
+        return tuple(orjson.loads(self._packed[self._ends[4] : self._ends[5]] or b"[]"))
 
     @property
     def proof(self) -> bytes:
         """How a track's record was verified: JSON as it is sent."""
-        return self._packed[self._ends[4] : self._ends[5]].tobytes()
+        return self._packed[self._ends[5] : self._ends[6]].tobytes()
 
     @property
     def audio(self) -> bytes:
-        """Where a track's record says that its audio is: JSON, for nobody but us."""
-        return self._packed[self._ends[5] : self._ends[6]].tobytes()
+        """The location of a track's audio by its record, as JSON, for internal use."""
+        return self._packed[self._ends[6] : self._ends[7]].tobytes()
 
     @property
     def card(self) -> bytes:
         """Ready-made JSON: complete, but for the closing brace of a track and of a search result."""
-        return self._packed[self._ends[6] :].tobytes()
+        return self._packed[self._ends[7] :].tobytes()
 
     @property
     def card_in_place(self) -> memoryview:
-        """The same, for whoever copies it anyway."""
-        return self._packed[self._ends[6] :]
+        """The same without a copy, for callers that copy it anyway."""
+        return self._packed[self._ends[7] :]
 
 
 class Card(Stored):
@@ -99,15 +109,15 @@ class Card(Stored):
     @property
     def access(self) -> Access:
         """Who may see, hear and download a track. Everything else is open."""
-        return access(self.did, self.policy)
+        return read_access(self.did, self.policy)
 
 
-def access(did: Did, policy: bytes) -> Access:
-    """What an artist decided, from how it is stored."""
+def read_access(did: Did, policy: bytes) -> Access:
+    """Parse the stored access settings."""
     return Access(did, *policy.decode().split())  # type: ignore[arg-type]  # the indexer's words
 
 
-def pack(fields: Mapping[str, Any]) -> bytes:
+def pack_document(fields: Mapping[str, Any]) -> bytes:
     """The bytes for a document's fields."""
     texts = (fields["doc"].encode(), fields.get("did", "").encode())
     parts = [*texts, *[fields.get(name, b"") for name in NAMES]]

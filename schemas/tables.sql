@@ -41,7 +41,7 @@ create table if not exists accounts (
     stale boolean not null     -- the identity wants resolving
 );
 
--- How far each account's repo is known: `indexer/repos.py` tells what the states mean.
+-- How far each account's repo is known: `indexer/sync/states.py` tells what the states mean.
 create table if not exists repos (
     did varchar not null,
     state varchar not null,    -- pending, active, desynchronized, error
@@ -72,7 +72,8 @@ create table if not exists tracks (
     duration integer, album varchar, description varchar,
     image_cid varchar, image_url varchar,
     listening varchar, downloads varchar, visibility varchar, policy_origin varchar,
-    labels varchar[], rights varchar  -- rights: JSON as in the record
+    labels varchar[], rights varchar,  -- rights: JSON as in the record
+    updated_at timestamp
 );
 
 create table if not exists track_tags (track_key bigint not null, position integer not null, tag varchar not null);

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from indexer.batch import RecordChange
+from indexer.repo.changes import RecordChange
 from schemas.ids import AtUri, Rkey
 from tests.indexer.changes import put, uri
 

@@ -6,17 +6,22 @@ import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from schemas.settings import Settings
+from tests import schedule
+from tests.empty_states import EmptyStates
 from tests.network.person import Person
 from tests.network.testnet import Network, Testnet, running_network
 from tests.postgres import new_database, running_postgres
 from tests.readapi.door import Door, opened
 
 NUMBERS = itertools.count()
+# Fixtures of tests that write files: `make test-fast` leaves these tests out, and no list of them is kept.
+FOLDERS = {"tmp_path", "tmp_path_factory"}
 
 # Nobody on the internet is trusted here, so none of the processes has to read whom to trust.
 os.environ["SSL_CERT_FILE"] = os.devnull
@@ -34,6 +39,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> schedule.Schedule | None:
+    """For whole files, as `make test` has them."""
+    return schedule.Schedule(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays, and is not walked again whenever garbage is looked for."""
     gc.freeze()
@@ -42,8 +53,11 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins first, so that no process is left alone with it at the end."""
+    for item in items:
+        if not FOLDERS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("stores")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (not schedule.needs_much(item.path), item.path not in slow))
 
 
 @pytest.fixture(scope="session")
@@ -75,12 +89,28 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def state_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Of an empty state database, so that each test of the state runs on SQLite and on PostgreSQL."""
+async def unmigrated_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Of a state database that has no tables yet."""
     if request.param == "sqlite":
         return Settings(data_dir=tmp_path)
     url = await new_database(request.getfixturevalue("postgres"), uuid.uuid4().hex)
     return Settings(data_dir=tmp_path, state_url=url)
+
+
+@pytest.fixture(scope="session")
+def empty_states(tmp_path_factory: pytest.TempPathFactory) -> EmptyStates:
+    """The session's templates of state databases."""
+    return EmptyStates(tmp_path_factory.mktemp("empty-states"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def state_settings(
+    request: pytest.FixtureRequest, tmp_path: Path, empty_states: EmptyStates
+) -> Settings:
+    """Of an empty state database, so that each test of the state runs on SQLite and on PostgreSQL."""
+    if request.param == "sqlite":
+        return await empty_states.sqlite(tmp_path)
+    return await empty_states.postgresql(tmp_path, request.getfixturevalue("postgres"))
 
 
 @pytest.fixture

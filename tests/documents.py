@@ -107,6 +107,7 @@ _OPTIONAL: dict[str, Document] = {
                 {"name": "Bo", "mechanicalShare": 4000, "performanceShare": 5000},
             ],
         },
+        "updatedAt": DATETIME,
     },
     "like": {},
     "comment": {"updatedAt": DATETIME},

@@ -1,11 +1,27 @@
 #!/bin/sh
-# The browser that some tests drive and the proxy that one runs, on machines of CI: neither pip nor npm brings them.
-# Elsewhere those tests are skipped, and say so.
+# Programs that some tests run and neither pip nor npm brings, on machines of CI: a browser, proxies, promtool and
+# systemd-analyze. Elsewhere those tests are skipped, and say so.
 set -eu
 
-if [ -z "${CI:-}" ] || { command -v chromium && command -v nginx; } >/dev/null; then
+there() {
+    for program in "$@"; do
+        command -v "$program" >/dev/null || return 1
+    done
+}
+
+if [ -z "${CI:-}" ] || there chromium nginx caddy promtool systemd-analyze; then
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core nginx
+apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core nginx systemd
+# One program of each, without the services and libraries that their packages bring.
+folder="$(mktemp -d)"
+cd "$folder"
+apt-get download -qq caddy prometheus
+for package in ./*.deb; do
+    dpkg -x "$package" .
+done
+install usr/bin/caddy usr/bin/promtool /usr/local/bin/
+cd /
+rm -rf "$folder"

@@ -48,11 +48,11 @@ def running_postgres() -> Iterator[str]:
             server.wait(30)
 
 
-async def new_database(server: str, name: str) -> str:
-    """Make an empty database; returns its address."""
+async def new_database(server: str, name: str, template: str = "template1") -> str:
+    """Make a database, empty or like another one that nobody is connected to; returns its address."""
     connection = await asyncpg.connect(f"{server}/postgres")
     try:
-        await connection.execute(f'create database "{name}"')
+        await connection.execute(f'create database "{name}" template "{template}"')
     finally:
         await connection.close()
     return f"{server}/{name}"

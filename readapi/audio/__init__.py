@@ -1,7 +1,7 @@
-"""Audio: where it is kept, what is in it, and how it reaches whoever may hear it.
+"""Audio: storage, probing, transcoding, and streaming and download for entitled viewers.
 
-Owns the audio store (a folder, or S3 by URL), the cache of blobs from people's servers, and renditions.
-Promises: bytes from elsewhere are served only once their hash is checked, and files of strangers are read in
-a process of their own, with limits.
-Leaves to schemas.access: who may hear and download; to readapi.publishing: when audio comes and goes.
+Owns the audio store (a folder, or S3 by URL), the cache of blobs from artists' PDSes, and renditions.
+Promises: fetched bytes are served only after their hash was checked, and untrusted files are read in a
+sandboxed process of their own.
+Leaves to schemas.access: who may listen and download; to readapi.publishing: adding and deleting audio.
 """

@@ -1,4 +1,4 @@
-"""An album as one zip, sent while it is made: the tracks that this viewer may keep, each checked."""
+"""Streams an album as one zip while it is made: the tracks that the viewer may download, each checked."""
 
 import asyncio
 from collections import deque
@@ -9,27 +9,27 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from zipstream import ZIP_STORED, ZipStream
 
-from readapi.audio import names
-from readapi.audio.source import Source
-from readapi.audio.sources import ELSEWHERE, NO_RECORDING, Elsewhere, Sources
+from readapi.audio import file_names
+from readapi.audio.select import ELSEWHERE, NO_RECORDING, AudioSelection, Elsewhere
+from readapi.audio.source import AudioSource
 from readapi.errors import ApiError, NotFound
-from readapi.queries import tracks
-from readapi.search import Index
+from readapi.index.lookups import Index
+from readapi.index.queries import tracks
 from schemas.access import Viewer
 from schemas.stored import Card
 
 ZIP = "application/zip"
 LEFT_OUT = "Left out.txt"
 STALLED_SECONDS = 60.0
-LONGEST_SECONDS = 4 * 3600.0  # a whole archive, however slowly it is taken
-_PIECE_BYTES = 4 << 20  # held in memory for each archive that is being sent, and nothing else is
-_WRITE_BYTES = 256 << 10  # so that a slow client takes each within the limit
+LONGEST_SECONDS = 4 * 3600.0  # a whole archive, however slow the client is
+_PIECE_BYTES = 4 << 20  # buffered in memory for each archive that is being sent
+_WRITE_BYTES = 256 << 10  # small enough for a slow client to receive each within STALLED_SECONDS
 
 
 class Archive(web.StreamResponse):
-    """The tracks in order; a text beside them names those that are left out, and why.
+    """The tracks in order, and a text file that names the tracks left out and the reason.
 
-    Each is looked up again when its turn comes: meanwhile its artist may have changed who may have it.
+    Each track is looked up again before it is sent: its artist may have changed its access meanwhile.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Archive(web.StreamResponse):
         cards: Sequence[Card],
         viewer: Viewer | None,
         index: Index,
-        sources: Sources,
+        sources: AudioSelection,
         client: str,
         headers: Mapping[str, str],
     ) -> None:
@@ -49,7 +49,7 @@ class Archive(web.StreamResponse):
         self._client = client
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send all of it. Ends early when the other side goes away."""
+        """Send the whole archive. Ends early when the client disconnects."""
         writer = await super().prepare(request)
         if request.method != "HEAD":
             async with asyncio.timeout(LONGEST_SECONDS):
@@ -73,8 +73,8 @@ class Archive(web.StreamResponse):
         await self._write(archive.finalize())
         await self.write_eof()
 
-    async def _send_file(self, archive: ZipStream, name: str, source: Source, piece: bytes) -> None:
-        """One file, piece by piece, the first read already. A file that ends early ends the answer."""
+    async def _send_file(self, archive: ZipStream, name: str, source: AudioSource, piece: bytes) -> None:
+        """Send one file, of which `piece` was read already. A file that ends early ends the response."""
         waiting = deque(_slices(piece))
         archive.add(_taken(waiting), name, size=source.size)
         zipped = archive.all_files()
@@ -85,13 +85,13 @@ class Archive(web.StreamResponse):
         await self._write(zipped)
 
     def _numbered(self) -> Iterator[tuple[int, Card]]:
-        """The tracks as they are now; those that the viewer may not know of any more left out."""
+        """The tracks from the current index, without those that the viewer may no longer see."""
         for number, track in enumerate(self._tracks, 1):
-            for now in tracks.seen(self._index.tracks([track.key]), self._viewer, "profile"):
+            for now in tracks.filter_visible(self._index.tracks([track.key]), self._viewer, "profile"):
                 yield number, now
 
-    async def _kept(self, track: Card) -> Source:
-        """The original. Raises the refusal."""
+    async def _kept(self, track: Card) -> AudioSource:
+        """The original. Raises ApiError if the viewer may not download it."""
         source = await self._sources.original(track, self._viewer, self._client)
         if isinstance(source, Elsewhere):
             raise NotFound(ELSEWHERE)
@@ -102,7 +102,7 @@ class Archive(web.StreamResponse):
             pass
 
     async def _write_next(self, zipped: Iterator[bytes]) -> bool:
-        """As fast as it is taken; checksums are worked out beside the loop. False: that was all."""
+        """Write one piece; its checksum is computed in a thread. Returns False at the end."""
         piece = await asyncio.to_thread(next, zipped, b"")
         if piece:
             async with asyncio.timeout(STALLED_SECONDS):
@@ -110,10 +110,10 @@ class Archive(web.StreamResponse):
         return bool(piece)
 
 
-async def _piece(source: Source, start: int) -> bytes:
-    """The bytes from `start`, at most so many as are held. Raises FileNotFoundError.
+async def _piece(source: AudioSource, start: int) -> bytes:
+    """The bytes from `start`, _PIECE_BYTES at most. Raises FileNotFoundError.
 
-    A file in a bucket is asked for again for each piece, so that no request lasts as long as a slow client.
+    For a file in a bucket each piece is a new request, so that none lasts as long as a slow client.
     """
     length = min(_PIECE_BYTES, source.size - start)
     if source.file is not None:
@@ -127,11 +127,11 @@ def _slices(piece: bytes) -> Iterator[bytes]:
 
 
 def _taken(waiting: deque[bytes]) -> Iterator[bytes]:
-    """The pieces that are ready. The zip takes one for each that it gives, so it never finds too few."""
+    """The buffered pieces. The zip reads one for each that it yields, so the buffer never runs short."""
     while waiting:
         yield waiting.popleft()
 
 
 def _name(number: int, track: Card) -> str:
     told = orjson.loads(track.card + b"}")
-    return f"{number:02} {names.file_name(told['artist'], told['title'], told['file_type'])}"
+    return f"{number:02} {file_names.file_name(told['artist'], told['title'], told['file_type'])}"

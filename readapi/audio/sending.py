@@ -1,4 +1,4 @@
-"""Files on their way to whoever asked: exactly the part that was asked for, and never more than fits."""
+"""Sends audio files: the whole file or the requested range, at the client's speed."""
 
 import asyncio
 import os
@@ -9,18 +9,17 @@ from http import HTTPStatus
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from readapi.audio.conditions import Conditions, Part
-from readapi.audio.files import OpenFile
-from readapi.audio.source import Source
+from readapi.audio.source import AudioSource, OpenFile
+from readapi.http.request.headers import Conditions, Part
 
 CHUNK_BYTES = 256 << 10
-STALLED_SECONDS = 60.0  # after which somebody who takes nothing is gone
+STALLED_SECONDS = 60.0  # after which a client that receives nothing is disconnected
 
 
 class Sending(web.StreamResponse):
-    """A source, or a part of it, as an answer."""
+    """A response with an audio source, or a range of it."""
 
-    def __init__(self, source: Source, conditions: Conditions, headers: Mapping[str, str]) -> None:
+    def __init__(self, source: AudioSource, conditions: Conditions, headers: Mapping[str, str]) -> None:
         """Raises RangeNotSatisfiable."""
         told = {**headers, "ETag": source.etag, "Accept-Ranges": "bytes"}
         if conditions.knows(source.etag):
@@ -39,7 +38,7 @@ class Sending(web.StreamResponse):
         self._source = source
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send all of it. Ends early, with the connection, when the other side goes away."""
+        """Send all of it. Ends early, with the connection, when the client disconnects."""
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("nobody is there any more")
@@ -49,7 +48,7 @@ class Sending(web.StreamResponse):
             if not is_empty:
                 await self._write()
             return writer
-        # The file goes past the transport, so that the head must have left it.
+        # The file bypasses the transport, so the headers must have left its buffer before.
         transport.set_write_buffer_limits(high=0)
         writer = await super().prepare(request)
         assert writer is not None
@@ -69,8 +68,8 @@ class Sending(web.StreamResponse):
 async def send_file(socket: int, file: OpenFile, part: Part) -> None:
     """Let the kernel copy a file to a socket. Raises ConnectionError.
 
-    uvloop has no sendfile, and no event loop watches a socket that a transport has: this one is watched by
-    another number.
+    uvloop has no sendfile, and no event loop watches a socket that belongs to a transport: so a duplicate of
+    its descriptor is watched.
     """
     ours = os.dup(socket)
     try:
@@ -84,7 +83,7 @@ async def send_file(socket: int, file: OpenFile, part: Part) -> None:
             if not sent:
                 raise ConnectionAbortedError("the file is shorter than it was")
             start += sent
-            await asyncio.sleep(0)  # others want their turn, however fast this one takes it
+            await asyncio.sleep(0)  # let other tasks run, however fast this client is
     finally:
         os.close(ours)
 

@@ -1,17 +1,33 @@
-"""Where a recording's bytes come from when they are sent: a file on this machine, or the store."""
+"""The bytes of a recording to send: an open file on this machine, or a file in the store."""
 
+import os
+import weakref
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from pathlib import Path
 
-from readapi.audio.files import OpenFile
 from readapi.audio.store import AudioStore
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One file, to be sent whole or in part. `etag` is strong: the bytes of a hash never change.
+class OpenFile:
+    """Stays readable while it is open, even if deleted or replaced. Closed with its last reference."""
 
-    `file`: the open file, if it is on this machine; else it is read from the store, piece by piece.
+    def __init__(self, path: Path) -> None:
+        """Raises FileNotFoundError."""
+        self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.close = weakref.finalize(self, os.close, self.number)
+        self.size = os.fstat(self.number).st_size
+
+    def read(self, start: int, length: int) -> bytes:
+        """Read up to `length` bytes from `start`."""
+        return os.pread(self.number, length, start)
+
+
+@dataclass(frozen=True, slots=True)
+class AudioSource:
+    """One file to send, whole or in part. `etag` is strong: it contains the hash of the bytes.
+
+    `file`: the open file, if it is on this machine; otherwise it is read from the store in pieces.
     """
 
     key: str

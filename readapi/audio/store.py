@@ -1,18 +1,19 @@
-"""The audio store: a folder, or a bucket of S3. Keys are paths such as `originals/{sha256}`."""
+"""The audio store: a folder, or an S3 bucket. Keys are paths such as `originals/{sha256}`."""
 
 import asyncio
 import errno
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import obstore
+from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
 from schemas.settings import Settings
@@ -20,9 +21,10 @@ from schemas.settings import Settings
 CHUNK_BYTES = 256 << 10
 PART_BYTES = 8 << 20  # of an upload to S3; 10,000 of them are the longest file
 PARTS_AT_ONCE = 2
+MESSAGE_CHARACTERS = 500
 
 _CONNECT_TIMEOUT = timedelta(seconds=5)
-_READ_TIMEOUT = timedelta(minutes=15)  # of one request: a part, or a whole range that somebody reads slowly
+_READ_TIMEOUT = timedelta(minutes=15)  # of one request: a part, or a whole range for a slow client
 
 
 class StoredFile(NamedTuple):
@@ -33,17 +35,24 @@ class StoredFile(NamedTuple):
     modified: datetime
 
 
+class StoreError(OSError):
+    """A request to the store failed; a retry may succeed."""
+
+
 class AudioStore:
-    """Keeps files under keys. What `put` was given is there, after a power cut too, once it returns."""
+    """Stores files under keys. When `put` returns, the file is durable, even after a power cut.
+
+    All methods raise OSError when the store, local or remote, cannot be used.
+    """
 
     def __init__(self, store: LocalStore | S3Store, folder: Path | None = None) -> None:
-        """`folder`: where the files lie, if they lie on this machine."""
+        """`folder`: where the files are, if they are on this machine."""
         self._store = store
         self._folder = folder
 
     @classmethod
     def of(cls, settings: Settings) -> "AudioStore":
-        """The store that the settings name."""
+        """The configured store."""
         if settings.audio_url is not None and settings.audio_url.startswith("s3://"):
             return cls(_s3(settings.audio_url))
         folder = Path(settings.audio_url) if settings.audio_url else settings.data_dir / "audio"
@@ -51,11 +60,11 @@ class AudioStore:
         return cls(LocalStore(folder), folder)
 
     async def put(self, key: str, source: Path) -> None:
-        """Take a file over: it is gone from where it was. A file that was under the key is replaced."""
+        """Move a local file into the store, replacing any file under the key."""
         if self._folder is not None:
             await asyncio.to_thread(_move, source, self._folder / key)
             return
-        with source.open("rb") as file:
+        with source.open("rb") as file, _translated():
             await obstore.put_async(
                 self._store,
                 key,
@@ -67,46 +76,50 @@ class AudioStore:
         source.unlink()
 
     async def write(self, key: str, content: bytes) -> None:
-        """Put something short, in place of what was there; whole or not at all."""
+        """Write short content under a key atomically, replacing any that was there."""
         if self._folder is not None:
             await asyncio.to_thread(_write, self._folder / key, content)
         else:
-            await obstore.put_async(self._store, key, content)
+            with _translated():
+                await obstore.put_async(self._store, key, content)
 
     async def content(self, key: str) -> bytes | None:
-        """All of something short; None: there is none."""
+        """The content of a short file; None if there is none."""
         try:
-            found = await obstore.get_async(self._store, key)
+            with _translated():
+                return bytes(await (await obstore.get_async(self._store, key)).bytes_async())
         except FileNotFoundError:
             return None
-        return bytes(await found.bytes_async())
 
     async def move(self, key: str, target: str) -> None:
-        """Put a file that is in the store under another key. Raises FileNotFoundError."""
+        """Move a file within the store to another key. Raises FileNotFoundError."""
         if self._folder is not None:
             await asyncio.to_thread(_move, self._folder / key, self._folder / target)
             self._tidy(key)
         else:
-            await obstore.rename_async(self._store, key, target)
+            with _translated():
+                await obstore.rename_async(self._store, key, target)
 
     async def delete(self, key: str) -> None:
-        """Forget a file; nothing happens when there is none."""
+        """Delete a file, if it exists."""
         try:
-            await obstore.delete_async(self._store, key)
+            with _translated():
+                await obstore.delete_async(self._store, key)
         except FileNotFoundError:
             return
         self._tidy(key)
 
     def _tidy(self, key: str) -> None:
-        """Remove the folder of one upload with its last file; those that all files share stay."""
+        """Remove the folder of one upload with its last file; shared folders stay."""
         if self._folder is not None and key.count("/") > 1:
             with suppress(OSError):  # it holds another file
                 (self._folder / key).parent.rmdir()
 
     async def size(self, key: str) -> int | None:
-        """How many bytes a file has; None: there is none."""
+        """The size of a file in bytes; None if there is none."""
         try:
-            return (await obstore.head_async(self._store, key))["size"]
+            with _translated():
+                return (await obstore.head_async(self._store, key))["size"]
         except FileNotFoundError:
             return None
 
@@ -114,37 +127,50 @@ class AudioStore:
         """The bytes from `start` up to `stop`, piece by piece. Raises FileNotFoundError."""
         if start >= stop:
             return
-        found = await obstore.get_async(self._store, key, options={"range": (start, stop)})
-        async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
-            yield bytes(chunk)
+        with _translated():
+            found = await obstore.get_async(self._store, key, options={"range": (start, stop)})
+            async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(chunk)
 
     def path(self, key: str) -> Path | None:
-        """Where the file lies, if that is on this machine; it need not exist."""
+        """The path of a file, which need not exist; None if the store is remote."""
         return None if self._folder is None else self._folder / key
 
     @asynccontextmanager
     async def local(self, key: str) -> AsyncIterator[Path]:
-        """The file on this machine, for reading, as long as the block runs. Raises FileNotFoundError."""
+        """A local path of the file, for reading within the block. Raises FileNotFoundError."""
         if (path := self.path(key)) is not None:
             if not path.is_file():
                 raise FileNotFoundError(key)
             yield path
             return
         with tempfile.NamedTemporaryFile(prefix="fmsvc-") as copy:
-            async for chunk in (await obstore.get_async(self._store, key)).stream(min_chunk_size=CHUNK_BYTES):
-                await asyncio.to_thread(copy.write, bytes(chunk))
+            with _translated():
+                found = await obstore.get_async(self._store, key)
+                async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+                    await asyncio.to_thread(copy.write, bytes(chunk))
             copy.flush()
             yield Path(copy.name)
 
     async def keys(self, prefix: str) -> AsyncIterator[StoredFile]:
         """The files in a folder of the store, such as `originals`."""
-        async for some in obstore.list(self._store, prefix):
-            for meta in some:
-                yield StoredFile(meta["path"], meta["size"], meta["last_modified"])
+        with _translated():
+            async for some in obstore.list(self._store, prefix):
+                for meta in some:
+                    yield StoredFile(meta["path"], meta["size"], meta["last_modified"])
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise the library's errors as StoreError. It raises FileNotFoundError itself."""
+    try:
+        yield
+    except BaseError as error:
+        raise StoreError(str(error).partition("\n")[0][:MESSAGE_CHARACTERS]) from error
 
 
 def _s3(url: str) -> S3Store:
-    """`s3://bucket/prefix?region=…&endpoint=…`; what it does not say comes from the AWS_* variables."""
+    """`s3://bucket/prefix?region=…&endpoint=…`; the AWS_* variables set options that the URL lacks."""
     parts = urlsplit(url)
     config: dict[str, Any] = dict(parse_qsl(parts.query))
     allow_http = config.get("endpoint", "").startswith("http://")
@@ -161,7 +187,7 @@ def _s3(url: str) -> S3Store:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Durably: bytes, then name, then the folders that hold it. A move that fails changes nothing."""
+    """Move durably: sync the bytes, rename, sync the folders. A failed move changes nothing."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _sync(source)
     try:
@@ -188,7 +214,7 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """From another disk."""
+    """Copy from another file system, atomically."""
     arriving = target.with_name(f"{target.name}.{os.urandom(6).hex()}.part")
     try:
         shutil.copyfile(source, arriving)
@@ -199,7 +225,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Let the disk have what is written of a file, or which files a folder holds."""
+    """Flush a file's content, or a folder's entries, to disk."""
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)

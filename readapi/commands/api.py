@@ -4,22 +4,24 @@ from contextlib import nullcontext
 
 import uvloop
 
-from readapi import port, processes, worker
-from readapi.commands.internet import open_network
 from readapi.commands.keep import keeper
-from readapi.commands.on_state import explained
+from readapi.commands.network import open_network
 from readapi.commands.start import FAILED, begin, stop
+from readapi.commands.state_errors import explained
+from readapi.http import process_metrics
+from readapi.processes import api as worker
+from readapi.processes import port
 
 
-def api(*, supervised: bool = False, shared: bool = False, name: str = processes.ALONE) -> None:
-    """Serve the API from an index that another process keeps.
+def api(*, supervised: bool = False, shared: bool = False, name: str = process_metrics.ALONE) -> None:
+    """Serve the API from an index that another process maintains.
 
     Parameters
     ----------
     shared
         Listen beside the other workers of a service that has claimed the port.
     name
-        What metrics call this worker.
+        This worker's name in metrics.
     """
     settings = begin("api", supervised)
 

@@ -6,11 +6,13 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from indexer import chores, letters, printout
-from indexer.dead_letters import Wanted
-from readapi.commands.on_index import explained
+from indexer import operations
+from indexer.catalog.tables.dead_letters import Wanted
+from indexer.control import dead_letters as letters
+from indexer.control import report
+from readapi.commands.index_errors import explained
+from readapi.commands.progress import Progress
 from readapi.commands.start import UNUSABLE, begin, stop
-from readapi.progress import Progress
 from schemas.settings import Settings
 
 
@@ -35,7 +37,7 @@ def dead_letters(
     show
         Print the whole of one, by the name in the first column or its beginning.
     replay
-        Take them in again, and drop those that can be used now. Works while the indexer runs.
+        Apply them again, and remove those that succeed. Works while the indexer runs.
     """
     settings = begin("dead-letters")
     wanted = Wanted(did, reason, show)
@@ -45,12 +47,12 @@ def dead_letters(
         _show(settings, show)
     else:
         listing = explained(lambda: asyncio.run(letters.listing(settings, wanted, limit)))
-        print("\n".join(printout.of_listing(listing)))
+        print("\n".join(report.of_listing(listing)))
 
 
 def _replay(settings: Settings, wanted: Wanted) -> None:
     with Progress("replaying", "dead letters") as progress:
-        outcome = explained(lambda: asyncio.run(chores.replay_letters(settings, wanted, progress)))
+        outcome = explained(lambda: asyncio.run(operations.replay_letters(settings, wanted, progress)))
     print(f"{outcome.passed:,} of {outcome.tried:,} dead letters could be used and are none any more.")
 
 
@@ -58,4 +60,4 @@ def _show(settings: Settings, name: str) -> None:
     letter = explained(lambda: asyncio.run(letters.letter(settings, name)))
     if letter is None:
         stop(UNUSABLE, f"There is no dead letter whose name begins with {name}.")
-    print("\n".join(printout.of_letter(letter)))
+    print("\n".join(report.of_letter(letter)))

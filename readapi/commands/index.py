@@ -3,11 +3,11 @@
 import asyncio
 
 from indexer import service
-from readapi.commands.on_index import explained
+from readapi.commands.index_errors import explained
 from readapi.commands.start import begin
 
 
 def index(*, supervised: bool = False) -> None:
-    """Follow the network and keep the index; the API runs elsewhere."""
+    """Follow the network and maintain the index, without the API."""
     settings = begin("index", supervised)
     explained(lambda: asyncio.run(service.run(settings)))

@@ -1,13 +1,13 @@
-"""`keep`: the process that refreshes a worker's grants. Workers start it; people do not."""
+"""`keep`: the process that refreshes a worker's grants. Started by workers, not by people."""
 
 import asyncio
 import sys
 
-from readapi import people
-from readapi.commands.internet import open_network
-from readapi.commands.on_state import explained
+from readapi.commands.network import open_network
 from readapi.commands.start import begin
-from readapi.keeper import Keeper
+from readapi.commands.state_errors import explained
+from readapi.pds.refresh_process import RefreshProcess
+from readapi.processes import account_services
 
 
 def keep() -> None:
@@ -16,11 +16,11 @@ def keep() -> None:
 
     async def refresh() -> None:
         async with open_network(settings) as network:
-            await people.keep(settings, network)
+            await account_services.keep(settings, network)
 
     explained(lambda: asyncio.run(refresh()))
 
 
-def keeper() -> Keeper:
-    """A worker's end of the line to such a process."""
-    return Keeper([sys.executable, "-m", "readapi", "keep"])
+def keeper() -> RefreshProcess:
+    """A worker's client of its refresh process."""
+    return RefreshProcess([sys.executable, "-m", "readapi", "keep"])

@@ -1,9 +1,9 @@
-"""`migrate`: the state database, made ready for this version and for new keys."""
+"""`migrate`: updates the state database's schema, and encrypts secrets with the newest key."""
 
 import asyncio
 
-from readapi.commands.on_state import explained
 from readapi.commands.start import begin
+from readapi.commands.state_errors import explained
 from readapi.state.state import open_state
 
 

@@ -1,11 +1,12 @@
-"""`serve`: the whole service, a process for each part of it."""
+"""`serve`: the whole service, with a supervised process for each part."""
 
 import asyncio
 import sys
 
-from readapi import port, processes
 from readapi.commands.start import FAILED, begin, stop
-from readapi.supervisor import Program, supervise
+from readapi.commands.supervisor import Program, supervise
+from readapi.http import process_metrics
+from readapi.processes import port
 
 
 def serve(*, supervised: bool = False) -> None:
@@ -14,7 +15,7 @@ def serve(*, supervised: bool = False) -> None:
     The API goes on with what is indexed while the indexer cannot write, and the indexer is tried again.
     """
     settings = begin("serve", supervised)
-    api = [Program(name, ("api", "--shared", "--name", name)) for name in processes.api_names(settings)]
+    api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
     programs = [Program("index", ("index",), vital=False), *api, Program("work", ("work",))]
     try:
         with port.claimed(settings):

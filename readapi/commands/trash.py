@@ -1,19 +1,19 @@
-"""`trash`: files of the audio store that nothing needs any more, before they are deleted."""
+"""`trash`: lists and restores released audio files before they are deleted, and lists orphans."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 import cyclopts
 
-from readapi import times
 from readapi.audio.store import AudioStore
-from readapi.commands.on_state import explained
 from readapi.commands.start import FAILED, begin, stop
-from readapi.publishing.originals import Originals
-from readapi.publishing.orphans import Orphans
-from readapi.publishing.trash import NotRestored
+from readapi.commands.state_errors import explained
+from readapi.publishing.originals.orphans import Orphans
+from readapi.publishing.originals.references import Originals
+from readapi.publishing.originals.trash import NotRestored
+from readapi.state.publishing.stored_files import Released
 from readapi.state.state import State, open_state
-from readapi.state.stored_files import Released
+from schemas import datetimes
 
 MOST = 1_000
 
@@ -24,7 +24,7 @@ Work = Callable[[State, AudioStore], Awaitable[str]]
 
 @trash.default
 def list_trash() -> None:
-    """List the recordings that nothing needs any more, with the day on which each is deleted."""
+    """List released recordings, with the day on which each is deleted."""
 
     async def listing(state: State, store: AudioStore) -> str:
         refusal = await Originals(state, store).pairing.check()
@@ -39,7 +39,7 @@ def list_trash() -> None:
 
 @trash.command
 def restore(file_id: str) -> None:
-    """Let a recording be again what it was to its track.
+    """Restore a recording to its track, as its original or an earlier version.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def restore(file_id: str) -> None:
 
 @trash.command
 def orphans() -> None:
-    """List the files of the audio store that belong to nothing. They are never deleted by this service."""
+    """List orphans: files in the audio store that the database does not know. They are never deleted."""
 
     async def listing(state: State, store: AudioStore) -> str:
         found = [f"{file.key} {file.size:,} bytes" async for file in Orphans(state, store).found()]
@@ -69,10 +69,10 @@ def orphans() -> None:
 
 @trash.command
 def adopt() -> None:
-    """Say that the state database and the audio store belong together, and that the database is complete.
+    """Confirm that the state database and the audio store belong together, and that the database is complete.
 
-    After an older backup was restored, or the identity was lost. From then on files that the database knows
-    are deleted again when they are released; files that it does not know stay.
+    For use after restoring an older backup, or if the store's identity was lost. From then on files that the
+    database knows are deleted again when they are released; unknown files stay.
     """
 
     async def adopted(state: State, store: AudioStore) -> str:
@@ -84,7 +84,7 @@ def adopt() -> None:
 
 
 def _line(released: Released) -> str:
-    when, until = times.render(released.released_at), times.render(released.delete_at)
+    when, until = datetimes.render(released.released_at), datetimes.render(released.delete_at)
     track = released.track_uri or "-"
     return (
         f"{released.file_id} {released.key.partition('/')[0]} {released.reason} {when} until {until} {track}"

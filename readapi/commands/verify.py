@@ -1,15 +1,15 @@
-"""`verify`: a record's proof, check by check."""
+"""`verify`: checks a record's cryptographic proof and prints each check."""
 
 import asyncio
 import sys
 
-from indexer import inspection
+from indexer.control import inspect_record
 from readapi.commands.start import FAILED, begin
 from schemas.settings import Settings
 
 
 def verify(uri: str) -> None:
-    """Fetch a record's proof from its own server and print each check; exit with 1 unless all hold.
+    """Fetch a record's proof from its PDS and print each check; exit with 1 unless all succeed.
 
     Needs no index.
 
@@ -19,16 +19,16 @@ def verify(uri: str) -> None:
         The record's at-uri, by DID or handle.
     """
     checks = asyncio.run(_checked(begin("verify"), uri))
-    for name in inspection.NAMES[len(checks) :]:
+    for name in inspect_record.NAMES[len(checks) :]:
         print(f"{'-':<4}{name:<11}not checked")
-    if len(checks) < len(inspection.NAMES) or not all(check.holds for check in checks):
+    if len(checks) < len(inspect_record.NAMES) or not all(check.holds for check in checks):
         sys.exit(FAILED)
 
 
-async def _checked(settings: Settings, uri: str) -> list[inspection.Check]:
-    """Each check is printed when it is made."""
+async def _checked(settings: Settings, uri: str) -> list[inspect_record.Check]:
+    """Make the checks and print each at once."""
     checks = []
-    async for check in inspection.inspect(settings, uri):
+    async for check in inspect_record.inspect(settings, uri):
         print(f"{'ok' if check.holds else 'NO':<4}{check.name:<11}{check.told}", flush=True)
         checks.append(check)
     return checks

@@ -2,19 +2,19 @@
 
 import asyncio
 
-from readapi.commands.internet import open_network
 from readapi.commands.keep import keeper
-from readapi.commands.on_state import explained
+from readapi.commands.network import open_network
 from readapi.commands.start import begin
-from readapi.publishing import process
+from readapi.commands.state_errors import explained
+from readapi.processes import job_worker
 
 
 def work(*, supervised: bool = False) -> None:
-    """Work at uploads and publishing jobs; the API runs elsewhere."""
+    """Run uploads and publishing jobs, without the API."""
     settings = begin("work", supervised)
 
     async def run() -> None:
         async with open_network(settings) as network:
-            await process.run(settings, network, keeper())
+            await job_worker.run(settings, network, keeper())
 
     explained(lambda: asyncio.run(run()))

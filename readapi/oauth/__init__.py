@@ -1,8 +1,8 @@
-"""Signing in at a person's own server: AT Protocol OAuth, from a handle to tokens and calls made with them.
+"""AT Protocol OAuth: from a handle to tokens of the account's own server, and requests made with them.
 
 Owns the protocol: discovery, PAR, PKCE, DPoP, client authentication, tokens, and what each answer must prove.
-Promises: no token leaves for an origin other than its own, and nobody is signed in on another's word.
-Leaves to others: what is stored and how (readapi.state), when to refresh, and every route.
+Promises: a token is sent to its own origin only, and an account's identity is always verified both ways.
+Leaves to others: storage (readapi.state), when to refresh (readapi.pds), and every route.
 
 https://atproto.com/specs/oauth
 """

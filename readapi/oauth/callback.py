@@ -1,20 +1,20 @@
-"""What comes back with a person from their server's page. Pure: whoever likes can send anything here."""
+"""Checks the parameters of the OAuth callback, which may be forged by anyone. Pure."""
 
 import hmac
 from collections.abc import Mapping
 
-from readapi.oauth.errors import Denied, OAuthError, Refused, Unavailable, told
-from readapi.oauth.grant import Flight
+from readapi.oauth.errors import Denied, OAuthError, Refused, Unavailable, quote_upstream
+from readapi.oauth.grant import PendingAuthorization
 
 _PASSING = ("server_error", "temporarily_unavailable")
 
 
-def code(flight: Flight, params: Mapping[str, str]) -> str:
-    """The code that came back, if this is the answer to what was begun. Raises OAuthError."""
-    if not hmac.compare_digest(params.get("state", "").encode(), flight.state.encode()):
+def check_code(pending: PendingAuthorization, params: Mapping[str, str]) -> str:
+    """The authorization code, if the callback belongs to this authorization. Raises OAuthError."""
+    if not hmac.compare_digest(params.get("state", "").encode(), pending.state.encode()):
         raise Refused("callback_mismatch", "This answer is to something that was not asked here.")
-    # Another server's answer, led here to have its code shown to this one, says so.
-    if params.get("iss") != flight.server.issuer:
+    # RFC 9207: a mismatch means a mix-up attack, in which another server's code would be sent to this one.
+    if params.get("iss") != pending.server.issuer:
         raise Refused("callback_mismatch", "This answer is not from the server that was asked.")
     if "error" in params:
         raise _refusal(params["error"], params.get("error_description", ""))
@@ -28,4 +28,6 @@ def _refusal(error: str, description: str) -> OAuthError:
         return Denied()
     if error in _PASSING:
         return Unavailable("Your server cannot sign you in just now.")
-    return Refused("server_refused", "Your server refused to sign you in.", upstream=told(error, description))
+    return Refused(
+        "server_refused", "Your server refused to sign you in.", upstream=quote_upstream(error, description)
+    )

@@ -11,23 +11,23 @@ from typing import Literal
 from yarl import URL
 
 from readapi.oauth import callback, dpop, keys
-from readapi.oauth.answers import DEAD, Granted
 from readapi.oauth.discovery import Discovery
 from readapi.oauth.dpop import Dpop
 from readapi.oauth.endpoints import Endpoints
 from readapi.oauth.errors import OAuthError, Refused, Unavailable
-from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
+from readapi.oauth.grant import Grant, Identity, PendingAuthorization, Server, Tokens
 from readapi.oauth.metadata import ClientMetadata
 from readapi.oauth.network import Body, Network, Response
+from readapi.oauth.responses import DEAD, Granted
 from schemas.collections import ATPROTO
 from schemas.ids import Did, Handle
 
 SECRET_BYTES = 32
-BEGIN_SECONDS = 30.0  # as long as somebody looks at an empty page
-TOKEN_SECONDS = 300.0  # when a server does not say
+BEGIN_SECONDS = 30.0  # while the user looks at an empty page
+TOKEN_SECONDS = 300.0  # when a server states no `expires_in`
 LONGEST_TOKEN_SECONDS = 24 * 3600.0
-CODE_SECONDS = 30.0  # somebody looks at an empty page, and would have to begin again
-REFRESH_SECONDS = 60.0  # nobody need wait for it, and the grant may be lost with its answer
+CODE_SECONDS = 30.0  # the user looks at an empty page, and would have to begin again
+REFRESH_SECONDS = 60.0  # no request need wait for it, and the grant may be lost with the answer
 ANSWER_BYTES = 4 << 20
 ANSWER_SECONDS = 30.0
 
@@ -35,9 +35,9 @@ Prompt = Literal["login", "consent", "select_account", "create", "none"]
 
 
 class OAuthClient:
-    """Signs people in at their own servers, and speaks there in their name. Keeps nothing but nonces.
+    """Authorizes accounts at their own servers, and sends requests there with their tokens.
 
-    What it is given and gives back is for others to store.
+    Keeps nothing but DPoP nonces: callers store what it returns.
     """
 
     def __init__(
@@ -61,35 +61,37 @@ class OAuthClient:
         self._refresh_seconds = refresh_seconds
         self._now = now
 
-    async def begin(self, who: str, scope: str, *, prompt: Prompt | None = None) -> tuple[Flight, str]:
-        """What to remember, and where to send the person, named by handle or DID. Raises OAuthError."""
+    async def begin(
+        self, who: str, scope: str, *, prompt: Prompt | None = None
+    ) -> tuple[PendingAuthorization, str]:
+        """Begin an authorization for a handle or DID: its state and the URL to visit. Raises OAuthError."""
         try:
             async with asyncio.timeout(self._begin_seconds):
                 identity = await self._discovery.identity(who)
                 server = await self._discovery.server(identity.pds)
-                flight, request_uri = await self._pushed(self._flight(identity, server, scope), prompt)
+                pending, request_uri = await self._pushed(self._flight(identity, server, scope), prompt)
         except TimeoutError:
             raise Unavailable("Your server takes too long to answer.") from None
         asked = {"client_id": self._client.client_id, "request_uri": request_uri}
-        return flight, str(URL(server.authorization_endpoint).extend_query(asked))
+        return pending, str(URL(server.authorization_endpoint).extend_query(asked))
 
-    async def finish(self, flight: Flight, params: Mapping[str, str]) -> Grant:
-        """What was granted, once the person is back with `params`. Raises OAuthError."""
-        code = callback.code(flight, params)
+    async def finish(self, pending: PendingAuthorization, params: Mapping[str, str]) -> Grant:
+        """Exchange the code in the callback's `params` for a grant. Raises OAuthError."""
+        code = callback.check_code(pending, params)
         # A code is good once, so all else is settled first.
-        pds = await self._home(flight.identity.did, flight.server.issuer)
+        pds = await self._home(pending.identity.did, pending.server.issuer)
         form = {
             "grant_type": "authorization_code",
             "code": code,
-            "redirect_uri": flight.redirect_uri,
-            "code_verifier": flight.verifier,
+            "redirect_uri": pending.redirect_uri,
+            "code_verifier": pending.verifier,
         }
-        granted = await self._endpoints.tokens(flight, form, CODE_SECONDS)
-        tokens = await self._accepted(flight, flight.identity.did, granted, flight.scope.split())
-        return Grant(flight.identity.did, pds, flight.server, flight.client_key, flight.dpop_key, tokens)
+        granted = await self._endpoints.tokens(pending, form, CODE_SECONDS)
+        tokens = await self._accepted(pending, pending.identity.did, granted, pending.scope.split())
+        return Grant(pending.identity.did, pds, pending.server, pending.client_key, pending.dpop_key, tokens)
 
     async def refresh(self, grant: Grant) -> Tokens:
-        """New tokens for old ones, which are spent. Raises Refused: the grant is dead; Unavailable: later."""
+        """Refresh: new tokens for the refresh token. Raises Refused (the grant is dead) or Unavailable."""
         if grant.tokens.refresh_token is None:
             raise Refused(DEAD, "This authorization cannot be renewed.")
         if await self._has_moved(grant):
@@ -102,17 +104,17 @@ class OAuthClient:
         except Refused as error:
             if error.kind == DEAD:
                 raise
-            # As when the server could not fetch our own document.
+            # For example when the server could not fetch our client metadata document.
             raise Unavailable("Your server did not renew the authorization.", str(error)) from error
         tokens = await self._accepted(grant, grant.did, granted, grant.tokens.scopes)
         return replace(tokens, refresh_token=tokens.refresh_token or grant.tokens.refresh_token)
 
     async def revoke(self, grant: Grant) -> None:
-        """Let the server forget the grant. Raises OAuthError."""
+        """Revoke the grant at its server. Raises OAuthError."""
         await self._endpoints.revoke(grant, grant.tokens.refresh_token or grant.tokens.access_token)
 
     async def handle(self, did: Did) -> Handle | None:
-        """The handle that an account goes by; None when nobody could say."""
+        """An account's current handle; None when it could not be resolved."""
         try:
             return (await self._network.resolve(did)).handle
         except Unavailable:
@@ -129,7 +131,7 @@ class OAuthClient:
         max_bytes: int = ANSWER_BYTES,
         timeout_seconds: float = ANSWER_SECONDS,
     ) -> Response:
-        """Ask the person's server something in their name; any status is an answer. Raises Unavailable."""
+        """Send a request to the account's server; returns any status. Raises Unavailable."""
         if str(URL(url).origin()) != grant.pds:
             raise ValueError("tokens are for the person's own server only")
         return await self._dpop.send(
@@ -143,41 +145,43 @@ class OAuthClient:
             access_token=grant.tokens.access_token,
         )
 
-    def _flight(self, identity: Identity, server: Server, scope: str) -> Flight:
-        return Flight(
+    def _flight(self, identity: Identity, server: Server, scope: str) -> PendingAuthorization:
+        return PendingAuthorization(
             state=token_urlsafe(SECRET_BYTES),
             identity=identity,
             server=server,
             scope=scope,
             verifier=token_urlsafe(SECRET_BYTES),
-            dpop_key=keys.generated(),
+            dpop_key=keys.generate_key(),
             redirect_uri=self._client.redirect_uri,
             client_key=self._client.key_names[0],
             started_at=self._now(),
         )
 
-    async def _pushed(self, flight: Flight, prompt: Prompt | None) -> tuple[Flight, str]:
-        """With the newest of our keys that the server knows: it may have fetched them a while ago."""
+    async def _pushed(
+        self, pending: PendingAuthorization, prompt: Prompt | None
+    ) -> tuple[PendingAuthorization, str]:
+        """Push the request (PAR) with the newest key that the server knows: it may cache an older JWKS."""
         form = {
             "response_type": "code",
-            "redirect_uri": flight.redirect_uri,
-            "scope": flight.scope,
-            "state": flight.state,
-            "code_challenge": dpop.digest(flight.verifier),
+            "redirect_uri": pending.redirect_uri,
+            "scope": pending.scope,
+            "state": pending.state,
+            "code_challenge": dpop.hash_text(pending.verifier),
             "code_challenge_method": "S256",
-            "login_hint": flight.identity.handle or flight.identity.did,
+            "login_hint": pending.identity.handle or pending.identity.did,
         } | ({} if prompt is None else {"prompt": prompt})
         for older in self._client.key_names[1:]:
             try:
-                return flight, await self._endpoints.push(flight, form)
+                return pending, await self._endpoints.push(pending, form)
             except Refused as error:
                 if error.kind != "client_refused":
                     raise
-            flight = replace(flight, client_key=older)
-        return flight, await self._endpoints.push(flight, form)
+            pending = replace(pending, client_key=older)
+        return pending, await self._endpoints.push(pending, form)
 
     async def _home(self, did: Did, issuer: str) -> str:
-        """The account's server, if that is still one that trusts this issuer."""
+        """The account's PDS, if it still trusts this issuer."""
         identity = await self._discovery.identity(did)
         server = await self._discovery.server(identity.pds)
         if server.issuer != issuer:
@@ -185,7 +189,7 @@ class OAuthClient:
         return identity.pds
 
     async def _has_moved(self, grant: Grant) -> bool:
-        """Is the account known to be on another server?"""
+        """Has the account moved to another PDS?"""
         try:
             known = await self._network.resolve(grant.did, anew=True)
         except Unavailable:
@@ -193,11 +197,11 @@ class OAuthClient:
         return known.pds not in (None, grant.pds)
 
     async def _accepted(
-        self, holder: Flight | Grant, did: Did, granted: Granted, asked: Iterable[str]
+        self, holder: PendingAuthorization | Grant, did: Did, granted: Granted, asked: Iterable[str]
     ) -> Tokens:
-        """The tokens, if they are this account's and bound to our key; otherwise they are given back.
+        """The tokens, if they are this account's and DPoP-bound; otherwise they are revoked.
 
-        A server that does not say what it granted has granted what was asked for (RFC 6749, 5.1).
+        A server that states no scope has granted the requested one (RFC 6749, 5.1).
         """
         scopes = frozenset(asked if granted.scope is None else granted.scope.split())
         if granted.sub == did and granted.token_type.lower() == "dpop" and ATPROTO in scopes:

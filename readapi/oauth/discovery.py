@@ -6,12 +6,12 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from yarl import URL
 
-from readapi.oauth import answers
-from readapi.oauth.answers import ProtectedResource, ServerMetadata
+from readapi.oauth import responses
 from readapi.oauth.errors import Refused, Unavailable
 from readapi.oauth.grant import Identity, Server
 from readapi.oauth.keys import ALGORITHM
 from readapi.oauth.network import Network
+from readapi.oauth.responses import ProtectedResource, ServerMetadata
 from schemas.collections import ATPROTO
 from schemas.ids import INVALID_HANDLE, Did, Handle, is_did, is_handle
 
@@ -20,7 +20,7 @@ DOCUMENT_SECONDS = 8.0
 RESOURCE_PATH = "/.well-known/oauth-protected-resource"
 SERVER_PATH = "/.well-known/oauth-authorization-server"
 
-# What comes along when a handle is copied from a page.
+# Invisible characters that come along when a handle is copied from a page.
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -28,7 +28,7 @@ Document = TypeVar("Document", bound=BaseModel)
 
 
 class Discovery:
-    """Finds out whom to ask. `confidential`: we authenticate with a key, so the server must take that."""
+    """Resolves identities and servers. `confidential`: servers must support authentication by private key."""
 
     def __init__(self, network: Network, *, confidential: bool, allow_loopback: bool) -> None:
         self._network = network
@@ -36,7 +36,7 @@ class Discovery:
         self._allow_loopback = allow_loopback
 
     async def identity(self, who: str) -> Identity:
-        """Who goes by this handle or DID, checked both ways. Raises OAuthError."""
+        """The identity of a handle or DID, verified both ways. Raises OAuthError."""
         name = _INVISIBLE.sub("", who).removeprefix("at://").removeprefix("@")
         handle = None if is_did(name) else _handle(name)
         did = Did(name) if handle is None else await self._named_by(handle)
@@ -50,7 +50,7 @@ class Discovery:
         return Identity(did, None if known.handle == INVALID_HANDLE else known.handle, known.pds)
 
     async def server(self, pds: str) -> Server:
-        """The authorization server of a personal data server, once both say so. Raises OAuthError."""
+        """The authorization server of a PDS, verified in both documents. Raises OAuthError."""
         resource = await self._document(pds + RESOURCE_PATH, ProtectedResource)
         if resource.resource.rstrip("/") != pds or len(resource.authorization_servers) != 1:
             raise _unsuitable("does not name the one server to sign in at")
@@ -85,10 +85,10 @@ class Discovery:
         try:
             return model.model_validate_json(response.body)
         except ValidationError as error:
-            raise _unsuitable("does not say how to sign in", answers.wrong(error)) from None
+            raise _unsuitable("does not say how to sign in", responses.describe_fault(error)) from None
 
     def _checked(self, metadata: ServerMetadata) -> Server:
-        """The server, if it does all that is needed."""
+        """The server, if it supports all that we need."""
         lacking = next((name for name, is_there in self._needed(metadata).items() if not is_there), None)
         if lacking is not None:
             raise _unsuitable(f"does not offer {lacking}")
@@ -102,7 +102,7 @@ class Discovery:
         )
 
     def _needed(self, metadata: ServerMetadata) -> dict[str, bool]:
-        """What we rely on, and whether it is there."""
+        """The features that we rely on, and whether the server has each."""
         method = "private_key_jwt" if self._confidential else "none"
         algorithms = metadata.token_endpoint_auth_signing_alg_values_supported
         addresses = (
@@ -126,7 +126,7 @@ class Discovery:
         }
 
     def _is_address(self, text: str) -> bool:
-        """A web address that a person may be sent to, and that a form may be sent to."""
+        """A web address that browsers may be redirected to, and forms posted to."""
         try:
             url = URL(text)
         except ValueError:

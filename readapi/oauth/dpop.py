@@ -1,4 +1,4 @@
-"""Requests that prove who holds a key: https://www.rfc-editor.org/rfc/rfc9449"""
+"""Requests with DPoP proofs of possession: https://www.rfc-editor.org/rfc/rfc9449"""
 
 import base64
 import hashlib
@@ -11,17 +11,17 @@ from typing import Any
 
 from yarl import URL
 
-from readapi.oauth import answers, keys
+from readapi.oauth import keys, responses
 from readapi.oauth.network import Body, Network, Response
 
 WANTS_NONCE = "use_dpop_nonce"
-_ATTEMPTS = 2  # the second with the nonce that the first was told
+_ATTEMPTS = 2  # the second with the nonce that the server gave in its first answer
 _KEPT = 10_000
 _NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,512}")
 
 
 class Dpop:
-    """Signs each request anew. The nonce that a server wants next is kept for each origin."""
+    """Signs each request anew. The next nonce of each origin is kept."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -39,9 +39,9 @@ class Dpop:
         timeout_seconds: float,
         access_token: str | None = None,
     ) -> Response:
-        """One request, asked once more when the server wants another nonce. Raises Unavailable.
+        """Send a request, and again when the server demands a new nonce. Raises Unavailable.
 
-        `body` is made for each attempt: what is in it may be good for one use only.
+        `body` is called for each attempt: it may contain an assertion that is good for one use only.
         """
         address = URL(url)
         for attempt in range(1, _ATTEMPTS + 1):
@@ -49,7 +49,7 @@ class Dpop:
             response = await self._network.send(
                 method,
                 url,
-                headers={**headers, "DPoP": proof(key, method, address, nonce, access_token)},
+                headers={**headers, "DPoP": make_proof(key, method, address, nonce, access_token)},
                 body=body(),
                 max_bytes=max_bytes,
                 timeout_seconds=timeout_seconds,
@@ -60,9 +60,9 @@ class Dpop:
         return response
 
     def headers(self, key: str, method: str, url: str, access_token: str) -> dict[str, str]:
-        """What a request with this token carries, for those that are sent in another way."""
+        """The headers of a request with this token, for requests that are sent by other means."""
         address = URL(url)
-        proven = proof(key, method, address, self._nonces.get(address.origin()), access_token)
+        proven = make_proof(key, method, address, self._nonces.get(address.origin()), access_token)
         return {"Authorization": f"DPoP {access_token}", "DPoP": proven}
 
     def _remember(self, origin: URL, response: Response) -> str | None:
@@ -76,9 +76,9 @@ class Dpop:
         return told
 
 
-def proof(key: str, method: str, address: URL, nonce: str | None, access_token: str | None) -> str:
-    """The proof for one request."""
-    signing = keys.private(key)
+def make_proof(key: str, method: str, address: URL, nonce: str | None, access_token: str | None) -> str:
+    """The DPoP proof for one request."""
+    signing = keys.read_private_key(key)
     claims: dict[str, Any] = {
         "jti": token_urlsafe(16),
         "htm": method,
@@ -88,16 +88,16 @@ def proof(key: str, method: str, address: URL, nonce: str | None, access_token: 
     if nonce is not None:
         claims["nonce"] = nonce
     if access_token is not None:
-        claims["ath"] = digest(access_token)
-    return keys.signed({"typ": "dpop+jwt", "jwk": keys.public(signing)}, claims, signing)
+        claims["ath"] = hash_text(access_token)
+    return keys.sign_jwt({"typ": "dpop+jwt", "jwk": keys.public_jwk(signing)}, claims, signing)
 
 
-def digest(text: str) -> str:
-    """SHA-256 as the protocol writes it."""
+def hash_text(text: str) -> str:
+    """SHA-256 in unpadded base64url, as OAuth writes it."""
     return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 
 
 def _wants_nonce(response: Response) -> bool:
     if response.status == 401 and WANTS_NONCE in response.headers.get("WWW-Authenticate", ""):
         return True
-    return response.status in (400, 401) and answers.error_code(response) == WANTS_NONCE
+    return response.status in (400, 401) and responses.read_error_code(response) == WANTS_NONCE

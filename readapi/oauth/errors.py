@@ -1,4 +1,4 @@
-"""Why signing in, refreshing or calling went no further."""
+"""Failures of authorization, refresh and requests to an account's server."""
 
 import re
 from typing import Literal
@@ -24,9 +24,9 @@ _SECRET = re.compile(r"[A-Za-z0-9._~+=-]{32,}")
 
 
 class OAuthError(Exception):
-    """`sentence` is for a person, `kind` for a program; `said` is for the log.
+    """`sentence` is for the user, `kind` for programs, `said` (the server's words) for the log.
 
-    `upstream`: the words in which a server refused.
+    `upstream`: the refusal in the server's words.
     """
 
     def __init__(self, kind: Kind, sentence: str, said: str = "", upstream: Upstream | None = None) -> None:
@@ -37,20 +37,20 @@ class OAuthError(Exception):
 
 
 class Denied(OAuthError):
-    """The person said no."""
+    """The user denied the authorization."""
 
     def __init__(self) -> None:
         super().__init__("access_denied", "Access was denied on your server.")
 
 
 class Refused(OAuthError):
-    """It cannot be, and trying again changes nothing. Of a refresh: the grant is dead."""
+    """A final refusal: a retry would not help. Of a refresh: the grant is dead."""
 
 
 class Unavailable(OAuthError):
-    """A server could not be asked, or made no sense; later it may.
+    """A server could not be reached, or sent a malformed answer: retry later.
 
-    `status`: of its answer, if any. `unasked`: it was not even asked, because too much is under way here.
+    `status`: of its answer, if any. `unasked`: no request was sent, because too many are in flight here.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Unavailable(OAuthError):
         self.unasked = unasked
 
 
-def told(error: str, description: str) -> Upstream:
-    """A server's own words, cut short; it could repeat what we sent, and no token belongs anywhere."""
+def quote_upstream(error: str, description: str) -> Upstream:
+    """A server's error, cut short and stripped of tokens, which a server might echo."""
     return Upstream(error=_harmless(error), message=_harmless(description))
 
 

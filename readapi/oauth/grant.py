@@ -1,4 +1,4 @@
-"""What an authorization is made of: who, at which server, under way, granted. Values only."""
+"""The values of an authorization: server, identity, pending authorization, tokens, grant."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +19,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody, and the origin of the server that they are on. `handle`: None unless it leads back."""
+    """An account and the origin of its PDS. `handle`: None unless it resolves to the DID."""
 
     did: Did
     handle: Handle | None
@@ -27,11 +27,11 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
-    """An authorization under way; `state` names it.
+class PendingAuthorization:
+    """An authorization under way, identified by `state`.
 
-    `dpop_key` is a private JWK in JSON, `client_key` the name of the key that we authenticate with; None: a
-    client without keys has none.
+    `dpop_key` is a private JWK in JSON, `client_key` the name of the key that we authenticate with; None for
+    a public client.
     """
 
     state: str = field(repr=False)
@@ -47,7 +47,7 @@ class Flight:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a server handed out. `scopes` are those that it granted, whatever was asked for."""
+    """Tokens as issued. `scopes` are those granted, which may differ from those requested."""
 
     access_token: str = field(repr=False)
     refresh_token: str | None = field(repr=False)
@@ -57,7 +57,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Tokens, and everything that is needed to use, refresh and revoke them."""
+    """Tokens, with everything needed to use, refresh and revoke them."""
 
     did: Did
     pds: str

@@ -1,4 +1,4 @@
-"""Private keys: of this service, to authenticate with, and of each grant, to bind its tokens to."""
+"""Private keys: the service's, for client authentication, and each grant's, for DPoP."""
 
 import json
 import re
@@ -20,55 +20,55 @@ _PEM = re.compile(r"-----BEGIN (?:EC )?PRIVATE KEY-----.+?-----END (?:EC )?PRIVA
 
 
 class Keys:
-    """The keys that this service authenticates with, the newest first; each is named by its thumbprint."""
+    """The service's client keys, the newest first; each is named by its thumbprint."""
 
     def __init__(self, *keys: ECKey) -> None:
         self._keys = {key.thumbprint(): key for key in keys}
 
     @classmethod
     def read(cls, text: str) -> "Keys":
-        """Keys as an operator writes them: PEM, a JWK, a list of those or a JWKS. Raises ValueError."""
+        """Read keys from configuration: PEM, a JWK, a list of them or a JWKS. Raises ValueError."""
         given: list[Any] = _PEM.findall(text) or _jwks(text)
-        return cls(*map(_imported, given))
+        return cls(*map(_import_key, given))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the keys are called, the newest first."""
+        """The names of the keys, the newest first."""
         return tuple(self._keys)
 
     def published(self) -> dict[str, Any]:
-        """The JWKS that servers check our signatures with."""
+        """The public JWKS, with which servers verify our signatures."""
         use = {"use": "sig", "alg": ALGORITHM}
-        return {"keys": [{**public(key), "kid": name, **use} for name, key in self._keys.items()]}
+        return {"keys": [{**public_jwk(key), "kid": name, **use} for name, key in self._keys.items()]}
 
     def authentication(self, name: str, client_id: str, issuer: str) -> dict[str, str]:
-        """The form fields that prove who we are: https://www.rfc-editor.org/rfc/rfc7523"""
+        """The form fields of a signed client assertion: https://www.rfc-editor.org/rfc/rfc7523"""
         now = int(time.time())
         parties = {"iss": client_id, "sub": client_id, "aud": issuer}
         claims = {**parties, "jti": token_urlsafe(16), "iat": now, "exp": now + _ASSERTION_SECONDS}
         return {
             "client_assertion_type": _ASSERTION,
-            "client_assertion": signed({"kid": name}, claims, self._keys[name]),
+            "client_assertion": sign_jwt({"kid": name}, claims, self._keys[name]),
         }
 
 
-def generated() -> str:
-    """A new private key, as JSON."""
+def generate_key() -> str:
+    """A new private key, as a JWK in JSON."""
     return json.dumps(ECKey.generate_key(_CURVE).as_dict(private=True))
 
 
-def private(text: str) -> ECKey:
-    """The key that was generated as this text."""
+def read_private_key(text: str) -> ECKey:
+    """Read a key that `generate_key` made."""
     return ECKey.import_key(json.loads(text))
 
 
-def public(key: ECKey) -> dict[str, Any]:
-    """The part of a key that anybody may see."""
+def public_jwk(key: ECKey) -> dict[str, Any]:
+    """The public JWK of a key."""
     return {name: key[name] for name in _PUBLIC}
 
 
-def signed(header: Mapping[str, Any], claims: Mapping[str, Any], key: ECKey) -> str:
-    """A JWT."""
+def sign_jwt(header: Mapping[str, Any], claims: Mapping[str, Any], key: ECKey) -> str:
+    """Sign a JWT."""
     return jwt.encode({"alg": ALGORITHM, **header}, dict(claims), key, algorithms=[ALGORITHM])
 
 
@@ -84,9 +84,9 @@ def _jwks(text: str) -> list[Any]:
     return given
 
 
-def _imported(given: Any) -> ECKey:
+def _import_key(given: Any) -> ECKey:
     if isinstance(given, dict):
-        # What a key is said to be for could stop it from signing.
+        # Members such as `use` and `key_ops` could stop the key from signing.
         given = {name: value for name, value in given.items() if name in (*_PUBLIC, "d")}
     try:
         key = ECKey.import_key(given)

@@ -1,8 +1,8 @@
-"""Who this service is to authorization servers: the document and the keys that they fetch.
+"""This service as an OAuth client: its metadata document and its public keys.
 
-A service on https is known by the address of its document: with keys as a confidential client, without as a
-public one, which servers trust for two weeks at most. On plain http it is the loopback client that
-development has: nobody fetches anything, and the document is what servers make of its id.
+On https the client id is the address of the document. With keys it is a confidential client, without them a
+public one, whose grants last two weeks at most. On plain http it is the loopback client for development:
+servers fetch nothing, and derive the document from the client id.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _LOOPBACK_HOST = "127.0.0.1"  # the name localhost is refused in a redirect
 
 @dataclass(frozen=True, slots=True)
 class ClientMetadata:
-    """What servers are told of us. `name` is what people are shown when they sign in."""
+    """The client metadata. `name` is shown to users when they sign in."""
 
     name: str
     base_url: str
@@ -34,7 +34,7 @@ class ClientMetadata:
 
     @classmethod
     def of(cls, settings: Settings) -> "ClientMetadata":
-        """As configured. Raises SettingsError when the keys cannot be used."""
+        """Build it from the settings. Raises SettingsError when the keys are unusable."""
         keys = Keys()
         if settings.oauth_keys is not None:
             try:
@@ -54,13 +54,13 @@ class ClientMetadata:
 
     @property
     def key_names(self) -> tuple[str | None, ...]:
-        """The keys that grants may have begun with, the newest first; None: those of a client without any."""
+        """The keys that grants may have begun with, the newest first; None stands for no key."""
         return self.keys.names or (None,)
 
     @property
     def scope(self) -> str:
-        """Everything that may ever be asked for."""
-        return " ".join(scopes.everything(self.collections))
+        """All scopes that may ever be requested."""
+        return " ".join(scopes.all_scopes(self.collections))
 
     @property
     def client_id(self) -> str:
@@ -70,7 +70,7 @@ class ClientMetadata:
 
     @property
     def redirect_uri(self) -> str:
-        """Where people come back to."""
+        """The address of the callback."""
         if self.is_published:
             return self.base_url + CALLBACK_PATH
         return f"http://{_LOOPBACK_HOST}:{URL(self.base_url).port}{CALLBACK_PATH}"
@@ -91,7 +91,7 @@ class ClientMetadata:
         }
 
     def authentication(self, key: str | None, issuer: str) -> dict[str, str]:
-        """The form fields that say to this server who asks."""
+        """The form fields of client authentication for one server."""
         known = {"client_id": self.client_id}
         return known if key is None else known | self.keys.authentication(key, self.client_id, issuer)
 

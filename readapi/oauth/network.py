@@ -1,4 +1,4 @@
-"""Other people's servers as the API sees them: guarded HTTP and identities, from the composition root."""
+"""Guarded HTTP and identity resolution, as interfaces: the composition root supplies the implementations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,11 +8,11 @@ from typing import Protocol
 from readapi.oauth.errors import Unavailable
 from schemas.ids import Did, Handle
 
-Body = bytes | Path | None  # of a Path, what is in the file, which is never whole in memory
+Body = bytes | Path | None  # a Path: the content of the file, streamed
 
 
 class Response(Protocol):
-    """An answer, whatever its status."""
+    """An HTTP response of any status."""
 
     @property
     def status(self) -> int: ...
@@ -23,7 +23,7 @@ class Response(Protocol):
 
 
 class Sender(Protocol):
-    """HTTP with short answers."""
+    """HTTP with bounded answers in memory."""
 
     async def send(
         self,
@@ -38,7 +38,7 @@ class Sender(Protocol):
 
 
 class Outbound(Sender, Protocol):
-    """HTTP to addresses that strangers chose."""
+    """HTTP to untrusted addresses."""
 
     async def stream(
         self,
@@ -52,9 +52,9 @@ class Outbound(Sender, Protocol):
 
 
 class Known(Protocol):
-    """What is known of a DID. `handle`: None when nobody could say whether it leads back.
+    """A resolved DID document. `handle`: None when it could not be verified.
 
-    `space_host`: who answers for its private Spaces; `space_key`: the Multikey that signs for that.
+    `space_host`: the service that hosts its private Spaces; `space_key`: the Multikey that signs for it.
     """
 
     @property
@@ -68,23 +68,23 @@ class Known(Protocol):
 
 
 class Resolver(Protocol):
-    """DID -> who that is."""
+    """DID -> identity."""
 
     async def resolve(self, did: Did) -> Known: ...
     def doubt(self, did: Did) -> None: ...
 
 
 class Handles(Protocol):
-    """Handle -> the DID that it names."""
+    """Handle -> DID."""
 
     async def find(self, handle: Handle) -> str | None: ...
 
 
 class Network:
-    """All of them together. Whatever they raise of `failure` becomes Unavailable.
+    """HTTP, identities and handles together. Exceptions of type `failure` become Unavailable.
 
-    `downloads`: connections for what is long, so that signing in and writing never wait for it. `operators`:
-    reaches the addresses that the operator chose, which strangers' addresses must not lead to.
+    `downloads`: connections for long transfers, so that signing in and writing never wait for them.
+    `operators`: may reach private networks, for addresses from the settings only.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Network:
         max_bytes: int,
         timeout_seconds: float,
     ) -> Response:
-        """One request, one answer, of any status."""
+        """One request; returns any status."""
         try:
             return await self._outbound.send(
                 method, url, headers=headers, body=body, max_bytes=max_bytes, timeout_seconds=timeout_seconds
@@ -125,7 +125,7 @@ class Network:
     async def ask_operator(
         self, url: str, *, headers: Mapping[str, str], max_bytes: int, timeout_seconds: float
     ) -> Response:
-        """One GET of an address from the settings, wherever it is. Never of one that a stranger named."""
+        """GET an address from the settings, also in private networks. Never pass an untrusted address."""
         try:
             return await self._operators.send(
                 "GET", url, headers=headers, body=None, max_bytes=max_bytes, timeout_seconds=timeout_seconds
@@ -143,7 +143,7 @@ class Network:
         longest_seconds: float,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Hand on the body of a 200 answer piece by piece.
+        """Stream the body of a 200 answer to `write`.
 
         A server that sends steadily may take longer than `timeout_seconds`, up to `longest_seconds`.
         """
@@ -155,14 +155,14 @@ class Network:
             raise Unavailable(sentence, status=status, unasked=unasked) from error
 
     async def find(self, handle: Handle) -> str | None:
-        """The DID that the handle names."""
+        """The DID that a handle resolves to."""
         try:
             return await self._handles.find(handle)
         except self._failure as error:
             raise Unavailable(f"Nobody could be asked whose handle {handle} is.") from error
 
     async def resolve(self, did: Did, *, anew: bool = False) -> Known:
-        """Who that is; `anew`: asked again if the answer has stood for a while."""
+        """Resolve a DID; `anew`: bypass a cached answer unless it is recent."""
         if anew:
             self._resolver.doubt(did)
         try:

@@ -1,7 +1,7 @@
-"""OAuth scopes: which we ask for, and what those that were granted allow. Pure.
+"""OAuth scopes: which ones we request, and what granted ones allow. Pure.
 
-Servers write what they granted in their own way: several collections in one scope, some actions only, a
-permission set by its name or as what is in it. https://atproto.com/specs/permission
+Servers may write granted scopes differently from the requested ones: several collections in one scope, some
+actions only, a permission set by name or expanded. https://atproto.com/specs/permission
 """
 
 import functools
@@ -12,20 +12,20 @@ from urllib.parse import parse_qs, unquote
 from schemas.collections import ATPROTO, BLOBS, SCROBBLING, Collections
 
 Need = Literal["track", "like", "comment", "list", "profile", "blobs", "scrobbling"]
-Permission = tuple[str, ...]  # ("repo", collection, action) or ("blob", kind of media)
+Permission = tuple[str, ...]  # ("repo", collection, action) or ("blob", media type)
 
 _ACTIONS = ("create", "update", "delete")
-# From before scopes were fine: what an application's password allowed.
+# The transitional scope from before granular ones: what an app password allowed.
 _EVERYTHING = {"transition:generic": ("repo:*", BLOBS)}
 
 
-def to_sign_in(collections: Collections) -> tuple[str, ...]:
-    """What everybody who signs in is asked for."""
+def sign_in_scopes(collections: Collections) -> tuple[str, ...]:
+    """The scopes requested at every sign-in."""
     return (ATPROTO, *collections.scopes, BLOBS)
 
 
-def named(need: Need, collections: Collections) -> str:
-    """The scope that lets us do something, whatever the namespace is."""
+def scope_for(need: Need, collections: Collections) -> str:
+    """The scope that a need requires, in this namespace."""
     match need:
         case "blobs":
             return BLOBS
@@ -35,14 +35,14 @@ def named(need: Need, collections: Collections) -> str:
             return f"repo:{getattr(collections, need)}"
 
 
-def everything(collections: Collections) -> tuple[str, ...]:
-    """Whatever may ever be asked for."""
-    return (*to_sign_in(collections), SCROBBLING, collections.permission_set, collections.space_scope)
+def all_scopes(collections: Collections) -> tuple[str, ...]:
+    """All scopes that may ever be requested."""
+    return (*sign_in_scopes(collections), SCROBBLING, collections.permission_set, collections.space_scope)
 
 
-@functools.lru_cache(4096)  # asked of every request
+@functools.lru_cache(4096)  # called on every request
 def covers(granted: frozenset[str], wanted: str, collections: Collections) -> bool:
-    """Does what was granted allow all that the wanted scope does?"""
+    """Do the granted scopes allow all that the wanted scope allows?"""
     if wanted in granted:
         return True
     sets = {collections.permission_set: collections.scopes, **_EVERYTHING}
@@ -50,13 +50,15 @@ def covers(granted: frozenset[str], wanted: str, collections: Collections) -> bo
     return bool(needed) and all(not held.isdisjoint(_implying(permission)) for permission in needed)
 
 
-def missing(granted: frozenset[str], wanted: Iterable[str], collections: Collections) -> tuple[str, ...]:
+def missing_scopes(
+    granted: frozenset[str], wanted: Iterable[str], collections: Collections
+) -> tuple[str, ...]:
     """The wanted scopes that were not granted."""
     return tuple(scope for scope in wanted if not covers(granted, scope, collections))
 
 
 def _permissions(scopes: Iterable[str], sets: dict[str, tuple[str, ...]]) -> Iterator[Permission]:
-    """Each single thing that the scopes allow."""
+    """Each single permission that the scopes grant."""
     for scope in scopes:
         for part in sets.get(scope, (scope,)):
             yield from _allowed(part)
@@ -77,7 +79,7 @@ def _allowed(scope: str) -> Iterator[Permission]:
 
 
 def _implying(permission: Permission) -> set[Permission]:
-    """The permission, and those wider ones that have it in them."""
+    """The permission, and the wider ones that include it."""
     match permission:
         case ("repo", _, action):
             return {permission, ("repo", "*", action)}

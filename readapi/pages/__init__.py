@@ -1,6 +1,6 @@
-"""What people see: the players that other sites embed, the public pages, errors, and the API's description.
+"""HTML pages: embedded players, public pages, the Portal, errors, and the API's documentation.
 
-Owns templates and static files. A page works without scripts, cookies, storage or anybody else's server
-but those that hold the sound and the pictures.
-Leaves to queries: what may be shown to whom.
+Owns templates and static files. A page works without scripts, cookies or storage, and loads nothing from
+other servers but audio and pictures.
+Leaves to queries: which viewer may see what.
 """

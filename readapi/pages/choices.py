@@ -55,7 +55,7 @@ _IN_SHORT: Mapping[Name, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer. `reason`: why it is not to be had here; chosen earlier, it can be kept all the same.
+    """One answer. `reason`: why it is unavailable; an answer that was chosen earlier can be kept.
 
     `short`: the answer's part of `in_short`, empty where the question is left to another template.
     """
@@ -106,13 +106,13 @@ def _unanswered(name: Name, chosen: Mapping[str, str], words: str | None) -> Ite
 
 
 def answers(template: Template) -> dict[str, str]:
-    """What a template decides, as a form says it: a box that is not ticked is not there."""
+    """A template as form values: a box that is not ticked is absent."""
     chosen: dict[str, str] = dict(template.access.model_dump())
     return chosen | ({"attach_rights": "on"} if template.attach_rights else {})
 
 
 def template_of(filled: Mapping[str, str]) -> dict[str, object]:
-    """The template that a form says, not validated yet."""
+    """The template from form values, not validated yet."""
     access = {name: filled[name] for name in _QUESTIONS if filled.get(name)}
     return {"access": access, "attach_rights": "attach_rights" in filled}
 
@@ -122,8 +122,8 @@ def is_answered(filled: Mapping[str, str]) -> bool:
     return bool(template_of(filled)["access"]) or "attach_rights" in filled
 
 
-def told(track: Track) -> str:
-    """What a track's own template decides, in one line; without a recording there is nothing to decide on."""
+def describe_access(track: Track) -> str:
+    """A track's own settings in one line; empty for a track without a recording."""
     return "No recording" if track.audio_storage == "none" else in_short(track.publishing)
 
 

@@ -1,11 +1,11 @@
-"""Routes that browsers use: each answers with a page, or leads on to one."""
+"""Route declarations for browsers: each responds with a page or redirects to one."""
 
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Unpack
 
 from readapi.answers import HTML
-from readapi.endpoint import Conditions, Handled, Routes
+from readapi.http.endpoint import Conditions, Handled, Routes
 
 _FOR_BROWSERS: Conditions = {"media_types": (HTML,), "redirects": HTTPStatus.SEE_OTHER}
 
@@ -17,9 +17,9 @@ class PageRoutes(Routes):
         super().__init__("pages")
 
     def page(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
-        """Show a page."""
+        """Declare a page (GET)."""
         return self.get(path, **(_FOR_BROWSERS | conditions))
 
     def deed(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
-        """Do what a form asks for."""
+        """Declare a form's action (POST)."""
         return self.post(path, **(_FOR_BROWSERS | conditions))

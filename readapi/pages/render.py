@@ -1,4 +1,4 @@
-"""Templates → HTML. Everything printed into one is escaped, and rid of what HTML cannot carry."""
+"""Renders templates as HTML. Every value is escaped, and characters that HTML forbids are removed."""
 
 import uuid
 from pathlib import Path
@@ -6,19 +6,23 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from readapi.http.request.page_forms import file_too_large
 from readapi.pages import choices, text
-from readapi.pages.addresses import Addresses
 from readapi.pages.assets import Assets
-from readapi.pages.metadata import SITE_NAME
+from readapi.pages.public.metadata import SITE_NAME
+from readapi.pages.urls import Addresses
+from schemas.bounds import MAX_IMAGE_BYTES
 from schemas.ids import INVALID_HANDLE
+from schemas.settings import Settings
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Renderer:
-    """The templates, and what all of them may use."""
+    """The templates, and the functions and values that all of them may use."""
 
-    def __init__(self, addresses: Addresses, assets: Assets) -> None:
+    def __init__(self, addresses: Addresses, assets: Assets, settings: Settings | None = None) -> None:
+        settings = settings or Settings()
         self.addresses = addresses
         self.assets = assets
         self._environment = jinja2.Environment(
@@ -36,6 +40,8 @@ class Renderer:
             addresses=addresses,
             assets=assets,
             new_name=lambda: uuid.uuid4().hex,
+            most_image_bytes=min(settings.image_bytes, MAX_IMAGE_BYTES),
+            most_recording_bytes=settings.upload_bytes,
         )
         self._environment.tests["web_address"] = text.is_web_address
         self._environment.filters.update(
@@ -43,7 +49,8 @@ class Renderer:
             day=text.day,
             in_short=choices.in_short,
             heard_by=choices.heard_by,
-            access_in_short=choices.told,
+            access_in_short=choices.describe_access,
+            file_too_large=file_too_large,
             line=text.line,
             number=text.number,
             script_data=_script_data,

@@ -1,4 +1,4 @@
-"""Strangers' text made fit for places that have no markup: attributes, page titles, XML, script data."""
+"""Makes untrusted text safe for places without markup: attributes, page titles, XML, script data."""
 
 import re
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""What artists publish: received, put in its place, written to their own servers, changed later.
+"""Publishing: uploads are received, their audio is placed, their records written and changed later.
 
 Owns uploads and publishing jobs, and the worker that goes on with them after any crash.
-Promises: what was acknowledged becomes one record or a clear failure, never two records, and leaves nothing
-behind.
-Leaves to readapi.audio: what is in a file and how it is heard; to readapi.writing: how records are written.
+Promises: an acknowledged upload becomes one record or a clear failure, never two records, and leaves no
+files behind.
+Leaves to readapi.audio: probing, transcoding and streaming; to readapi.pds: how records are written.
 """

@@ -1,4 +1,4 @@
-"""The job worker: claims what waits in the state database, works at it, and settles it."""
+"""The job worker: claims uploads and publishing jobs in the state database, runs and settles them."""
 
 import asyncio
 import dataclasses
@@ -12,15 +12,15 @@ from typing import Any
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from readapi.publishing import failures
-from readapi.publishing.examining import Examining
-from readapi.publishing.failures import GivenUp
-from readapi.publishing.job_work import JobWork
-from readapi.publishing.lanes import Displaced, Lanes, Slot
-from readapi.publishing.uploading import Say, Uploading
-from readapi.state.claims import Attempt, Claimant, Claims, TakenOver
+from readapi.publishing import retries
+from readapi.publishing.access.run_job import JobWork
+from readapi.publishing.retries import GivenUp
+from readapi.publishing.slots import Displaced, JobSlots, Slot
+from readapi.publishing.uploads.examine import UploadExamination
+from readapi.publishing.uploads.publish import Say, UploadRun
+from readapi.state.db.claims import Attempt, Claimant, Claims, TakenOver
+from readapi.state.publishing.uploads import Upload
 from readapi.state.state import State
-from readapi.state.uploads import Upload
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -35,20 +35,20 @@ Work = Callable[[str, Claimant, Attempt], Coroutine[Any, Any, None]]
 
 
 class Worker:
-    """Works for several accounts at once, each row claimed and renewed; gives them back when told to stop."""
+    """Runs several jobs at once, each under a renewed claim, and releases the claims on cancellation."""
 
     def __init__(
         self,
         settings: Settings,
         state: State,
-        examining: Examining,
-        uploading: Uploading,
+        examining: UploadExamination,
+        uploading: UploadRun,
         job_work: JobWork,
-        lanes: Lanes | None = None,
+        slots: JobSlots | None = None,
     ) -> None:
         name = f"{socket.gethostname()} {os.getpid()} {uuid.uuid4().hex[:8]}"
         self._claimant = Claimant(name, timedelta(seconds=settings.claim_seconds))
-        self._lanes = lanes or Lanes(settings.job_workers)
+        self._slots = slots or JobSlots(settings.job_workers)
         self._longest_seconds = settings.job_seconds
         self._most_tries = settings.job_tries
         self._state = state
@@ -69,8 +69,8 @@ class Worker:
                     await asyncio.sleep(LOOK_SECONDS)
 
     async def _begin(self, group: asyncio.TaskGroup, claims: Claims, work: Work) -> bool:
-        """Have somebody who is free begin with the row whose turn it is; False when none waits."""
-        slot = await self._lanes.slot()
+        """Wait for a free slot and start the next row in it; False when no row waits."""
+        slot = await self._slots.slot()
         claimant = self._claimant.anew()
         try:
             row_id = await claims.claim(claimant)
@@ -91,7 +91,7 @@ class Worker:
             log.exception("job worker failed", row=row_id)
 
     async def _try(self, claims: Claims, work: Work, row_id: str, claimant: Claimant, slot: Slot) -> None:
-        """Work at it for as long as it is ours, then let it go."""
+        """Run the job while this worker holds the claim, then release the claim."""
         again, is_counted = AT_ONCE, False
         try:
             attempt = await claims.attempt(row_id)
@@ -99,7 +99,7 @@ class Worker:
             error = await self._while_ours(claims, row_id, claimant, working, slot)
             if error is not None:
                 log.warning("job is tried again", row=row_id, error=str(error)[:200])
-                again, is_counted = failures.later(self._waited(attempt)), failures.is_ours(error)
+                again, is_counted = retries.later(self._waited(attempt)), retries.is_ours(error)
         finally:
             await claims.give_back(row_id, claimant, again, is_counted=is_counted)
 
@@ -111,7 +111,7 @@ class Worker:
         work: Coroutine[Any, Any, None],
         slot: Slot,
     ) -> BaseException | None:
-        """Work until it is done, displaced, or somebody else has the row; returns what it ended with."""
+        """Run until done, displaced, or claimed by another worker; returns the error, if any."""
         working = asyncio.create_task(work)
         displaced = asyncio.create_task(slot.displaced.wait())
         tasks = working, displaced, asyncio.create_task(self._renew(claims, row_id, claimant))
@@ -126,7 +126,7 @@ class Worker:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _renew(self, claims: Claims, row_id: str, claimant: Claimant) -> None:
-        """Returns when somebody else has taken the row over."""
+        """Renew the claim; returns when another worker has taken it over."""
         while await claims.renew(row_id, claimant):  # noqa: ASYNC110  # another process sets no event of ours
             await asyncio.sleep(self._claimant.patience.total_seconds() / RENEWALS)
 
@@ -146,12 +146,12 @@ class Worker:
         except TakenOver:
             raise
         except Exception as error:
-            if failures.may_pass(error, attempt, self._waited(attempt), self._most_tries):
+            if retries.may_pass(error, attempt, self._waited(attempt), self._most_tries):
                 raise
             log.info("upload failed", upload=row_id, exc_info=True)
             await say(upload.phase, upload.progress_pct, "What was begun is being compared with your server.")
             if not await self._was_done(upload, attempt):
-                await uploads.fail(row_id, claimant, *failures.told(error))
+                await uploads.fail(row_id, claimant, *retries.describe_error(error))
                 await self._uploading.undo(upload)
                 return
             message = DONE_AFTER_ALL
@@ -160,7 +160,7 @@ class Worker:
         await uploads.complete(row_id, claimant, message if is_shown else f"{message} {NOT_SHOWN}")
 
     async def _examined(self, upload: Upload, claimant: Claimant, say: Say) -> Upload:
-        """The upload once its file was read, which is done once."""
+        """The upload with its file's metadata, which is read once."""
         if upload.wanted.unexamined is None:
             return upload
         await say("examining", 5, "The file is being read.")
@@ -169,10 +169,10 @@ class Worker:
         return dataclasses.replace(upload, wanted=wanted)
 
     async def _was_done(self, upload: Upload, attempt: Attempt) -> bool:
-        """Was it done, though a try failed? Not asked any more when asking ends the worker as well."""
+        """Whether the upload was done although an attempt failed; False if this check keeps crashing."""
         if attempt.number > 2 * self._most_tries or upload.wanted.unexamined is not None:
             return False
-        is_last = self._waited(attempt) > failures.COMPARING
+        is_last = self._waited(attempt) > retries.COMPARING
         async with asyncio.timeout(self._longest_seconds):
             return await self._uploading.compare(upload, is_last=is_last)
 

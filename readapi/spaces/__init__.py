@@ -1,6 +1,6 @@
-"""Private Spaces: tracks that lie at their artist's own server and are heard by whom the Space lets in.
+"""Private Spaces: tracks whose records and audio stay on their artist's PDS, for the Space's members.
 
-Owns what lets a person into a Space, in memory only, and the addresses of the tracks that were put there.
-Promises: a Space that refuses has the last word, and nothing of its tracks is written anywhere else.
-Leaves to their servers: who is a member. https://github.com/bluesky-social/proposals/tree/main/0016-permissioned-data
+Owns the credentials for Spaces, in memory only, and the addresses of the tracks published in them.
+Promises: a refusal by the Space is final, and no content of its tracks is stored anywhere else.
+Leaves to the Space's server: membership. https://github.com/bluesky-social/proposals/tree/main/0016-permissioned-data
 """

@@ -1,4 +1,4 @@
-"""What a Space gives to those whom it lets in: a signed token, bound to a key of ours. Pure."""
+"""Verifies Space credentials: signed tokens for one Space, bound to a key of this service. Pure."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from schemas.spaces import Space
 
-LONGEST = timedelta(days=1)  # that we rely on one, whatever it says
+LONGEST = timedelta(days=1)  # that a credential is used, whatever expiry it states
 _TYPE = "atproto-space-credential+jwt"
 _CURVES: dict[bytes, tuple[str, ec.EllipticCurve]] = {
     b"\xe7\x01": ("ES256K", ec.SECP256K1()),
@@ -21,7 +21,7 @@ _CURVES: dict[bytes, tuple[str, ec.EllipticCurve]] = {
 
 
 class Unfit(ValueError):
-    """It is not what the Space was asked for; the message says why in a few words."""
+    """The credential is invalid; the message says why in a few words."""
 
 
 class _Bound(BaseModel):
@@ -35,10 +35,10 @@ class _Claims(BaseModel, strict=True):
     cnf: _Bound
 
 
-def read(token: str, space: Space, thumbprint: str, multikey: str, now: datetime) -> datetime:
-    """Until when a credential is good: for this Space, for the key with this thumbprint. Raises Unfit.
+def verify_credential(token: str, space: Space, thumbprint: str, multikey: str, now: datetime) -> datetime:
+    """Verify a credential for this Space and the key with this thumbprint; returns its expiry. Raises Unfit.
 
-    `multikey`: of the Space's authority.
+    `multikey`: the public key of the Space's authority.
     """
     try:
         algorithm, key = _key(multikey)

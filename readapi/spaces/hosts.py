@@ -1,4 +1,4 @@
-"""Servers that keep Spaces, asked with a key: few questions at a time, short answers, none believed."""
+"""Requests to servers that host Spaces, with DPoP: throttled per host, with small and untrusted answers."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -11,7 +11,7 @@ from readapi.errors import PdsUnavailable
 from readapi.oauth.dpop import Dpop
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Known, Network, Response
-from readapi.turns import Turns
+from readapi.oauth.throttle import Throttle
 from schemas.ids import Did
 
 ANSWER_BYTES = 1 << 20
@@ -20,7 +20,7 @@ LATER = "The private Space's server cannot be asked just now; try again later."
 
 
 class Answered(BaseModel):
-    """What it says besides 200, as far as we read it."""
+    """The body of an answer other than 200, as far as it is used."""
 
     error: str = ""
 
@@ -32,23 +32,23 @@ class Answered(BaseModel):
             return cls()
 
 
-class Hosts:
-    """All raise PdsUnavailable. An answer that is returned is 200 or a refusal."""
+class SpaceHosts:
+    """All methods raise PdsUnavailable. A response that they return is 200 or a refusal."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
         self._dpop = Dpop(network)
-        self._turns = Turns()
+        self._turns = Throttle()
 
     async def of(self, did: Did, *, anew: bool = False) -> Known:
-        """Whose servers and keys to ask; `anew`: looked up again if the answer has stood for a while."""
+        """The servers and keys of an account; `anew`: resolved again unless that was done a moment ago."""
         try:
             return await self._network.resolve(did, anew=anew)
         except Unavailable as error:
             raise PdsUnavailable(LATER) from error
 
     async def exchange(self, host: str, key: str, token: str, space: str) -> Response:
-        """Ask a Space's host to let the holder of a delegation token in, by our key."""
+        """Exchange a delegation token for a credential that is bound to our key, at the Space's host."""
         url = f"{host}/xrpc/com.atproto.space.getSpaceCredential"
         headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON}
         return await self._send("POST", host, url, key, headers, None, orjson.dumps({"space": space}))
@@ -56,13 +56,13 @@ class Hosts:
     async def get(
         self, host: str, method: str, asked: Mapping[str, str], key: str, credential: str
     ) -> Response:
-        """Ask for something in a Space."""
+        """Send a query to a host, with a Space credential."""
         url = f"{host}/xrpc/{method}?{urlencode(asked)}"
         headers = {"Authorization": f"DPoP {credential}"}
         return await self._send("GET", host, url, key, headers, credential, None)
 
     def headers(self, url: str, key: str, credential: str) -> dict[str, str]:
-        """What a request for something must carry that is too long to be an answer here."""
+        """The headers of a request that the caller sends itself, as for a blob larger than ANSWER_BYTES."""
         return self._dpop.headers(key, "GET", url, credential)
 
     async def _send(

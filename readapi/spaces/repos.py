@@ -1,10 +1,10 @@
-"""What somebody's own server keeps of theirs in their own Space: as `Pds` does of what is public."""
+"""Records in an account's own Space on its PDS; the counterpart of `Pds` for public records."""
 
 from collections.abc import AsyncIterator
 
 from readapi.errors import PdsRefused, PdsUnavailable
-from readapi.pds import Author, Value
-from readapi.xrpc import NO_SENSE, PAGE, Xrpc, page_of
+from readapi.pds.repo import Author, Value
+from readapi.pds.xrpc import NO_SENSE, PAGE, Xrpc, page_of
 from schemas.ids import Cid, Nsid, Rkey, is_rkey
 from schemas.spaces import InSpace, Space
 
@@ -16,19 +16,19 @@ _ABSENT = ("RecordNotFound", "RepoNotFound", "SpaceNotFound")
 
 
 class SpaceRepos:
-    """All raise PdsUnavailable, PdsRefused, SessionExpired and ScopeUpgradeRequired."""
+    """All methods raise PdsUnavailable, PdsRefused, SessionExpired and ScopeUpgradeRequired."""
 
     def __init__(self, xrpc: Xrpc, space_type: Nsid) -> None:
         self._xrpc = xrpc
         self._type = space_type
 
     async def check(self, author: Author) -> None:
-        """Raises PdsRefused when the server has no Spaces, ScopeUpgradeRequired when they are not granted."""
+        """Raise PdsRefused when the PDS has no Spaces, ScopeUpgradeRequired when they are not granted."""
         asked = {"spaceType": self._type, "did": author.did}
         await self._xrpc.ask(author.grant_id, "com.atproto.space.listSpaces", asked)
 
     async def get(self, author: Author, track: InSpace) -> Value | None:
-        """The author's own record as it is there now."""
+        """The author's own record, as it is on the PDS now."""
         try:
             answer = await self._xrpc.ask(author.grant_id, "com.atproto.space.getRecord", address(track))
         except PdsRefused as refusal:
@@ -38,7 +38,7 @@ class SpaceRepos:
         return _value(answer)
 
     async def put(self, author: Author, track: InSpace, value: Value) -> None:
-        """Write a record, into a Space that is made if there is none. Harmless to repeat."""
+        """Write a record, and create the Space if there is none. Idempotent."""
         made = {"spaceType": track.space.type, "skey": track.space.skey}
         ruled = {"readPolicy": _MEMBERS, "writePolicy": _MEMBERS, "appAccess": _ANY_PROGRAM}
         try:
@@ -51,11 +51,11 @@ class SpaceRepos:
         )
 
     async def delete(self, author: Author, track: InSpace) -> None:
-        """Take a record away, if it is there."""
+        """Delete a record, if it exists."""
         await self._xrpc.tell(author.grant_id, "com.atproto.space.deleteRecord", dict(address(track)))
 
     async def records(self, author: Author, collection: Nsid) -> AsyncIterator[tuple[InSpace, Cid, Value]]:
-        """The author's records of a collection in their own Space, as they are told: MOST_PAGES at most."""
+        """The author's records of a collection in their own Space, MOST_PAGES pages at most."""
         space = Space.own(author.did, self._type)
         asked = {"space": str(space), "repo": author.did, "collection": collection, "limit": str(PAGE)}
         for _ in range(MOST_PAGES):
@@ -77,7 +77,7 @@ class SpaceRepos:
 
 
 def address(track: InSpace) -> dict[str, str]:
-    """A record's address as the methods of Spaces take it."""
+    """A record's address as parameters of the methods for Spaces."""
     where = {"space": str(track.space), "repo": track.did}
     return {**where, "collection": track.collection, "rkey": track.rkey}
 

@@ -1,69 +1,68 @@
-"""Everything that is kept, opened together."""
+"""Opens the state database, its encryption and its stores together."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from alembic.util import CommandError
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from readapi.state.accounts import Accounts
-from readapi.state.album_templates import AlbumTemplates
-from readapi.state.audio_stores import AudioStores
-from readapi.state.database import FOLDER, Clock, Database, address, utc_now
-from readapi.state.developer_tokens import DeveloperTokens
-from readapi.state.exchanges import Exchanges
-from readapi.state.flights import Flights
-from readapi.state.grants import GrantStore
-from readapi.state.jobs import Jobs
-from readapi.state.kept_tracks import KeptTracks
-from readapi.state.locks import Locks
-from readapi.state.managed import ManagedAudio
-from readapi.state.migration import migrate
-from readapi.state.plays import Plays
-from readapi.state.preferences import PreferenceStore
-from readapi.state.revisions import Revisions
-from readapi.state.sessions import Sessions
-from readapi.state.showing import Showing
-from readapi.state.space_tracks import SpaceTracks
-from readapi.state.stored_files import StoredFiles
-from readapi.state.uploads import Uploads
-from readapi.state.vault import Unreadable, Vault, open_vault
+from readapi.state.db.database import FOLDER, Clock, Database, MigrationFailed, address, utc_now
+from readapi.state.db.encryption import Encryption, Unreadable, open_vault
+from readapi.state.db.locks import Locks
+from readapi.state.db.migrate import migrate
+from readapi.state.publishing.album_templates import AlbumTemplates
+from readapi.state.publishing.audio_stores import AudioStores
+from readapi.state.publishing.jobs import Jobs
+from readapi.state.publishing.managed_audio import ManagedAudio
+from readapi.state.publishing.play_counts import PlayCounts
+from readapi.state.publishing.preferences import PreferenceStore
+from readapi.state.publishing.profile_visibility import ProfileVisibility
+from readapi.state.publishing.reconciled_tracks import ReconciledTracks
+from readapi.state.publishing.revisions import Revisions
+from readapi.state.publishing.space_tracks import SpaceTracks
+from readapi.state.publishing.stored_files import StoredFiles
+from readapi.state.publishing.uploads import Uploads
+from readapi.state.sign_in.authorization_requests import AuthorizationRequests
+from readapi.state.sign_in.developer_tokens import DeveloperTokens
+from readapi.state.sign_in.exchange_tokens import ExchangeTokens
+from readapi.state.sign_in.grants import GrantStore
+from readapi.state.sign_in.linked_accounts import LinkedAccounts
+from readapi.state.sign_in.sessions import Sessions
 from schemas.settings import Settings
 
 
 class StateError(Exception):
-    """What is kept cannot be had; the message is one sentence for a person."""
+    """The state cannot be opened; the message is one sentence for the operator."""
 
 
 class State:
-    """One door for each thing kept."""
+    """The stores of the state database, one attribute each."""
 
-    def __init__(self, database: Database, vault: Vault, revision: str) -> None:
+    def __init__(self, database: Database, vault: Encryption, revision: str) -> None:
         self.revision = revision
         self.database = database
         self.locks = Locks(database)
         self.grants = GrantStore(database, vault)
-        self.flights = Flights(database, vault)
-        self.exchanges = Exchanges(database, vault)
+        self.flights = AuthorizationRequests(database, vault)
+        self.exchanges = ExchangeTokens(database, vault)
         self.sessions = Sessions(database)
-        self.accounts = Accounts(database)
+        self.accounts = LinkedAccounts(database)
         self.developer_tokens = DeveloperTokens(database)
         self.preferences = PreferenceStore(database)
         self.album_templates = AlbumTemplates(database)
         self.uploads = Uploads(database)
         self.jobs = Jobs(database)
         self.revisions = Revisions(database)
-        self.plays = Plays(database, vault)
-        self.showing = Showing(database)
+        self.plays = PlayCounts(database, vault)
+        self.showing = ProfileVisibility(database)
         self.managed_audio = ManagedAudio(database)
-        self.kept_tracks = KeptTracks(database)
+        self.kept_tracks = ReconciledTracks(database)
         self.space_tracks = SpaceTracks(database)
         self.stored_files = StoredFiles(database)
         self.audio_store = AudioStores(database)
 
     async def is_reachable(self) -> bool:
-        """Does the database answer?"""
+        """Does the database answer a query?"""
         try:
             async with self.database.reading() as connection:
                 await connection.execute(select(1))
@@ -74,7 +73,7 @@ class State:
 
 @asynccontextmanager
 async def open_state(settings: Settings, clock: Clock = utc_now) -> AsyncIterator[State]:
-    """The state, its schema brought up to date, for as long as the block runs."""
+    """Open the state for the block, with its schema migrated."""
     (settings.data_dir / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(address(settings), clock)
     try:
@@ -88,6 +87,6 @@ async def _open(settings: Settings, database: Database) -> State:
         return State(database, open_vault(settings), revision=await migrate(database))
     except Unreadable as error:
         raise StateError(str(error)) from error
-    except (SQLAlchemyError, CommandError, OSError) as error:
+    except (SQLAlchemyError, MigrationFailed, OSError) as error:
         said = str(error).partition("\n")[0]
         raise StateError(f"The state database cannot be opened: {said}") from error

@@ -17,7 +17,7 @@ def _check_web_address(text: str) -> str:
 
 
 class Artist(Shape):
-    """Somebody's profile, or what is known of an account without one."""
+    """An account's profile, or what is known of an account without one."""
 
     did: DidText
     handle: str

@@ -1,4 +1,4 @@
-"""Signing in: what is asked of whoever signs in, and what they are given."""
+"""Signing in: the shapes of sessions, linked accounts, developer tokens and their requests."""
 
 from typing import Annotated
 
@@ -15,19 +15,19 @@ MOST_DAYS = 365
 
 
 class ToVisit(Shape):
-    """The page of somebody's own server at which they say yes or no."""
+    """The authorization page of the account's own server."""
 
     auth_url: Address
 
 
 class ExchangeToken(Shape):
-    """Good for a minute, and once."""
+    """Valid for a minute, and once."""
 
     exchange_token: str
 
 
 class Exchange(Asked):
-    """What the callback handed out."""
+    """The exchange token that the callback issued."""
 
     exchange_token: Secret
 
@@ -57,7 +57,7 @@ class LinkedAccount(Shape):
 
 
 class Me(Shape):
-    """Whoever asks, and what they granted."""
+    """The signed-in account, and the scopes that it granted."""
 
     did: DidText
     handle: str
@@ -67,25 +67,25 @@ class Me(Shape):
 
 
 class ScopeUpgrade(Asked):
-    """Scopes to ask for besides those that signing in asks for."""
+    """Scopes to request besides those of every sign-in."""
 
     scopes: tuple[str, ...] = ()
 
 
 class AddAccount(Asked):
-    """Whom to link."""
+    """The account to link."""
 
     handle: Name
 
 
 class SwitchAccount(Asked):
-    """Whom to be from now on."""
+    """The linked account to make active."""
 
     target_did: Name
 
 
 class Switched(Shape):
-    """Who is active now, in the same session."""
+    """The account that is now active in the session."""
 
     did: DidText
     handle: str

@@ -5,7 +5,7 @@ from schemas.records import Moment, Remark
 
 
 class Comment(Shape):
-    """What somebody said at `timestamp_ms` of a track."""
+    """A comment at `timestamp_ms` of a track."""
 
     id: PublicId
     uri: UriText

@@ -1,6 +1,6 @@
 """Publishing: uploads, jobs that change access, earlier versions, preferences, capabilities."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -19,14 +19,18 @@ from schemas.api.shape import (
 )
 from schemas.publishing import Template
 from schemas.records import MAX_FEATURES, MAX_TAGS, Name, Prose, Tag, Title
-from schemas.rights import Rights, SentRights
+from schemas.rights import Ownership, SentOwnership, SentRights
+
+Sent = TypeVar("Sent", SentRights, SentOwnership)
 
 
-def _or_none(rights: SentRights) -> SentRights | None:
+def _or_none(rights: Sent) -> Sent | None:
     return None if rights.is_empty else rights
 
 
-WantedRights = Annotated[SentRights, AfterValidator(_or_none)] | None  # none of them: nothing is said in them
+# None of them: nothing is said in them.
+WantedRights = Annotated[SentRights, AfterValidator(_or_none)] | None
+WantedOwnership = Annotated[SentOwnership, AfterValidator(_or_none)] | None
 Status = Literal["pending", "processing", "completed", "failed"]
 
 
@@ -37,7 +41,11 @@ class NewTrack(AskedWithFile):
 
     file: LargeFile
     title: Title | None = None
-    album: Name | None = Field(None, description="Name of an album of yours; made when there is none.")
+    album: Name | None = Field(
+        None,
+        description="Name of an album of yours; made when there is none. Empty: no album. With neither this "
+        "nor `album_id`: the album that the file names.",
+    )
     album_id: Uuid | None = None
     tags: Annotated[Listed[Tag], Field(default_factory=list, max_length=MAX_TAGS)]
     features: Annotated[
@@ -45,7 +53,13 @@ class NewTrack(AskedWithFile):
     ]
     description: Prose | None = None
     image: File | None = None
-    rights: InForm[WantedRights] = None
+    rights: Annotated[
+        InForm[WantedRights],
+        Field(
+            description="Attached where the template that applies says so. The owner and parties that you "
+            "saved in your preferences are added where these name none."
+        ),
+    ] = None
     publishing: InForm[Template] | None = None
 
 
@@ -150,21 +164,21 @@ class Job(Shape):
 
 
 class ChosenPreferences(Asked):
-    """What somebody chooses. `publishing_defaults` is the Portal template."""
+    """An account's new preferences. `publishing_defaults` is the Portal template."""
 
     model_config = ConfigDict(extra="forbid")
 
     publishing_defaults: Template
     scrobbling: bool
-    rights: WantedRights = None
+    rights: WantedOwnership = None
 
 
 class Preferences(Shape):
-    """What somebody chose."""
+    """An account's preferences."""
 
     publishing_defaults: Template
     scrobbling: bool
-    rights: Rights | None
+    rights: Ownership | None
 
 
 class Availability(Shape):
@@ -175,7 +189,7 @@ class Availability(Shape):
 
 
 class Capabilities(Shape):
-    """Which audiences the person asking may choose."""
+    """Which audiences the account may choose."""
 
     audiences: dict[Literal["public", "signed_in", "supporters", "owner", "space"], Availability]
     downloads: dict[Literal["open", "ask", "supporters", "off"], Availability]

@@ -22,11 +22,11 @@ from schemas.api.shape import (
 )
 from schemas.publishing import PolicyOrigin, Template
 from schemas.records import MAX_FEATURES, MAX_TAGS, Name, Prose, Tag, Title
-from schemas.rights import Rights
+from schemas.rights import Code, Rights
 
 
 class Feature(Shape):
-    """Somebody featured on a track. `display_name` falls back to the handle."""
+    """An artist featured on a track. `display_name` falls back to the handle."""
 
     did: DidText
     handle: str
@@ -85,6 +85,9 @@ class Track(Shape):
     download_policy: Downloads
     support_gate: SupportGate | None
     stream_url: Address
+    r2_url: Address | None = Field(
+        description="`stream_url` by the name that older clients know; null where `gated`."
+    )
     audio_storage: Literal["pds", "managed", "both", "none"]
     pds_blob_cid: str | None = Field(
         description="The recording's blob at the artist's server, where everybody may download. Elsewhere no "
@@ -122,7 +125,7 @@ class TrackPage(Page):
 
 
 class Liker(Person):
-    """Somebody who liked a track, and since when."""
+    """An account that liked a track, and when."""
 
     liked_at: Time
 
@@ -178,5 +181,7 @@ class TrackChange(AskedInParts):
         Annotated[Listed[str], Field(max_length=MAX_FEATURES, description="Handles or DIDs.")] | None
     ) = None
     description: Prose | None = None
+    isrc: Code | None = Field(None, description="Kept in `rights`, as `iswc` is.")
+    iswc: Code | None = None
     image: File | None = None
     remove_image: bool = False

@@ -21,11 +21,12 @@ from typing import Final
 import aiohttp
 from aiohttp import web
 
-from indexer.batch import Batch, IdentityFact
-from indexer.search import SearchIndex
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
-from readapi.state.accounts import Account
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.events import IdentityFact
+from indexer.search.index import SearchIndex
+from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
 from schemas.ids import Handle, record_id
 from schemas.settings import Settings
@@ -36,7 +37,7 @@ from tests.indexer.changes import did, like, put, uri
 from tests.network.media import tiny_packets
 from tests.network.server import free_port
 from tests.readapi.state.people import grant
-from tests.readapi.state.publishing import upload
+from tests.readapi.state.publishing.made import upload
 
 CALM: Final = "GET /tracks/{id}, p99 of one honest client"
 WITHOUT: Final = "the same without"

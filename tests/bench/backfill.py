@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from indexer import keys
-from indexer.hosts import Hosts
-from indexer.names import Dns
-from indexer.outbound import Outbound
-from indexer.sources import repo
-from indexer.spool import Spools
+from indexer.network.http.client import Outbound
+from indexer.network.http.throttle import Throttle
+from indexer.network.identity.dns import Dns
+from indexer.repo import signing_keys
+from indexer.sync import fetch as repo_fetch
+from indexer.sync.spool import Spools
 from schemas.ids import Did
 from tests.bench import commits, machine
 from tests.bench.corpus import COLLECTIONS
@@ -108,18 +108,18 @@ async def _fetch(url: str, people: list[tuple[str, str, int]], scratch: Path) ->
     waiting, records = list(people), 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with Outbound(Dns(), allow_loopback=True) as outbound:
-        hosts, spools, started = Hosts(), Spools(scratch), time.process_time()
+        hosts, spools, started = Throttle(), Spools(scratch), time.process_time()
 
         async def work() -> None:
             nonlocal records
             while waiting:
                 did, key, _ = waiting.pop()
                 async with hosts.turn(url):
-                    fetched = await repo.fetch(
+                    fetched = await repo_fetch.fetch(
                         outbound,
                         url,
                         Did(did),
-                        keys.parse(key),
+                        signing_keys.parse(key),
                         COLLECTIONS.all,
                         datetime.now(UTC),
                         spools=spools,

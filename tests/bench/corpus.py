@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import libipld
 
-from indexer import car
-from indexer.batch import IdentityFact, ImageFact, RecordChange
+from indexer.catalog.tables.images import ImageFact
+from indexer.events import IdentityFact
+from indexer.repo import car
+from indexer.repo.changes import RecordChange
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey, tid_at
 from tests.bench.records import Document, Records, Subject, image_cid

@@ -27,7 +27,7 @@ import structlog
 
 from indexer.events import Passed
 from indexer.pipeline import understood
-from indexer.sources.firehose import Firehose
+from indexer.stream.firehose import Firehose
 from schemas.collections import Collections
 from schemas.ids import Did, tid_at
 from tests.bench.rows import Row, rounded

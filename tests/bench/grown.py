@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import libipld
 
-from indexer import car, mst
-from indexer.mst import Node
+from indexer.repo import car, mst
+from indexer.repo.mst import Node
 from schemas.ids import tid_at
 from tests.bench.corpus import COLLECTIONS
 from tests.bench.records import Records, Subject

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from readapi import cookies
+from readapi.http.request import cookies
 from readapi.state.state import open_state
 from schemas.settings import Settings
 from tests.readapi.state.people import account

@@ -12,11 +12,14 @@ from typing import Any, Final, TypeVar
 
 from yarl import URL
 
-from indexer import search, verify
-from indexer.batch import Batch, Listing, Mark, RepoMark
-from indexer.rebuild import rebuild
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.tables.cursors import Listing, StreamCursor
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.repo import verify
+from indexer.repo.changes import RepoHead
+from indexer.search import index
+from indexer.search.rebuild import rebuild
 from schemas.ids import tid_at
 from schemas.settings import Settings
 from tests.bench.corpus import Corpus, Size
@@ -29,7 +32,7 @@ BASE_URL: Final = "http://127.0.0.1:8000"
 NOBODY_IS_REFUSED: Final = "1000000000/second"
 _MADE: Final = "made.json"
 # Where every repo stands: nothing but further commits is to be asked of a network that is made up.
-IN_STEP: Final = RepoMark("active", tid_at(datetime(2026, 1, 1, tzinfo=UTC)), verify.EMPTY_TREE)
+IN_STEP: Final = RepoHead("active", tid_at(datetime(2026, 1, 1, tzinfo=UTC)), verify.EMPTY_TREE)
 
 Item = TypeVar("Item")
 
@@ -61,7 +64,7 @@ def copied(folder: Path, target: Path, relay: str) -> Path:
     with Writer.open(settings) as writer:
         # Else the relay would be asked for lists, and the servers of everybody for what they have.
         read = [Listing(settings.relay_url, name, None, now) for name in settings.collections.all]
-        writer.write(Batch(listings=read, cursors={str(URL(relay).origin()): Mark(0, now)}))
+        writer.write(Batch(listings=read, cursors={str(URL(relay).origin()): StreamCursor(0, now)}))
     return target
 
 
@@ -70,7 +73,7 @@ def _is_usable(folder: Path) -> bool:
     if not made.exists():
         return False
     built_at = datetime.fromisoformat(json.loads(made.read_text())["at"])
-    sources = [Path(search.__file__).parents[1] / name for name in ("indexer", "schemas", "tests/bench")]
+    sources = [Path(__file__).parents[2] / name for name in ("indexer", "schemas", "tests/bench")]
     written = (path for source in sources for path in source.rglob("*") if path.suffix in (".py", ".sql"))
     newest = max(path.stat().st_mtime for path in written)
     return datetime.now(UTC) - built_at < FRESH and made.stat().st_mtime > newest
@@ -85,7 +88,7 @@ def _fill(settings: Settings, corpus: Corpus) -> None:
             writer.checkpoint()
             _say(f"{len(batch)} written")
         writer.write(Batch(repos=dict.fromkeys(writer.tracked, IN_STEP)))
-        rebuild(writer.reader(), settings.data_dir / search.FOLDER, settings.base_url, _progress)
+        rebuild(writer.reader(), settings.data_dir / index.FOLDER, settings.base_url, _progress)
         Snapshots(settings, writer).publish()
     finally:
         writer.close()

@@ -11,15 +11,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
 
-from indexer.batch import Batch
-from indexer.search import SearchIndex
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
-from readapi.audio.keys import original_key
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.search.index import SearchIndex
 from readapi.audio.store import AudioStore
-from readapi.state.managed import Managed
+from readapi.state.publishing.file_keys import original_key
+from readapi.state.publishing.managed_audio import Managed
 from readapi.state.state import open_state
-from schemas.audio import address
+from schemas.audio import audio_address
 from schemas.ids import record_id
 from schemas.settings import Settings
 from tests.bench import machine, stores
@@ -83,7 +83,7 @@ async def _prepared(settings: Settings, length: int) -> tuple[str, Path]:
             Managed(str(track), track.did, file_id, "flac", "audio/flac", length, 60, None)
         )
     writer = Writer.open(settings)
-    where = address(settings.base_url, file_id)
+    where = audio_address(settings.base_url, file_id)
     writer.write(Batch(changes=[put("mara", "track", 1, at=1, fileType="flac", audioUrl=where)]))
     index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
     with writer.reader() as con:

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 
 import libipld
 
-from indexer import car, dag_cbor, keys, verify
-from indexer.decode import decode
-from indexer.envelope import unwrap
 from indexer.events import Commit
-from indexer.keys import Key
-from indexer.partial_tree import PartialTree
+from indexer.repo import car, dag_cbor, signing_keys, verify
+from indexer.repo.partial_tree import PartialTree
+from indexer.repo.signing_keys import Key
+from indexer.stream.decode import decode
+from indexer.stream.envelope import unwrap
 from schemas.collections import Collections
 from tests.bench import decoding
 from tests.bench.rows import Row, rounded
@@ -27,7 +27,7 @@ from tests.network.forge import START, ForgedRepo, SigningKey
 NAME: Final = "verified commits, one core, from frame to verdict"
 COLLECTIONS: Final = Collections().all
 P256: Final = SigningKey("bench", "p256")
-P256_KEY: Final = keys.parse(P256.multibase)
+P256_KEY: Final = signing_keys.parse(P256.multibase)
 
 
 class Case(NamedTuple):
@@ -51,7 +51,7 @@ def cases(count: int) -> list[Case]:
         if not isinstance(commit, Commit):
             raise TypeError("every frame is a commit of a known repo")
         fields = libipld.decode_dag_cbor(commit.blocks[commit.cid])
-        signature, key = fields.pop("sig"), keys.parse(known[commit.did].key.multibase)
+        signature, key = fields.pop("sig"), signing_keys.parse(known[commit.did].key.multibase)
         signed = libipld.encode_dag_cbor(fields)
         blocks = unwrap(raw)[1]["blocks"]
         found.append(Case(raw, blocks, commit, key, signed, signature, P256.sign(signed), fields["data"]))

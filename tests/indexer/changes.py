@@ -9,9 +9,10 @@ from typing import Any
 
 import duckdb
 
-from indexer.batch import Batch, RecordChange
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
 from indexer.events import Account
-from indexer.writer import Writer
+from indexer.repo.changes import RecordChange
 from schemas.ids import AtUri, Cid, Did, Rkey, Tid, tid_at
 from schemas.settings import Settings
 from tests import documents

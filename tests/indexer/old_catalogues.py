@@ -9,9 +9,15 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from indexer.batch import Batch, DeadLetter, IdentityFact, ImageFact, Listing, Mark, RepoMark, WaitingCommit
-from indexer.catalogue import FILE
-from indexer.writer import Writer
+from indexer.catalog.database import FILE
+from indexer.catalog.tables.cursors import Listing, StreamCursor
+from indexer.catalog.tables.dead_letters import DeadLetter
+from indexer.catalog.tables.images import ImageFact
+from indexer.catalog.tables.waiting_commits import WaitingCommit
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.events import IdentityFact
+from indexer.repo.changes import RepoHead
 from schemas.ids import Handle, record_key
 from tests import documents
 from tests.indexer.changes import (
@@ -47,8 +53,9 @@ def unpack(version: int, folder: Path) -> None:
 
 def fill(writer: Writer) -> None:
     """A row of every kind: live, invalid, deleted, hidden, removed, waiting, refused."""
-    track = uri("ana", "track")
-    write(writer, put("ana", "track", at=1, document=documents.full("track")), put("ana", "profile", at=2))
+    track, full = uri("ana", "track"), documents.full("track")
+    del full["updatedAt"]  # for which the first of these versions had no column
+    write(writer, put("ana", "track", at=1, document=full), put("ana", "profile", at=2))
     write(writer, put("ana", "track", 1, at=3, title=7), put("ana", "track", 2, at=4, title="Gone"))
     write(writer, album("ana", [track, uri("ana", "track", 2)], at=5), delete("ana", "track", 2, at=6))
     write(writer, like("ben", track, at=7), like("eve", track, at=8), comment("ben", track, at=9))
@@ -58,8 +65,8 @@ def fill(writer: Writer) -> None:
     writer.write(
         Batch(
             repos={
-                did("ana"): RepoMark("active", rev(6), b"tree"),
-                did("ben"): RepoMark("desynchronized", rev(9), b"tree", fetch=True, reason="a gap"),
+                did("ana"): RepoHead("active", rev(6), b"tree"),
+                did("ben"): RepoHead("desynchronized", rev(9), b"tree", fetch=True, reason="a gap"),
             },
             waiting=[WaitingCommit(did("ben"), rev(14), instant(14), RELAY, 14, b"frame")],
             identities=[IdentityFact(did("ana"), Handle("ana.example"), "https://pds.example", "zKey")],
@@ -67,7 +74,7 @@ def fill(writer: Writer) -> None:
             dead_letters=[DeadLetter(instant(15), RELAY, 15, None, "not a frame", b"\x00")],
             listings=[Listing(RELAY, "fm.svc.track", None, instant(16))],
             plays={record_key(str(track)): 5},
-            cursors={RELAY: Mark(16, instant(16))},
+            cursors={RELAY: StreamCursor(16, instant(16))},
         )
     )
 

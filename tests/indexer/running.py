@@ -10,10 +10,11 @@ import aiohttp
 import orjson
 
 from indexer import service
+from indexer.network.backoff import Backoff
 from indexer.service import Indexer
-from indexer.sources.firehose import Firehose
-from indexer.sources.stream import Backoff
+from indexer.stream.firehose import Firehose
 from schemas.settings import Settings
+from tests.indexer import empty_catalogues
 from tests.patience import PATIENCE_SECONDS
 
 QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04)
@@ -76,6 +77,7 @@ async def running(
     settings: Settings, give_back_seconds: float = service.GIVE_BACK_SECONDS
 ) -> AsyncIterator[Running]:
     """Start, and stop as SIGTERM does."""
+    empty_catalogues.begin(settings.data_dir)
     socket = aiohttp.UnixConnector(str(settings.data_dir / "control.sock"))
     async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
         source = Firehose(settings.relay, session, start=settings.start, backoff=QUICK)

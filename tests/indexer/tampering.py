@@ -6,8 +6,9 @@ from typing import Any
 import libipld
 from cbrrr import CID, encode_dag_cbor
 
-from indexer import car, envelope
-from indexer.car import Car
+from indexer.repo import car
+from indexer.repo.car import Car
+from indexer.stream import envelope
 from tests.network import forge
 from tests.network.forge import SigningKey
 

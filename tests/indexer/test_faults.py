@@ -15,24 +15,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from indexer import dialects, faults, keys, poison
-from indexer.batch import Batch, Mark, Mend, RepoMark
-from indexer.catalogue import StoreError
-from indexer.decode import decode
+from indexer import faults
+from indexer.catalog.projections import like as likes
+from indexer.catalog.tables.cursors import StreamCursor
+from indexer.catalog.tables.records import Hashing
+from indexer.catalog.writing import poison
+from indexer.catalog.writing.batch import Batch, ResyncResult
+from indexer.catalog.writing.writer import Writer
 from indexer.events import Event, Frame, Malformed
-from indexer.jetstream_events import decode_json
-from indexer.projections import like as likes
-from indexer.rows import Hashing
-from indexer.writer import Writer
+from indexer.faults import StoreError
+from indexer.repo import signing_keys
+from indexer.repo.changes import RepoHead
+from indexer.stream import dialects
+from indexer.stream.decode import decode
+from indexer.stream.decode_jetstream import decode_json
 from schemas.collections import Collections
 from schemas.ids import Did, Nsid, record_key
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer import changes
+from tests.indexer.catalog.writing.test_apply_resync import commits, fetched, waiting
 from tests.indexer.changes import START, like, put, uri, write
 from tests.indexer.hostile import spoilt
 from tests.indexer.running import running
-from tests.indexer.test_mends import commits, fetched, waiting
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.jetstream import JetstreamDouble
@@ -195,7 +200,7 @@ async def test_a_record_that_cannot_be_written_does_not_stop_the_others(tmp_path
     writer.rehearse = counted  # type: ignore[method-assign]
     many = [like("ben", uri("ana", "track", number), number, at=1) for number in range(200)]
 
-    poison.write(writer, Batch(changes=many, cursors={"relay": Mark(200, START)}))
+    poison.write(writer, Batch(changes=many, cursors={"relay": StreamCursor(200, START)}))
 
     try:
         assert columns(writer, "select count(*) from likes where state = 'live'") == [(199,)]
@@ -221,11 +226,11 @@ async def test_a_fetched_repo_is_taken_without_what_cannot_be_written(tmp_path: 
         return record_key(text)
 
     writer = Writer.open(changes.settings(tmp_path), Hashing(key=key))
-    mend = Mend(Did(repo.did), keys.parse(repo.key.multibase), whole)
+    mend = ResyncResult(Did(repo.did), signing_keys.parse(repo.key.multibase), whole)
     try:
-        written = poison.write(writer, Batch(repos={mend.did: RepoMark("pending")}, mends=[mend]))
+        written = poison.write(writer, Batch(repos={mend.did: RepoHead("pending")}, resyncs=[mend]))
 
-        assert written.mended[mend.did].state == "active"
+        assert written.resynced[mend.did].state == "active"
         assert columns(writer, "select title from tracks order by title") == [("One",), ("Three",)]
         assert columns(writer, "select count(*) from dead_letters where reason like 'fm.svc.track/%'") == [
             (1,)
@@ -240,7 +245,9 @@ def test_what_fails_without_any_record_is_not_blamed_on_one(writer: Writer) -> N
         con.execute("drop table cursors")
 
     with pytest.raises((StoreError, duckdb.Error), match="cursors"):
-        poison.write(writer, Batch(changes=[like("ben", POISON, at=1)], cursors={"relay": Mark(1, START)}))
+        poison.write(
+            writer, Batch(changes=[like("ben", POISON, at=1)], cursors={"relay": StreamCursor(1, START)})
+        )
 
 
 def test_a_record_that_breaks_its_projection_is_hidden_with_the_traceback(writer: Writer) -> None:
@@ -269,7 +276,7 @@ def test_a_waiting_commit_that_breaks_its_check_is_kept_and_passed(writer: Write
     """Those before it are applied; the repo is fetched for the rest."""
     repo = ForgedRepo(seed="replayed")
     frames = commits(repo, "One", "Two")
-    key = keys.parse(repo.key.multibase)
+    key = signing_keys.parse(repo.key.multibase)
     asked = 0
 
     def check(signature: bytes, message: bytes) -> bool:
@@ -279,11 +286,11 @@ def test_a_waiting_commit_that_breaks_its_check_is_kept_and_passed(writer: Write
             raise IndexError("past the end")
         return key._check(signature, message)
 
-    mend = Mend(Did(repo.did), replace(key, _check=check))
-    written = writer.write(Batch(waiting=waiting(*frames), mends=[mend]))
+    mend = ResyncResult(Did(repo.did), replace(key, _check=check))
+    written = writer.write(Batch(waiting=waiting(*frames), resyncs=[mend]))
 
-    assert written.mended[mend.did].state == "desynchronized"
-    assert written.mended[mend.did].fetch
+    assert written.resynced[mend.did].state == "desynchronized"
+    assert written.resynced[mend.did].fetch
     assert columns(writer, "select title from tracks") == [("One",)]
     [(reason,)] = columns(writer, "select reason from dead_letters")
     assert "IndexError: past the end" in reason

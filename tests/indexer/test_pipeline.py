@@ -12,20 +12,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer import chores, repo_slice, service
-from indexer.batch import Batch, Written
-from indexer.catalogue import StoreError
-from indexer.decode import decode
-from indexer.errands import Errands, Patience
+from indexer import operations, service
+from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.intake import Intake
 from indexer.events import Frame
-from indexer.follower import Follower
-from indexer.intake import Intake
-from indexer.judge import Judge
+from indexer.faults import StoreError
+from indexer.network.backoff import Patience
+from indexer.network.retry_queue import RetryQueue
 from indexer.pipeline import Pipeline
-from indexer.repos import Repos
-from indexer.sources import Status
-from indexer.sources.firehose import Firehose
-from indexer.sources.recorded import Recorder
+from indexer.repo import extract
+from indexer.search.follower import Follower
+from indexer.stream import Status
+from indexer.stream.decode import decode
+from indexer.stream.firehose import Firehose
+from indexer.stream.recording import Recorder
+from indexer.sync.apply_event import EventApplier
+from indexer.sync.states import Repos
 from schemas.collections import Collections
 from schemas.settings import Settings
 from tests import documents
@@ -267,7 +269,7 @@ async def test_a_repo_that_is_too_large_is_shown_commit_by_commit(
     configured: Settings, world: ForgedNetwork, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not fetched again soon, because each time would cost as much."""
-    monkeypatch.setattr(repo_slice, "MAX_RECORDS", 2)
+    monkeypatch.setattr(extract, "MAX_RECORDS", 2)
     frames = frames_of(repo, 5)
     async with Relay([frames[3]]) as relay, following(configured, relay, retry_seconds=0.02) as indexer:
         await until(lambda: indexer.rows("from tracks where title = 'Song 4'"))
@@ -311,7 +313,7 @@ async def test_a_recording_is_taken_in_and_the_relays_cursor_stays(
             for raw in frames:
                 recorder.write(Frame(relay.url, raw, START))
         counts: list[int] = []
-        await chores.replay(configured, tmp_path / "frames", counts.append)
+        await operations.replay(configured, tmp_path / "frames", counts.append)
         async with following(configured, relay) as indexer:
             assert indexer.rows("select count(*) from tracks") == [(20,)]
             assert indexer.indexer.pipeline.finished == 5
@@ -406,10 +408,12 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
         repos,
         cursor=None,
         intake=intake,
-        identities=Errands("identity", nothing, workers=1, patience=Patience()),
-        pictures=Errands("picture", nothing, workers=1, patience=Patience()),
+        identities=RetryQueue("identity", nothing, workers=1, patience=Patience()),
+        pictures=RetryQueue("picture", nothing, workers=1, patience=Patience()),
         follower=Follower(nothing, nothing, watermark=0, op=0),
-        judge=Judge(repos, ours, ask=lambda dids: None, doubt=lambda did: None, forget=lambda did: None),
+        applier=EventApplier(
+            repos, ours, ask=lambda dids: None, doubt=lambda did: None, forget=lambda did: None
+        ),
         gap=lambda: None,
     )
     writing = asyncio.create_task(intake.run())

@@ -14,8 +14,8 @@ from atmst.mst.node_wrangler import NodeWrangler
 from atmst.mst.proof import find_rpath_and_build_proof
 from cbrrr import CID
 
-from indexer import car
 from indexer.events import Action, Operation
+from indexer.repo import car
 
 PER_LAYER = 24
 

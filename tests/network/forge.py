@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from indexer import car
+from indexer.repo import car
 from schemas.ids import tid_at
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

@@ -17,8 +17,8 @@ import orjson
 from aiohttp import web
 from cbrrr import decode_dag_cbor
 
-from indexer import car
-from indexer.jetstream_events import EPOCH, MICROSECOND
+from indexer.repo import car
+from indexer.stream.decode_jetstream import EPOCH, MICROSECOND
 from tests.network.relay import Close, Refuse
 
 NSID = "network.bsky.jetstream.subscribeEvents"

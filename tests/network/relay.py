@@ -15,7 +15,7 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
-from indexer import envelope
+from indexer.stream import envelope
 from tests.network import forge
 
 PATH = "/xrpc/com.atproto.sync.subscribeRepos"

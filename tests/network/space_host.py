@@ -290,7 +290,7 @@ class SpaceHost(Loopback):
         if key not in self.records:
             raise Refused(400, "RecordNotFound")
         value = self.records[key]
-        cid = cid_of(libipld.encode_dag_cbor(data_model.read(value)), 0x71)
+        cid = cid_of(libipld.encode_dag_cbor(data_model.read_record(value)), 0x71)
         return {"uri": "/".join(key), "cid": cid, "value": value}
 
 

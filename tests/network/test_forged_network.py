@@ -8,7 +8,8 @@ import libipld
 import orjson
 import pytest
 
-from indexer import car, did_documents
+from indexer.network.identity import did_documents
+from indexer.repo import car
 from schemas.ids import Did
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork

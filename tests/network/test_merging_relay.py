@@ -12,7 +12,7 @@ import libipld
 import pytest
 from aiohttp import WSMsgType
 
-from indexer import car
+from indexer.repo import car
 from tests.network.meddling import Drop, Repeat, Shuffle, Spoil, flipped, of
 from tests.network.merging_relay import FIRST_SEQ, MergingRelay
 from tests.network.testnet import Network, Testnet, running_network

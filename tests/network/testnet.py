@@ -56,7 +56,10 @@ class Testnet:
     @asynccontextmanager
     async def connect(cls, network: Network) -> AsyncIterator["Testnet"]:
         """Speak to a network that somebody else started."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as session:
+        # Node ends a connection that rested for 5 seconds; a write that meets that moment would be lost.
+        connector = aiohttp.TCPConnector(keepalive_timeout=2)
+        timeout = aiohttp.ClientTimeout(total=60)
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
             yield cls(
                 network,
                 tuple(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import orjson
 
-from indexer.batch import IdentityFact
-from indexer.cards.fields import Fields, findable, opened, searched
-from readapi.state.accounts import Account
+from indexer.events import IdentityFact
+from indexer.search.documents.fields import Fields, findable, opened, searched
+from readapi.state.db.tables import shown_on_profile
+from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
-from readapi.state.tables import shown_on_profile
 from schemas.ids import Handle, list_id, record_key
 from schemas.records import MAX_ITEMS
 from schemas.search_index import KINDS, kind_id, popular_key, recent_key

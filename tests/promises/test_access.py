@@ -19,10 +19,12 @@ import duckdb
 import pytest
 import pytest_asyncio
 
-from indexer.batch import Batch, RecordChange
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.repo.changes import RecordChange
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
+from schemas.ids import checked_id
 from schemas.settings import Settings
 from tests.indexer.changes import album, comment, did, like, put, uri
 from tests.readapi.audio.listening import Listening, listening
@@ -77,6 +79,11 @@ class Song:
     @property
     def title(self) -> str:
         return f"Matrix {self.number}"
+
+    @property
+    def address(self) -> str:
+        """The last part of the address of its page, and the one before the last of its stream."""
+        return checked_id(str(uri("mara", "track", self.number)))
 
     @property
     def original(self) -> bytes:
@@ -210,6 +217,7 @@ async def test_a_track_and_all_about_it_is_shown_to_who_may_know_of_it(
         assert shown.status == (200 if known else 404)
         if known:
             gated, downloadable = shown.json["gated"], shown.json["downloadable"]
+            assert shown.json["r2_url"] == (None if gated else shown.json["stream_url"])
             assert (gated, downloadable, song) == (
                 song.heard_by(viewer) != 200,
                 song.kept_by(viewer) == 200,
@@ -356,7 +364,7 @@ async def test_pages_of_tracks_show_and_play_what_this_viewer_may_know_of_and_he
 
         known, heard = viewer in KNOWN[song.visibility], song.heard_by(viewer) == 200
         assert (reply.status, song) == (200 if known else 404, song)
-        assert (f"{stage.music.address}/tracks/{song.id}/stream" in reply.json, song) == (heard, song)
+        assert (f"{stage.music.address}/tracks/{song.address}/stream" in reply.json, song) == (heard, song)
         assert song.file_id not in reply.json
         if known:
             for_anybody = viewer in ("nobody", "stranger")
@@ -378,7 +386,7 @@ async def test_players_in_frames_know_nobody(
 
         status = 200 if known else 404
         assert (reply.status, embedded.status, song) == (status, status, song)
-        assert (f"/tracks/{song.id}/stream" in reply.json) is (known and heard)
+        assert (f"/tracks/{song.address}/stream" in reply.json) is (known and heard)
         assert (">Open its page</a>" in reply.json) is (known and not heard)
         assert song.file_id not in reply.json
         assert not known or reply.headers["Cache-Control"].startswith("public")
@@ -403,7 +411,7 @@ async def test_lists_of_pages_name_and_play_what_this_viewer_may_meet_and_hear_t
 
         named = {song.id for song in SONGS if f"{song.title}<" in page}
         source = f'data-source="{stage.music.address}/tracks'
-        played = {song.id for song in SONGS if f"{source}/{song.id}/stream" in page}
+        played = {song.id for song in SONGS if f"{source}/{song.address}/stream" in page}
         heard = {song.id for song in SONGS if song.heard_by(looks) == 200}
         assert (named, path) == (expected(table, looks), path)
         assert (played, path) == (named & heard, path)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from readapi.app import all_endpoints
+from readapi.processes.app import all_endpoints
 from schemas.errors import ErrorBody
 from tests.readapi.threaded import threaded
 

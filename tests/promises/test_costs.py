@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from readapi.app import all_endpoints
+from readapi.processes.app import all_endpoints
 from tests.indexer.changes import did, uri
 from tests.promises.crowd import HANDLE, HOSTILE, crowded, session
 from tests.readapi.music import Music, Reply, public_list_id, track_id

@@ -12,14 +12,14 @@ import aiohttp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer import recount
-from indexer.batch import Batch, IdentityFact
-from indexer.changes import changes_of
-from indexer.decode import decode
-from indexer.events import Commit
-from indexer.search import FOLDER, SearchIndex
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.tables import recount
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.events import Commit, IdentityFact
+from indexer.repo.changes import changes_of
+from indexer.search.index import FOLDER, SearchIndex
+from indexer.stream.decode import decode
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests.documents import TRACK_CID

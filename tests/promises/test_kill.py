@@ -16,8 +16,8 @@ import duckdb
 import pytest
 import tantivy
 
-from indexer import search
-from indexer.rebuild import rebuild
+from indexer.search import index as tantivy_index
+from indexer.search.rebuild import rebuild
 from schemas import search_index
 from schemas.ids import record_key
 from schemas.settings import Settings
@@ -223,7 +223,7 @@ def _compare_catalogue(data_dir: Path, network: Network) -> None:
 
 
 def _compare_search(data_dir: Path, network: Network) -> None:
-    followed = _documents(data_dir / search.FOLDER)
+    followed = _documents(data_dir / tantivy_index.FOLDER)
     with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
         rebuild(con, data_dir / "again", Settings().base_url, lambda done, total: None)
     again = _documents(data_dir / "again")

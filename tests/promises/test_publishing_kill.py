@@ -20,14 +20,14 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import Select, select
 
-from readapi.arrivals import RECEIVING
 from readapi.audio.store import AudioStore
-from readapi.publishing.originals import Originals
-from readapi.publishing.sweeping import Sweeping
-from readapi.state.claims import UNFINISHED
-from readapi.state.publishing_tables import uploads
+from readapi.http.limits.disk_reservations import RECEIVING
+from readapi.publishing.originals.references import Originals
+from readapi.publishing.originals.sweep import OrphanSweep
+from readapi.state.db.claims import UNFINISHED
+from readapi.state.db.publishing_tables import uploads
+from readapi.state.publishing.stored_files import TRASH
 from readapi.state.state import State, open_state
-from readapi.state.stored_files import TRASH
 from schemas.audio import named_file
 from schemas.ids import tid_at
 from schemas.settings import Settings
@@ -312,7 +312,7 @@ async def _check_store(programs: Programs, studio: Studio, artist: Artist) -> No
     async with open_state(settings, clock) as state:
         store = AudioStore.of(settings)
         originals = Originals(state, store)
-        await Sweeping(state, store, originals, studio.data_dir / RECEIVING, timedelta(0)).sweep()
+        await OrphanSweep(state, store, originals, studio.data_dir / RECEIVING, timedelta(0)).sweep()
     records = await artist.records(COLLECTIONS.track)
     spoken_of = {named_file(value["audioUrl"]) for value in records if "audioUrl" in value}
     rendered = {
@@ -345,5 +345,5 @@ def _renderers(parent: int) -> Iterator[int]:
     for folder in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
             of_parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent
-            if of_parent and b"readapi.audio.render" in (folder / "cmdline").read_bytes():
+            if of_parent and b"readapi.audio.decoding.transcode_process" in (folder / "cmdline").read_bytes():
                 yield int(folder.name)

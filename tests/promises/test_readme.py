@@ -1,57 +1,41 @@
-"""What the README says of the tree, the settings and the dependencies is true."""
+"""README and docs: what they say of the tree, settings and dependencies is true; links lead somewhere."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
+
+import pytest
 
 from schemas.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PACKAGES = ("schemas", "indexer", "readapi")
 
 
-def mapped() -> dict[str, str]:
-    """Path → description, from the indented map."""
+def test_the_map_is_what_the_modules_say_of_themselves() -> None:
+    """`make map` writes it; a module without a first line says nothing there, and fails."""
+    page = str(runpy.run_path(str(ROOT / "docs" / "map.py"))["page"]())
+
+    assert (ROOT / "docs" / "map.md").read_text() == page, "run make map"
+    assert not [line for line in page.splitlines() if line.endswith(".py`")]
+
+
+def test_the_readme_shows_the_folders_that_there_are() -> None:
+    """Each with a word about it."""
     block = README.split("## The map", 1)[1].split("```")[1]
-    found: dict[str, str] = {}
-    folders: list[str] = []
-    for line in block.strip("\n").splitlines():
-        name, _, description = line.strip().partition(" ")
-        depth = (len(line) - len(line.lstrip())) // 2
-        del folders[depth:]
-        path = "/".join([*folders, name.rstrip("/")])
-        if name.endswith("/"):
-            folders.append(name.rstrip("/"))
-        found[path] = description.strip()
-    return found
+    shown = dict(line.split(maxsplit=1) for line in block.strip().splitlines())
 
-
-def modules() -> set[str]:
-    """Every module of the packages and every test folder, as paths from the root."""
-    return {
-        str(file.relative_to(ROOT))
-        for package in PACKAGES
-        for file in (ROOT / package).rglob("*.py")
-        if file.name != "__init__.py" and "static" not in file.parts
-    }
-
-
-def test_the_map_shows_what_there_is() -> None:
-    """Each path on the map exists, with a word about it."""
-    for path, description in mapped().items():
-        assert (ROOT / path).exists(), f"the map shows {path}, which is not there"
-        assert description, f"the map says nothing about {path}"
-
-
-def test_every_module_is_on_the_map() -> None:
-    """A module that nobody mentions is a room that nobody finds."""
-    assert modules() <= mapped().keys(), sorted(modules() - mapped().keys())
+    assert all((ROOT / folder).is_dir() for folder in shown)
+    assert {f"{package}/" for package in PACKAGES} <= shown.keys()
 
 
 def test_every_setting_is_told_with_its_default() -> None:
     """One row per variable: name, default, meaning."""
-    rows = dict(re.findall(r"^\| `(FMSVC_\w+)` \| `?(.*?)`? \|", README, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(FMSVC_\w+)` \| `?(.*?)`? \|", CONFIGURATION, re.MULTILINE))
 
     assert rows.keys() == {PREFIX + name.upper() for name in Settings.model_fields}
     for name, field in Settings.model_fields.items():
@@ -59,15 +43,36 @@ def test_every_setting_is_told_with_its_default() -> None:
         shown = "" if default in (None, ()) else str(default)
         assert rows[PREFIX + name.upper()] == shown
         assert field.description is not None
-        assert field.description in README
+        assert field.description in CONFIGURATION
 
 
 def test_every_dependency_is_accounted_for() -> None:
     """What each saves and what it costs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    told = README.split("## Dependencies", 1)[1].split("\n## ", 1)[0]
+    told = (ROOT / "docs" / "dependencies.md").read_text()
 
     for requirement in project["dependencies"]:
         name = re.match(r"[\w-]+", requirement)
         assert name is not None
-        assert f"**{name[0]}**" in told, f"the README does not say why {name[0]} is here"
+        assert f"**{name[0]}**" in told, f"docs/dependencies.md does not say why {name[0]} is here"
+
+
+def test_the_readme_can_be_read_in_one_go() -> None:
+    """What is longer stands in docs/."""
+    assert len(README.splitlines()) <= 200
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_and_path_leads_somewhere(page: Path) -> None:
+    """Links to files of ours, and modules that are named by their path."""
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / link).exists(), f"{page.name} links to {link}, which is not there"
+    for path in re.findall(r"`((?:schemas|indexer|readapi|tests|docs|deploy|lexicons)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), f"{page.name} names {path}, which is not there"
+
+
+def test_every_page_of_docs_is_linked_from_the_readme() -> None:
+    """A page that nothing leads to is not read."""
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"docs/{page.name}" in README, page.name

@@ -6,10 +6,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from readapi.state.database import FILE, FOLDER
-from readapi.state.grants import GrantId
+from readapi.state.db.database import FILE, FOLDER
+from readapi.state.db.tables import metadata
+from readapi.state.sign_in.grants import GrantId
 from readapi.state.state import State, open_state
-from readapi.state.tables import metadata
 from schemas.settings import Settings
 from tests.network.person import Person
 from tests.readapi.door import Door

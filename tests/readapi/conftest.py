@@ -12,6 +12,7 @@ from tests.readapi.audio.bucket import running_s3
 from tests.readapi.music import Music, playing
 from tests.readapi.state.people import HandClock
 from tests.readapi.studio import Studio, open_studio
+from tests.sounds import named_song, other_song, song
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -56,3 +57,6 @@ async def state(state_settings: Settings, clock: HandClock) -> AsyncIterator[Sta
     """An empty state."""
     async with open_state(state_settings, clock) as opened:
         yield opened
+
+
+__all__ = ["clock", "music", "named_song", "other_song", "s3", "song", "state", "studio"]

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from readapi.commands.internet import open_network
-from readapi.nudges import Nudges
-from readapi.pds import Pds
-from readapi.people import People
-from readapi.search import Index
-from readapi.state.sessions import Session
+from readapi.commands.network import open_network
+from readapi.index.indexer_client import IndexerNudges
+from readapi.index.lookups import Index
+from readapi.pds.repo import Pds
+from readapi.pds.writing import Writing
+from readapi.processes.account_services import AccountServices
+from readapi.state.sign_in.sessions import Session
 from readapi.state.state import State, open_state
-from readapi.writing import Writing
 from schemas.collections import Collections
 from schemas.settings import Settings
 from tests.network.pds import Account
@@ -51,7 +51,7 @@ async def desk(network: Network, folder: Path) -> AsyncIterator[Desk]:
         async with (
             open_network(ours) as outside,
             open_state(ours) as state,
-            People(ours, state, outside, None) as people,
+            AccountServices(ours, state, outside, None) as people,
         ):
-            writing = Writing(people.pds, Nudges(folder, Index(folder)), Collections())
+            writing = Writing(people.pds, IndexerNudges(folder, Index(folder, ours.base_url)), Collections())
             yield Desk(net, door, state, people.pds, writing)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from readapi.renewal import lock_of
+from readapi.pds.refresh import lock_of
 from readapi.state.state import State
 from schemas.settings import Settings
 from tests.network.person import Person
@@ -42,7 +42,7 @@ class Door:
             method, url, json=sent, headers=named, allow_redirects=False
         ) as answer:
             is_json = answer.content_type == "application/json"
-            body = await answer.json() if is_json else await answer.text()
+            body = await answer.json() if is_json else await answer.text(errors="replace")
             return Reply(answer.status, answer.headers, body)
 
     async def start(self, person: Person) -> str:

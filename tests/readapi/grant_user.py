@@ -9,24 +9,25 @@ import sys
 
 import structlog
 
-from readapi.grants import Grants
-from readapi.keeper import Keeper, keep
-from readapi.renewal import Renewal
-from readapi.state.grants import GrantId
+from readapi.pds.grants import Grants
+from readapi.pds.refresh import TokenRefresh
+from readapi.pds.refresh_process import RefreshProcess, run_refresh_process
+from readapi.state.sign_in.grants import GrantId
 from readapi.state.state import open_state
 from schemas.settings import Settings
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.token_server import TokenClient
 
 
 async def run_keeper(settings: Settings, url: str) -> None:
     async with open_state(settings) as state:
-        await keep(Renewal(state.grants, state.locks, TokenClient(url)))
+        await run_refresh_process(TokenRefresh(state.grants, state.locks, TokenClient(url)))
 
 
 async def use(settings: Settings, grant_id: GrantId, url: str, times: int) -> None:
-    keeper = Keeper([sys.executable, "-m", "tests.readapi.grant_user", "keep", url])
+    keeper = RefreshProcess([sys.executable, "-m", "tests.readapi.grant_user", "keep", url])
     async with open_state(settings) as state:
-        grants = Grants(state.grants, keeper)
+        grants = Grants(state.grants, keeper, patience_seconds=PATIENCE_SECONDS)
         fresh = await asyncio.gather(*(grants.fresh(grant_id) for _ in range(times)))
         print(*{grant.tokens.access_token for grant in fresh})
         await grants.close()

@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from indexer.cards import albums, artist, people, tag, track
-from indexer.cards.fields import Documents, Fields
-from indexer.index_folder import IndexFolder
-from readapi.search import Index
-from readapi.searching import Search, search
+from indexer.search.documents import albums, artist, people, tag, track
+from indexer.search.documents.fields import Documents, Fields
+from indexer.search.folder import IndexFolder
+from readapi.index.lookups import Index
+from readapi.index.search.execute import Search, search
 from schemas import search_index
 from schemas.ids import record_id
 
@@ -44,7 +44,7 @@ def track_documents(number: int, title: str, owner: people.Person, **fields: Any
         "visibility": "public",
     }
     row |= {name: START + timedelta(seconds=number) for name in ("created_at", "indexed_at", "since")}
-    shelves = albums.Shelves()
+    shelves = albums.AlbumsByArtist()
     return track.documents(track.Row(**row | fields), {owner.did: owner}, shelves, BASE)
 
 
@@ -66,7 +66,7 @@ class Indexed:
         self.catalog, self.words, self.social = (
             IndexFolder.open(search / name, schema) for name, schema in search_index.schemas().items()
         )
-        self.index = Index(folder)
+        self.index = Index(folder, BASE)
         self.write([])
 
     def write(self, catalog: Iterable[Documents], social: Iterable[Fields] = ()) -> None:

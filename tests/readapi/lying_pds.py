@@ -9,18 +9,18 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from indexer.names import Dns
-from readapi.grants import Grants
+from indexer.network.identity.dns import Dns
 from readapi.oauth import keys
 from readapi.oauth.grant import Grant
-from readapi.pds import Pds
-from readapi.state.grants import GrantId
-from readapi.xrpc import Xrpc
+from readapi.pds.grants import Grants
+from readapi.pds.repo import Pds
+from readapi.pds.xrpc import Xrpc
+from readapi.state.sign_in.grants import GrantId
 from schemas.ids import Did
 from tests.network.doubles import ALICE, Loopback
 from tests.readapi.oauth import clients
 from tests.readapi.state.people import grant
-from tests.readapi.state.publishing import GRANT
+from tests.readapi.state.publishing.made import GRANT
 
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HEAD = {"cid": "bafyreids2sehsntaax5f3ulh6stic6bpyzjf5lmwb5poeu3awya43ram4e", "rev": "3kaaaaaaaaa22"}
@@ -68,5 +68,5 @@ async def lying_pds() -> AsyncIterator[tuple[LyingPds, Pds]]:
     """Such a server, and what speaks to it in their name."""
     async with LyingPds() as server, clients.connected(server.url, server.url, Dns()) as network:
         forever = grant(ALICE, datetime(9999, 1, 1, tzinfo=UTC))
-        held = dataclasses.replace(forever, pds=server.url, dpop_key=keys.generated())
+        held = dataclasses.replace(forever, pds=server.url, dpop_key=keys.generate_key())
         yield server, Pds(Xrpc(cast(Grants, _Held(held)), clients.loopback(network)))

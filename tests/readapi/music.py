@@ -9,14 +9,17 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from indexer.batch import Batch, IdentityFact, RecordChange
-from indexer.search import SearchIndex
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
-from readapi.stores import Stores
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.events import IdentityFact
+from indexer.repo.changes import RecordChange
+from indexer.search.index import SearchIndex
+from readapi.processes.stores import Stores
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests import documents
+from tests.indexer import empty_catalogues
 from tests.indexer.changes import album, comment, did, like, put, uri
 from tests.indexer.running import until
 from tests.readapi.serving import serving
@@ -45,6 +48,7 @@ class Music:
     def __init__(self, settings: Settings, address: str) -> None:
         self.settings = settings
         self.address = address
+        empty_catalogues.begin(settings.data_dir)
         self._writer = Writer.open(settings)
         self._index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
         self._snapshots = Snapshots(settings, self._writer)

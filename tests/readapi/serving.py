@@ -4,14 +4,14 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from readapi import worker
-from readapi.commands.internet import open_network
-from readapi.stores import Stores
+from readapi.commands.network import open_network
+from readapi.processes import api
+from readapi.processes.stores import Stores
 from schemas.settings import Settings
 
 
 @asynccontextmanager
 async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stores]:
     """Serve for as long as the block runs; grants are refreshed in this process too."""
-    async with open_network(settings) as network, worker.serving(settings, sock, network) as stores:
+    async with open_network(settings) as network, api.serving(settings, sock, network) as stores:
         yield stores

@@ -10,18 +10,17 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from readapi.access_log import AccessLog
-from readapi.admission import Admission
 from readapi.answers import Answer
-from readapi.app import build_app
-from readapi.endpoint import Routes
-from readapi.finishing import Finishing
-from readapi.gate import Gate, WhoAsks
-from readapi.limits import Limits
+from readapi.http.access_log import AccessLog
+from readapi.http.admission import Authorization
+from readapi.http.endpoint import Detached, Routes
+from readapi.http.gate import Gate, WhoAsks
+from readapi.http.limits.connections import ConnectionLimits
+from readapi.http.limits.rate_limits import Limits
+from readapi.http.server import ConnectionTimeouts, Runner
+from readapi.http.viewer import Requester
 from readapi.metrics import Metrics
-from readapi.seats import Seats
-from readapi.server import Patience, Runner
-from readapi.viewer import Asker
+from readapi.processes.app import build_app
 from schemas.settings import Settings
 
 
@@ -46,7 +45,7 @@ class Site:
         return self.client.request(method, self.address + path, headers=named, allow_redirects=False)
 
 
-async def nobody(_: web.Request) -> Asker | None:
+async def nobody(_: web.Request) -> Requester | None:
     """Whatever they send."""
     return None
 
@@ -58,7 +57,7 @@ async def running(
     settings: Settings | None = None,
     refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
     who_asks: WhoAsks = nobody,
-    patience: Patience | None = None,
+    patience: ConnectionTimeouts | None = None,
     of_one_client: int = 100,
 ) -> AsyncIterator[Site]:
     """Serve the routes for as long as the block runs."""
@@ -77,11 +76,11 @@ async def running(
         refusal_page=refusal_page,
     )
     site = Site(gate, metrics, access_log, log, version)
-    offered: dict[type, object] = {Admission: Admission(settings), Finishing: Finishing()}
+    offered: dict[type, object] = {Authorization: Authorization(settings), Detached: Detached()}
     runner = Runner(
         build_app(routes.endpoints, {**offered, **(services or {})}),
         gate,
-        Seats(settings, most=1000, of_one_client=of_one_client),
+        ConnectionLimits(settings, most=1000, of_one_client=of_one_client),
         patience,
         shutdown_timeout=1,
     )

@@ -75,7 +75,7 @@ class Artist:
                     return reply.json
                 await asyncio.sleep(0.05)
 
-    async def upload(self, audio: Path, **fields: str | bytes) -> Json:
+    async def upload(self, audio: Path | bytes, **fields: str | bytes) -> Json:
         """Publish, and wait for the end of it."""
         reply = await self.send("POST", "/tracks/", audio, **{"title": "Song", **fields})
         assert reply.status == 202, reply.json

@@ -12,13 +12,14 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from indexer.events import Frame
-from indexer.sources.recorded import Recorder
+from indexer.stream.recording import Recorder
 from schemas.search_index import VERSION, VERSION_FILE
 from tests.documents import least
 from tests.network.forge import ForgedRepo
@@ -86,6 +87,14 @@ async def replayed(
 def folder(tmp_path: Path, replayed: Path) -> Path:
     """A copy of it."""
     return Path(shutil.copytree(replayed, tmp_path / "data"))
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    """Told on standard output, and nothing else is done."""
+    told = run(tmp_path / "data", "--version")
+
+    assert (told.returncode, told.stdout) == (0, f"fmsvc-server {metadata.version('fmsvc')}\n")
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.audio import address, file_of, managed_file
+from schemas.audio import audio_address, file_of, managed_file
 
 BASE = "https://music.example"
 FILE = "ab" * 32
@@ -10,7 +10,7 @@ FILE = "ab" * 32
 
 def test_an_address_of_ours_is_the_file_that_it_names():
     """Its own hash."""
-    url = address(BASE, FILE)
+    url = audio_address(BASE, FILE)
 
     assert url == f"https://music.example/audio/{FILE}/stream"
     for named in (url, f"https://music.example/audio/{FILE}"):

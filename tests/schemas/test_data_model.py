@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import car
+from indexer.repo import car
 from schemas import data_model
 from schemas.data_model import DataModelError
 from tests import interop
@@ -20,7 +20,7 @@ CID = "bafkreiccldh766hwcnuxnf2wh6jgzepf2nlu2lvcllt63eww5p6chi4ity"
 def test_the_public_records_become_their_blocks() -> None:
     """Byte for byte, and so with the same CID."""
     for case in interop.cases("data-model/data-model-fixtures.json"):
-        block = libipld.encode_dag_cbor(data_model.read(case["json"]))
+        block = libipld.encode_dag_cbor(data_model.read_record(case["json"]))
         expected = case["cbor_base64"]
 
         assert block == base64.b64decode(expected + "=" * (-len(expected) % 4))
@@ -30,7 +30,7 @@ def test_the_public_records_become_their_blocks() -> None:
 def test_valid_data_of_the_public_vectors_is_read() -> None:
     """Every one."""
     for case in interop.cases("data-model/data-model-valid.json"):
-        assert data_model.read(case["json"]).keys() == case["json"].keys(), case["note"]
+        assert data_model.read_record(case["json"]).keys() == case["json"].keys(), case["note"]
 
 
 def test_invalid_data_of_the_public_vectors_is_refused() -> None:
@@ -42,13 +42,13 @@ def test_invalid_data_of_the_public_vectors_is_refused() -> None:
 
 def reads(document: object) -> bool:
     with contextlib.suppress(DataModelError):
-        data_model.read(document)
+        data_model.read_record(document)
         return True
     return False
 
 
 def test_a_whole_number_with_a_point_is_an_integer() -> None:
-    assert libipld.encode_dag_cbor(data_model.read({"a": 123.0})) == b"\xa1\x61a\x18\x7b"
+    assert libipld.encode_dag_cbor(data_model.read_record({"a": 123.0})) == b"\xa1\x61a\x18\x7b"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_whole_number_with_a_point_is_an_integer() -> None:
 )
 def test_what_no_record_can_hold_is_refused(document: object, why: str) -> None:
     with pytest.raises(DataModelError, match=why):
-        data_model.read(document)
+        data_model.read_record(document)
 
 
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -95,4 +95,4 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 @given(JSON)
 def test_whatever_the_json_the_answer_is_a_record_or_a_reason(document: Any) -> None:
     with contextlib.suppress(DataModelError):
-        assert isinstance(data_model.read(document), dict)
+        assert isinstance(data_model.read_record(document), dict)

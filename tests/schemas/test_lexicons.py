@@ -11,7 +11,7 @@ from atproto_lexicon.parser import lexicon_parse
 from pydantic.fields import FieldInfo
 
 import lexicons
-from schemas import records
+from indexer.catalog import projections
 from schemas.collections import Collections
 from schemas.fields import Accepts, Format, Items, Shape, StrongRef, Text
 from schemas.records import SelfLabels
@@ -19,12 +19,10 @@ from schemas.records import SelfLabels
 Lexicon = dict[str, Any]
 
 FOLDER = Path(lexicons.__file__).parent
+NAMESPACE = Collections("fm.svc")
 MODELS: dict[str, type[Shape]] = {
-    "track": records.Track,
-    "like": records.Like,
-    "comment": records.Comment,
-    "list": records.ListRecord,
-    "actor.profile": records.Profile,
+    nsid.removeprefix(f"{NAMESPACE.namespace}."): projection.model
+    for nsid, projection in projections.of(NAMESPACE).items()
 }
 ELSEWHERE = {StrongRef: "com.atproto.repo.strongRef", SelfLabels: "com.atproto.label.defs#selfLabels"}
 NOT_RULES = ("description", "knownValues")
@@ -54,7 +52,7 @@ def test_there_is_a_lexicon_for_every_collection() -> None:
     files = {".".join(path.relative_to(FOLDER).with_suffix("").parts) for path in FOLDER.rglob("*.json")}
 
     assert files == {*MODELS, "authFullApp", "privateTracks"}
-    assert {f"fm.svc.{name}" for name in MODELS} == Collections("fm.svc").all
+    assert {f"fm.svc.{name}" for name in MODELS} >= NAMESPACE.all
 
 
 def test_the_permission_set_covers_every_collection() -> None:

@@ -11,12 +11,12 @@ from schemas.publishing import (
     OPEN,
     Template,
     TemplateAccess,
-    fault,
+    find_fault,
     is_private,
     is_protected,
     narrows,
     needs_rendition,
-    resolve,
+    resolve_template,
     widens,
 )
 
@@ -47,7 +47,7 @@ def test_the_nearest_template_applies_whole(given):
         else (portal if portal is not None else DEFAULT, "portal")
     )
 
-    assert resolve(upload, album, portal) == expected
+    assert resolve_template(upload, album, portal) == expected
 
 
 def test_without_any_template_everything_is_open():
@@ -62,7 +62,7 @@ def test_without_any_template_everything_is_open():
 @pytest.mark.parametrize("has_rights", [True, False])
 def test_a_template_is_usable_or_its_fault_has_a_field(template, has_rights):
     """Private and space come together; rights to attach must be there."""
-    found = fault(template, has_rights=has_rights)
+    found = find_fault(template, has_rights=has_rights)
 
     is_split = (template.access.visibility == "private") is not (template.access.listening == "space")
     if is_split:

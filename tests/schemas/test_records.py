@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemas import records
 from schemas.collections import Collections
 from schemas.ids import Rkey
-from schemas.records import Invalid, Like, Track, parse
+from schemas.records import Invalid, Like, Track, parse_record
 from tests import documents
 from tests.documents import COLLECTIONS, NAMES
 
@@ -186,7 +186,7 @@ def test_all_faults_of_a_record_are_told_up_to_ten() -> None:
 )
 def test_bytes_that_are_no_record_have_a_reason(block: bytes, reason: str) -> None:
     """Damage is told, never raised."""
-    invalid = parse(COLLECTIONS.like, COLLECTIONS, block)
+    invalid = parse_record(COLLECTIONS.like, COLLECTIONS, block)
 
     assert isinstance(invalid, Invalid)
     assert invalid.reasons[0].startswith(reason)
@@ -197,8 +197,8 @@ def test_the_type_must_be_the_collection_under_the_configured_namespace() -> Non
     elsewhere = Collections("dev.example")
     block = documents.encode({**documents.least("like"), "$type": "dev.example.like"})
 
-    assert isinstance(parse(elsewhere.like, elsewhere, block), Like)
-    assert parse(COLLECTIONS.like, COLLECTIONS, block) == Invalid(("$type: must be fm.svc.like",))
+    assert isinstance(parse_record(elsewhere.like, elsewhere, block), Like)
+    assert parse_record(COLLECTIONS.like, COLLECTIONS, block) == Invalid(("$type: must be fm.svc.like",))
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_record_key_is_held_to_the_lexicon(name: str, rkey: str, fits: bool) -
     """An account has one profile, and everything else is keyed by TIDs."""
     block = documents.encode(documents.least(name))
 
-    record = parse(documents.collection(name), COLLECTIONS, block, Rkey(rkey))
+    record = parse_record(documents.collection(name), COLLECTIONS, block, Rkey(rkey))
 
     assert isinstance(record, Invalid) is not fits
 
@@ -273,7 +273,7 @@ def test_any_value_anywhere_has_an_answer(name: str, data: st.DataObject) -> Non
 
 
 def _answers(name: str, block: bytes) -> None:
-    answer = parse(documents.collection(name), COLLECTIONS, block)
+    answer = parse_record(documents.collection(name), COLLECTIONS, block)
 
     if isinstance(answer, Invalid):
         assert 1 <= len(answer.reasons) <= records.MAX_REASONS
@@ -281,7 +281,7 @@ def _answers(name: str, block: bytes) -> None:
 
 
 def _parse(name: str, document: documents.Document) -> records.Record | Invalid:
-    return parse(documents.collection(name), COLLECTIONS, documents.encode(document))
+    return parse_record(documents.collection(name), COLLECTIONS, documents.encode(document))
 
 
 def _with(document: documents.Document, field: str, value: Any) -> documents.Document:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import search_index
-from schemas.search_index import COUNT_SHIFT, popular_key, recent_key, rounded
+from schemas.search_index import COUNT_SHIFT, popular_key, recent_key, round_count
 
 IDS = st.integers(0, 2**53 - 1)
 
@@ -34,7 +34,7 @@ def test_keys_fit_their_fields(number, record_id):
 
 def test_a_search_knows_counts_in_steps():
     """Few are told apart, many by their magnitude; no step goes down."""
-    assert [rounded(count) for count in range(18)] == [0, 1, 2, 3, *[4] * 4, *[8] * 8, *[16] * 2]
+    assert [round_count(count) for count in range(18)] == [0, 1, 2, 3, *[4] * 4, *[8] * 8, *[16] * 2]
 
 
 def test_each_tokenizer_of_the_schemas_is_registered():

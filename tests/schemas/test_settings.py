@@ -66,7 +66,7 @@ def test_values_come_from_the_environment() -> None:
         ),
         ("FMSVC_STATE_URL", "mysql://db", "FMSVC_STATE_URL: must begin with postgresql://."),
         ("FMSVC_SECRET_KEYS", f"{'A' * 43}=,secret", "key 2 is not 32 bytes in base64."),
-        ("FMSVC_PORT", "0", "port 0 needs FMSVC_PUBLIC_URL, because cards carry absolute addresses."),
+        ("FMSVC_PORT", "0", "port 0 needs FMSVC_PUBLIC_URL, because answers carry absolute addresses."),
     ],
 )
 def test_a_wrong_variable_is_named(name: str, value: str, said: str) -> None:

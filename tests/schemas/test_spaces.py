@@ -13,7 +13,7 @@ TRACK = f"{SPACE}/did:web:ben.example/fm.svc.track/3kaaaaaaaaa22"
 
 def test_an_address_names_space_author_and_record() -> None:
     """The author need not be whose Space it is."""
-    track = spaces.parse(TRACK)
+    track = spaces.parse_address(TRACK)
 
     space = Space.own(MARA, Nsid("fm.svc.privateTracks"))
     assert track == InSpace(BEN, Nsid("fm.svc.track"), Rkey("3kaaaaaaaaa22"), space)
@@ -22,7 +22,7 @@ def test_an_address_names_space_author_and_record() -> None:
 
 
 def test_a_public_address_is_in_no_space() -> None:
-    public = spaces.parse("at://did:plc:mara/fm.svc.track/3kaaaaaaaaa22")
+    public = spaces.parse_address("at://did:plc:mara/fm.svc.track/3kaaaaaaaaa22")
 
     assert type(public) is AtUri
     assert not is_in_space(str(public))
@@ -47,4 +47,4 @@ def test_a_public_address_is_in_no_space() -> None:
 def test_what_is_no_address_is_refused(text: str) -> None:
     assert not is_in_space(text)
     with pytest.raises(ValueError, match=r"at-uri|address"):
-        spaces.parse(text)
+        spaces.parse_address(text)

@@ -16,7 +16,7 @@ TRACK = {
 
 
 def unpacked(fields):
-    return Stored(memoryview(stored.pack(fields)))
+    return Stored(memoryview(stored.pack_document(fields)))
 
 
 def test_what_is_packed_is_unpacked():

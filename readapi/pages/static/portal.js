@@ -27,7 +27,10 @@
     document.querySelector("main").replaceWith(answered);
     for (const { id, files } of fields) {
       const field = document.getElementById(id);
-      if (field) field.files = files;
+      if (!field) continue;
+      field.files = files;
+      const lost = document.getElementById(`${id}-lost`);
+      if (lost) lost.textContent = "";
     }
     answered.querySelector(".note")?.focus();
     listen();
@@ -60,7 +63,22 @@
     show(meter, null, "Sending the file.");
   };
 
+  // A file that is too large is told as soon as it is chosen, and not sent.
+  const limit = (field) => {
+    const check = () => {
+      const isTooLarge = field.files[0]?.size > Number(field.dataset.most);
+      field.setCustomValidity(isTooLarge ? field.dataset.tooLarge : "");
+    };
+    field.addEventListener("change", () => {
+      check();
+      field.reportValidity();
+    });
+    field.addEventListener("invalid", () => field.closest("details")?.setAttribute("open", ""));
+    check();
+  };
+
   const listen = () => {
+    for (const field of document.querySelectorAll("[data-most]")) limit(field);
     for (const form of document.querySelectorAll("form[data-uploads]")) {
       tellListeners(form);
       form.addEventListener("submit", (event) => {

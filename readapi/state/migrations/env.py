@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from readapi.state.publishing_tables import metadata
+from readapi.state.db.publishing_tables import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

@@ -5,12 +5,12 @@
 // {"plc": url, "pds": [url, ...], "operator": url, "admin_password": "..."}.
 // Ends on SIGTERM, SIGINT, or when its standard input closes: it never outlives whoever started it.
 // Variables named PDS_* reach every PDS and win over the values below.
-import { randomBytes } from 'node:crypto'
+import crypto, { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import { enableCompileCache } from 'node:module'
+import { enableCompileCache, syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -30,6 +30,11 @@ globalThis.fetch = async (input, init) => {
   // Made anew, because a response remembers the address that it came from.
   return new Response(await response.arrayBuffer(), { status: response.status, headers: response.headers })
 }
+// Passwords are hashed at every sign-up and sign-in, on purpose slowly; nobody attacks these.
+const realScrypt = crypto.scrypt
+crypto.scrypt = (password, salt, length, done) => realScrypt(password, salt, length, { N: 2 }, done)
+syncBuiltinESMExports()
+
 const { PDS, envToCfg, envToSecrets, readEnv, scripts } = await import('@atproto/pds')
 const { PlcServer, Database } = (await import('@did-plc/server')).default
 

@@ -111,6 +111,6 @@ async def _records(pds: Pds, did: str) -> AsyncIterator[tuple[str, Listed]]:
 def _listed(collection: Nsid, record: dict[str, Any]) -> Listed:
     block = encode_dag_cbor(record["value"], atjson_mode=True)
     rkey = Rkey(record["uri"].rsplit("/", 1)[1])
-    parsed = records.parse(collection, COLLECTIONS, block, rkey)
+    parsed = records.parse_record(collection, COLLECTIONS, block, rkey)
     valid = not isinstance(parsed, records.Invalid)
     return Listed(KINDS[collection], record["cid"], record["value"], valid)

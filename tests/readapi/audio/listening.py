@@ -10,13 +10,13 @@ from typing import Any
 
 from aiohttp import web
 
-from indexer.batch import RecordChange
-from readapi.audio.keys import original_key, rendition_key
+from indexer.repo.changes import RecordChange
 from readapi.audio.store import AudioStore
-from readapi.state.accounts import Account
-from readapi.state.managed import Managed
+from readapi.state.publishing.file_keys import original_key, rendition_key
+from readapi.state.publishing.managed_audio import Managed
+from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import State, open_state
-from schemas.audio import address
+from schemas.audio import audio_address
 from schemas.ids import Did, Handle
 from tests.indexer.changes import did, put, uri
 from tests.readapi.music import Music, playing, track_id
@@ -51,7 +51,7 @@ class Listening:
         track = str(uri(person, "track", number))
         of_what = (track, did(person), file_id, "flac", "audio/flac", len(content), 2)
         await self.state.managed_audio.put(Managed(*of_what, "m4a" if rendition is not None else None))
-        return address(self.music.settings.base_url, file_id)
+        return audio_address(self.music.settings.base_url, file_id)
 
     async def song(
         self, content: bytes, person: str, number: int, rendition: bytes | None = None, **fields: Any

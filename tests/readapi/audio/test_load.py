@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from readapi.audio.keys import original_key
+from readapi.state.publishing.file_keys import original_key
 from tests.network.server import free_port
 from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.listening import Listening, listening

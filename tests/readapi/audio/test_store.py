@@ -2,11 +2,15 @@
 
 import os
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from aiohttp.typedefs import Handler
 
-from readapi.audio.store import PART_BYTES, AudioStore
+from readapi.audio.store import PART_BYTES, AudioStore, StoreError
 from schemas.settings import Settings
 
 KEY = "originals/" + "ab" * 32
@@ -17,6 +21,13 @@ def file(folder: Path, content: bytes) -> Path:
     path = folder / "sent"
     path.write_bytes(content)
     return path
+
+
+def answering(handler: Handler) -> web.Application:
+    """A server that answers everything so."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    return app
 
 
 async def read(store: AudioStore, key: str, start: int, stop: int) -> bytes:
@@ -42,6 +53,33 @@ async def test_any_part_can_be_read(store: AudioStore, tmp_path: Path) -> None:
     assert await read(store, KEY, 3, 7) == b"3456"
     assert await read(store, KEY, 9, 10) == b"9"
     assert await read(store, KEY, 4, 4) == b""
+
+
+async def test_a_store_that_refuses_is_an_error_of_the_system(tmp_path: Path) -> None:
+    """Whatever is asked of it, so that work on it is tried again; the library's own errors go no further."""
+
+    async def refuse(_request: web.Request) -> web.Response:
+        return web.Response(status=403, text="<Error><Code>AccessDenied</Code></Error>")
+
+    async with TestServer(answering(refuse)) as server:
+        url = (
+            f"s3://bucket?region=us-east-1&endpoint={server.make_url('')}&access_key_id=a&secret_access_key=b"
+        )
+        refused = AudioStore.of(Settings(data_dir=tmp_path, audio_url=url))
+        asked: list[Callable[[], Awaitable[object]]] = [
+            lambda: refused.put(KEY, file(tmp_path, b"sound")),
+            lambda: refused.write(KEY, b"short"),
+            lambda: refused.content(KEY),
+            lambda: refused.move(KEY, "originals/other"),
+            lambda: refused.delete(KEY),
+            lambda: refused.size(KEY),
+            lambda: read(refused, KEY, 0, 5),
+            lambda: refused.local(KEY).__aenter__(),
+            lambda: anext(refused.keys("originals")),
+        ]
+        for ask in asked:
+            with pytest.raises(StoreError):
+                await ask()
 
 
 async def test_long_files_go_in_parts(store: AudioStore, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from readapi.search import MOST_OF_A_FILE
+from readapi.index.lookups import MOST_OF_A_FILE
 from tests.indexer.changes import put, uri
 from tests.readapi.audio.listening import OPEN, Listening, listening
 

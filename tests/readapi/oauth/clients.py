@@ -8,10 +8,10 @@ import orjson
 from aiohttp import web
 from aiohttp.abc import AbstractResolver
 
-from indexer.handles import Handles
-from indexer.identity import Resolver
-from indexer.names import Dns
-from indexer.outbound import Outbound, OutboundError
+from indexer.network.http.client import Outbound, OutboundError
+from indexer.network.identity.dns import Dns
+from indexer.network.identity.handles import Handles
+from indexer.network.identity.resolver import Resolver
 from readapi.oauth import keys, scopes
 from readapi.oauth.client import OAuthClient
 from readapi.oauth.grant import Grant
@@ -22,7 +22,7 @@ from tests.network.doubles import Loopback
 from tests.network.person import Person
 
 LOOPBACK = ClientMetadata.of(Settings())
-SCOPE = " ".join(scopes.to_sign_in(LOOPBACK.collections))
+SCOPE = " ".join(scopes.sign_in_scopes(LOOPBACK.collections))
 
 
 @asynccontextmanager
@@ -61,7 +61,7 @@ class Published(Loopback):
 
     def __init__(self, *private: str, public: bool = False) -> None:
         super().__init__(web.get(DOCUMENT_PATH, self._document), web.get(JWKS_PATH, self._jwks))
-        self._keys = private if private or public else (keys.generated(),)
+        self._keys = private if private or public else (keys.generate_key(),)
         self.metadata: ClientMetadata
 
     async def __aenter__(self) -> Self:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from indexer.names import Dns
+from indexer.network.identity.dns import Dns
 from readapi.oauth.client import OAuthClient
 from readapi.oauth.network import Network
 from tests.network.testnet import Testnet

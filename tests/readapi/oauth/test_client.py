@@ -60,7 +60,7 @@ async def test_what_was_granted_decides(client: OAuthClient, person: Person) -> 
     grant = await sign_in(client, person, granting=f"atproto {LIKE}")
 
     assert grant.tokens.scopes == {"atproto", LIKE}
-    assert scopes.missing(grant.tokens.scopes, (LIKE, COMMENT), LOOPBACK.collections) == (COMMENT,)
+    assert scopes.missing_scopes(grant.tokens.scopes, (LIKE, COMMENT), LOOPBACK.collections) == (COMMENT,)
     assert await write(client, grant, "fm.svc.like") == 200
     assert await write(client, grant, "fm.svc.comment") == 403
 
@@ -77,7 +77,7 @@ async def test_a_permission_set_lets_us_write_what_is_in_it(
     grant = await client.finish(flight, await person.agree(page))
 
     assert LIKE not in grant.tokens.scopes
-    assert scopes.missing(grant.tokens.scopes, LOOPBACK.collections.scopes, LOOPBACK.collections) == ()
+    assert scopes.missing_scopes(grant.tokens.scopes, LOOPBACK.collections.scopes, LOOPBACK.collections) == ()
     assert await write(client, grant, "fm.svc.comment") == 200
 
 
@@ -268,7 +268,7 @@ async def test_a_nonce_of_yesterday_is_replaced(client: OAuthClient, person: Per
 
 async def test_the_newest_key_signs(connection: Network, person: Person) -> None:
     """Each grant goes on with the key that it began with."""
-    old, new = keys.generated(), keys.generated()
+    old, new = keys.generate_key(), keys.generate_key()
     async with Published(new, old) as published:
         client = OAuthClient(published.metadata, connection, allow_loopback=True)
         grant = await sign_in(client, person)
@@ -279,7 +279,7 @@ async def test_the_newest_key_signs(connection: Network, person: Person) -> None
 
 async def test_keys_change_without_signing_anybody_out(connection: Network, person: Person) -> None:
     """A server that fetched our keys a while ago is still spoken to with one that it knows."""
-    old, new = keys.generated(), keys.generated()
+    old, new = keys.generate_key(), keys.generate_key()
     async with Published(old) as published:
         before = await sign_in(OAuthClient(published.metadata, connection, allow_loopback=True), person)
         published.metadata = published.with_keys(new, old)

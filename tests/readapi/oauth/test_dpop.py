@@ -8,15 +8,15 @@ from yarl import URL
 
 from readapi.oauth import dpop, keys
 
-KEY = keys.generated()
+KEY = keys.generate_key()
 ADDRESS = URL("https://pds.example.com/xrpc/app.do?what=this#there")
 
 
 def test_a_proof_names_the_request_and_carries_the_key() -> None:
     """But not the query, and only the public half."""
-    token = dpop.proof(KEY, "POST", ADDRESS, "nonce", "access")
+    token = dpop.make_proof(KEY, "POST", ADDRESS, "nonce", "access")
 
-    header = jwt.decode(token, keys.private(KEY)).header
+    header = jwt.decode(token, keys.read_private_key(KEY)).header
     proven = jwt.decode(token, ECKey.import_key(header["jwk"]))
 
     assert header["typ"] == "dpop+jwt"
@@ -24,13 +24,15 @@ def test_a_proof_names_the_request_and_carries_the_key() -> None:
     assert proven.claims["htm"] == "POST"
     assert proven.claims["htu"] == "https://pds.example.com/xrpc/app.do"
     assert proven.claims["nonce"] == "nonce"
-    assert proven.claims["ath"] == dpop.digest("access")
+    assert proven.claims["ath"] == dpop.hash_text("access")
     assert abs(proven.claims["iat"] - time.time()) < 5
 
 
 def test_no_two_proofs_are_the_same() -> None:
     """And what is not known is not in them."""
-    one, other = (jwt.decode(dpop.proof(KEY, "GET", ADDRESS, None, None), keys.private(KEY)) for _ in "ab")
+    one, other = (
+        jwt.decode(dpop.make_proof(KEY, "GET", ADDRESS, None, None), keys.read_private_key(KEY)) for _ in "ab"
+    )
 
     assert one.claims["jti"] != other.claims["jti"]
     assert set(one.claims) == {"jti", "htm", "htu", "iat"}
@@ -38,6 +40,6 @@ def test_no_two_proofs_are_the_same() -> None:
 
 def test_digests_are_those_of_the_rfc() -> None:
     """The example of https://www.rfc-editor.org/rfc/rfc7636#appendix-B."""
-    challenge = dpop.digest("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    challenge = dpop.hash_text("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
 
     assert challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

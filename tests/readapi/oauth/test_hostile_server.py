@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from indexer.names import Dns
+from indexer.network.identity.dns import Dns
 from readapi.oauth import endpoints
 from readapi.oauth.client import REFRESH_SECONDS, OAuthClient
 from readapi.oauth.errors import Kind, OAuthError, Refused, Unavailable
-from readapi.oauth.grant import Flight, Grant
+from readapi.oauth.grant import Grant, PendingAuthorization
 from tests.network import doubles, hostile
 from tests.network.hostile import Hostile
 from tests.readapi.oauth import clients
@@ -35,12 +35,12 @@ async def client(server: Hostile) -> AsyncIterator[OAuthClient]:
         yield clients.loopback(network)
 
 
-async def begun(client: OAuthClient) -> Flight:
+async def begun(client: OAuthClient) -> PendingAuthorization:
     flight, _ = await client.begin("alice.test", "atproto")
     return flight
 
 
-async def finished(client: OAuthClient, flight: Flight) -> Grant:
+async def finished(client: OAuthClient, flight: PendingAuthorization) -> Grant:
     params = {"state": flight.state, "iss": flight.server.issuer, "code": "code"}
     return await client.finish(flight, params)
 

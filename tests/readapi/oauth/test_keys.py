@@ -8,8 +8,8 @@ from joserfc.jwk import ECKey, KeySet, OKPKey
 from readapi.oauth import keys
 from readapi.oauth.keys import Keys
 
-ONE, OTHER = keys.generated(), keys.generated()
-PEM = keys.private(ONE).as_pem(private=True).decode()
+ONE, OTHER = keys.generate_key(), keys.generate_key()
+PEM = keys.read_private_key(ONE).as_pem(private=True).decode()
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ PEM = keys.private(ONE).as_pem(private=True).decode()
 )
 def test_a_key_is_the_same_however_it_is_written(text: str) -> None:
     """Its name is its thumbprint."""
-    assert Keys.read(text).names == (keys.private(ONE).thumbprint(),)
+    assert Keys.read(text).names == (keys.read_private_key(ONE).thumbprint(),)
 
 
 def test_the_first_key_is_the_newest() -> None:
-    other = keys.private(OTHER).as_pem(private=True).decode()
-    names = tuple(keys.private(key).thumbprint() for key in (OTHER, ONE))
+    other = keys.read_private_key(OTHER).as_pem(private=True).decode()
+    names = tuple(keys.read_private_key(key).thumbprint() for key in (OTHER, ONE))
 
     assert Keys.read(f"[{OTHER}, {ONE}]").names == names
     assert Keys.read(other + PEM).names == names
@@ -41,7 +41,7 @@ def test_the_first_key_is_the_newest() -> None:
     [
         ("", "neither private keys in PEM nor JSON"),
         ("a password", "neither private keys in PEM nor JSON"),
-        (keys.private(ONE).as_pem(private=False).decode(), "neither private keys in PEM nor JSON"),
+        (keys.read_private_key(ONE).as_pem(private=False).decode(), "neither private keys in PEM nor JSON"),
         ("[]", "there is no key"),
         ('{"keys": []}', "there is no key"),
         ('"key"', "there is no key"),
@@ -50,7 +50,7 @@ def test_the_first_key_is_the_newest() -> None:
         ('{"kty": "EC", "crv": "P-256", "x": "a", "y": "b", "d": "c"}', "not the key of an elliptic curve"),
         (orjson.dumps(OKPKey.generate_key("Ed25519").as_dict(private=True)).decode(), "not "),
         (orjson.dumps(ECKey.generate_key("P-384").as_dict(private=True)).decode(), "P-256"),
-        (orjson.dumps(keys.public(keys.private(ONE))).decode(), "not a private key"),
+        (orjson.dumps(keys.public_jwk(keys.read_private_key(ONE))).decode(), "not a private key"),
     ],
 )
 def test_what_is_no_key_is_told(text: str, said: str) -> None:

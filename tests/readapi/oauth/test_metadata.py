@@ -6,7 +6,7 @@ from readapi.oauth import keys
 from readapi.oauth.metadata import ClientMetadata
 from schemas.settings import Settings, SettingsError
 
-KEY = keys.generated()
+KEY = keys.generate_key()
 
 
 def metadata(**variables: str) -> ClientMetadata:

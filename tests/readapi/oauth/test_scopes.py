@@ -19,7 +19,7 @@ def covers(granted: str, wanted: str) -> bool:
 
 def test_signing_in_asks_for_no_more_than_it_needs() -> None:
     """Scrobbling and private Spaces are asked for when somebody wants them."""
-    assert scopes.to_sign_in(FM) == (
+    assert scopes.sign_in_scopes(FM) == (
         "atproto",
         "repo:fm.svc.track",
         "repo:fm.svc.like",
@@ -28,7 +28,7 @@ def test_signing_in_asks_for_no_more_than_it_needs() -> None:
         "repo:fm.svc.actor.profile",
         "blob:*/*",
     )
-    assert set(scopes.everything(FM)) - set(scopes.to_sign_in(FM)) == {
+    assert set(scopes.all_scopes(FM)) - set(scopes.sign_in_scopes(FM)) == {
         "repo:fm.scrobbler.feed.play",
         "include:fm.svc.authFullApp",
         "space:fm.svc.privateTracks?authority=*&collection=fm.svc.track&manage=create",
@@ -91,15 +91,15 @@ def test_what_is_missing_is_named() -> None:
     """In the order that it was wanted."""
     granted = frozenset(("atproto", "repo:fm.svc.like"))
 
-    assert scopes.missing(granted, (BLOBS, "repo:fm.svc.like", SCROBBLING), FM) == (BLOBS, SCROBBLING)
+    assert scopes.missing_scopes(granted, (BLOBS, "repo:fm.svc.like", SCROBBLING), FM) == (BLOBS, SCROBBLING)
 
 
 def test_another_namespace_has_other_scopes() -> None:
     dev = Collections("fm.svc.dev")
 
-    assert scopes.missing(frozenset(FM.scopes), dev.scopes, dev) == dev.scopes
+    assert scopes.missing_scopes(frozenset(FM.scopes), dev.scopes, dev) == dev.scopes
 
 
-@given(st.frozensets(st.text("repoblbinclude:?=&%/.,", max_size=40)), st.sampled_from(scopes.everything(FM)))
+@given(st.frozensets(st.text("repoblbinclude:?=&%/.,", max_size=40)), st.sampled_from(scopes.all_scopes(FM)))
 def test_scopes_that_make_no_sense_allow_nothing(granted: frozenset[str], wanted: str) -> None:
     assert not scopes.covers(granted, wanted, FM)

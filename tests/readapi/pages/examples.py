@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from readapi.pages.addresses import Addresses
+from readapi.pages.urls import Addresses
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import PlaylistWithTracks
@@ -43,7 +43,7 @@ def track(track_id: int = 7, **changes: Any) -> Track:
         "like_count": 12, "comment_count": 1, "play_count": 0,
         "publishing": {"access": OPEN, "attach_rights": False}, "policy_origin": None,
         "visibility": "public", "unlisted": False, "download_policy": "open", "support_gate": None,
-        "stream_url": AUDIO, "audio_storage": "pds", "pds_blob_cid": "bafkaudio",
+        "stream_url": AUDIO, "r2_url": AUDIO, "audio_storage": "pds", "pds_blob_cid": "bafkaudio",
         "atproto_record_uri": uri, "atproto_record_cid": "bafyrecord",
         "atproto_record_url": "https://pds.example/r",
         "labels": [], "rights": None, "is_liked": False, "gated": False, "downloadable": True,
@@ -60,6 +60,7 @@ def restricted(listening: str, **changes: Any) -> Track:
         "downloadable": False,
         "audio_storage": "none",
         "stream_url": f"{BASE_URL}/tracks/7/stream",
+        "r2_url": None,
     }
     return track(**silent | changes)
 

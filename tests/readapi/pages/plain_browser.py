@@ -1,7 +1,9 @@
 """A browser that shows nothing: it keeps cookies and sends forms, and follows nothing by itself."""
 
 import asyncio
+import io
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
@@ -42,17 +44,25 @@ class PlainBrowser:
 
     async def sent(self, path: str, **members: str | bytes) -> str:
         """Where a form with parts leads; bytes are files."""
-        form = aiohttp.FormData(default_to_multipart=True)
-        for name, member in members.items():
-            form.add_field(
-                name, member, filename="" if member == b"" else name if isinstance(member, bytes) else None
-            )
-        headers = {**HTML, "Origin": self.site}
-        async with self.client.post(
-            self.site + path, data=form, headers=headers, allow_redirects=False
-        ) as answer:
+        async with self.in_parts(path, **members) as answer:
             assert answer.status == 303, await answer.text()
             return answer.headers["Location"]
+
+    async def refused(self, path: str, **members: str | bytes) -> tuple[int, str]:
+        """The same of a form that leads nowhere: the status, and the page that is shown instead."""
+        async with self.in_parts(path, **members) as answer:
+            return answer.status, await answer.text()
+
+    def in_parts(self, path: str, **members: str | bytes) -> aiohttp.client._RequestContextManager:
+        """Send a form with parts."""
+        form = aiohttp.FormData(default_to_multipart=True)
+        for name, member in members.items():
+            if isinstance(member, bytes):
+                form.add_field(name, io.BytesIO(member), filename=name if member else "")
+            else:
+                form.add_field(name, member)
+        headers = {**HTML, "Origin": self.site}
+        return self.client.post(self.site + path, data=form, headers=headers, allow_redirects=False)
 
     async def shows(self, path: str, words: str) -> bool:
         """Load a page until it tells this."""
@@ -80,6 +90,12 @@ class PlainBrowser:
         """Send a form, agree at the server, and come back."""
         async with self.get(await self.brought_back(await self.led(path))) as answer:
             assert answer.headers["Location"] == "/settings?note=permissions-changed"
+
+    async def json(self, path: str) -> dict[str, Any]:
+        """What the API says there."""
+        async with self.client.get(self.site + path) as answer:
+            assert answer.status == 200, answer.status
+            return dict(await answer.json())
 
     async def text(self, path: str) -> str:
         async with self.get(path) as answer:

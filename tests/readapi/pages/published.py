@@ -10,13 +10,16 @@ import aiohttp
 from aiohttp import web
 from sqlalchemy import select
 
-from indexer.batch import Batch, IdentityFact, ImageFact, RecordChange
-from indexer.search import SearchIndex
-from indexer.snapshots import Snapshots
-from indexer.writer import Writer
-from readapi.state.accounts import Account
+from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.tables.images import ImageFact
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.events import IdentityFact
+from indexer.repo.changes import RecordChange
+from indexer.search.index import SearchIndex
+from readapi.state.db.tables import play_counts
+from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
-from readapi.state.tables import play_counts
 from schemas.ids import Cid, Handle, checked_id, list_id
 from schemas.settings import Settings
 from tests import documents

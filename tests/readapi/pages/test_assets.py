@@ -2,8 +2,8 @@
 
 import hashlib
 
-from readapi.pages import contents
 from readapi.pages.assets import FOLDER, Assets
+from readapi.routes.pages import docs
 
 
 def test_a_changed_file_has_a_new_address(tmp_path):
@@ -48,4 +48,4 @@ def test_the_short_description_lists_what_can_be_read():
     """Each route once, under its heading."""
     openapi = b'{"paths":{"/a":{"get":{"tags":["one"],"summary":"Read"},"head":{}},"/b":{"post":{}}}}'
 
-    assert contents.sections(openapi) == {"one": [contents.Route("/a", "Read")]}
+    assert docs.sections(openapi) == {"one": [docs.Route("/a", "Read")]}

@@ -24,6 +24,7 @@ PLAYING = (
     "document.querySelector('[data-player]').dataset.state === 'playing'"
     " && document.querySelector('audio').currentTime > 0.1"
 )
+NAMES = ("label", "select-name", "button-name", "landmark-main-is-top-level", "landmark-no-duplicate-main")
 STILL = "document.querySelector('audio').paused"
 POSITION = "document.querySelector('audio').currentTime"
 
@@ -352,6 +353,22 @@ async def test_the_description_opens_under_its_own_strict_policy(site: Published
     fetched = await page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
     assert [name for name in fetched if not name.startswith((site.address, "data:"))] == []
     assert page.complaints == []
+
+
+async def test_every_control_of_the_description_has_a_name(site: Published, chromium: Browser):
+    """Closed, and with operations open that take bodies, files, choices and lists; and there is one main."""
+    page = await chromium.page(f"{site.address}/docs", 1000, 800)
+    await page.until("document.querySelectorAll('.opblock-tag').length > 10")
+    closed = await barriers(page)
+    for tag in ("tracks", "publishing"):
+        await page.evaluate(f"document.querySelector('#operations-tag-{tag}').click()")
+    for name in ("list_tracks", "get_track", "change_track", "publish_track", "put_preferences"):
+        await page.until(f"document.querySelector('[id$=-{name}] button')")
+        await page.evaluate(f"document.querySelector('[id$=-{name}] button').click()")
+    await page.until("document.querySelectorAll('.execute').length >= 5")
+
+    found = [barrier for barrier in (*closed, *await barriers(page)) if barrier[0] in NAMES]
+    assert found == []
 
 
 async def test_the_description_is_a_list_where_scripts_do_not_run(site: Published, chromium: Browser):

@@ -70,5 +70,5 @@ def test_an_unfinished_form_is_an_unfinished_template():
 
 def test_a_track_without_a_recording_is_heard_by_nobody():
     """Whatever its template says."""
-    assert choices.told(examples.track()) == choices.in_short(DEFAULT)
-    assert choices.told(examples.track(audio_storage="none")) == "No recording"
+    assert choices.describe_access(examples.track()) == choices.in_short(DEFAULT)
+    assert choices.describe_access(examples.track(audio_storage="none")) == "No recording"

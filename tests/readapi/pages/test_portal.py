@@ -137,6 +137,32 @@ async def test_a_choice_of_listeners_counts_as_soon_as_it_is_made(artist: Visito
     assert [one for one in artist.complaints if "422" not in one] == []
 
 
+async def test_a_file_that_is_too_large_is_told_before_it_is_sent(artist: Visitor, tmp_path: Path) -> None:
+    """The form is not sent, nothing that was typed is lost, and another file can be chosen."""
+    page, cover, recording = artist.page, tmp_path / "cover.png", tmp_path / "song.wav"
+    cover.write_bytes(bytes(100_001))
+    recording.write_bytes(tone(1, 440))
+    await artist.is_signed_in("/portal")
+    await artist.goes("Save the profile", "/portal")
+    await page.fill("#upload-title", "Kept")
+    await page.choose_file("#upload-file", recording)
+    await page.choose_file("#upload-image", cover)
+
+    await page.click("Upload: heard by everybody")
+    told = await page.evaluate("document.getElementById('upload-image').validationMessage")
+    opened = await page.evaluate("document.getElementById('upload-image').closest('details').open")
+    kept = await page.evaluate("document.getElementById('upload-title').value")
+    was_sent = await page.evaluate("!document.getElementById('sending').hidden")
+    small = tmp_path / "small.gif"
+    small.write_bytes(b"GIF89a")
+    await page.choose_file("#upload-image", small)
+
+    assert told == "This file is larger than 0.1 MB, which is the most that is taken."
+    assert (opened, kept, was_sent) == (True, "Kept", False)
+    assert await page.evaluate("document.getElementById('upload-image').validationMessage") == ""
+    assert artist.complaints == []
+
+
 async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Visitor) -> None:
     """On the Portal of somebody new and of an artist, and on the page of an album; everything is open."""
     page, wide = artist.page, "document.documentElement.scrollWidth > 320"
@@ -176,6 +202,7 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     )
     assert await plain.shows(upload, "Look after the track")
     [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    assert '<option value="" selected>As the file says</option>' in await plain.text("/portal")
     assert "note=upload-begun" in upload
     assert "is being worked on" not in await plain.text(upload)
     album = await plain.sent("/portal/albums", title="Plain Album")
@@ -257,23 +284,42 @@ async def test_a_form_that_is_sent_twice_uploads_once(plain: PlainBrowser) -> No
 
 async def test_rights_metadata_is_saved_and_told(plain: PlainBrowser) -> None:
     """It cannot be dropped while the Portal template attaches it."""
-    form = {"isrc": "USRC17607839", "owner": "Plain Records", "parties": "Ada; 50; 33.3; Composer"}
+    form = {"owner": "Plain Records", "parties": "Ada; 50; 33.3; Composer"}
     saved = await plain.led("/portal/rights", **form)
     kept = await plain.text(saved)
     await plain.led("/portal/template", **OPEN, attach_rights="on")
-    async with plain.post("/portal/rights", isrc="") as answer:
+    async with plain.post("/portal/rights", owner="") as answer:
         in_use = await answer.text()
     await plain.led("/portal/template", **OPEN)
     async with plain.post("/portal/rights", **form | {"parties": "Ada; half"}) as wrong:
         refused = await wrong.text()
-    await plain.led("/portal/rights", isrc="")
+    await plain.led("/portal/rights", owner="")
 
     assert saved == "/portal?note=rights-saved"
-    assert 'value="USRC17607839"' in kept
+    assert 'value="Plain Records"' in kept
+    assert 'name="isrc"' not in kept.partition('action="/portal/rights"')[2]
     assert "Ada; 50; 33.3; Composer</textarea>" in kept
     assert (answer.status, "Your Portal template attaches" in in_use) == (409, True)
     assert (wrong.status, 'id="rights-parties-error">each line is' in refused) == (422, True)
-    assert "USRC17607839" not in await plain.text("/portal")
+    assert "Plain Records" not in await plain.text("/portal")
+
+
+async def test_a_recordings_codes_are_asked_for_when_it_is_uploaded_and_on_its_page(
+    plain: PlainBrowser,
+) -> None:
+    """They are published though the Portal template attaches no rights, and each is changed for itself."""
+    codes = {"isrc": "USRC17607839", "iswc": "T-034.524.680-1"}
+    upload = await plain.sent("/portal/uploads", file=tone(1, 660), title="Coded", **codes)
+    assert await plain.shows(upload, "Look after the track")
+    [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    api = track.removeprefix("/portal")
+    page = await plain.text(track)
+    published = (await plain.json(api))["rights"]
+    await plain.sent(track, title="Coded", isrc="", iswc=codes["iswc"])
+
+    assert 'name="isrc" type="text" value="USRC17607839"' in page
+    assert published == codes
+    assert (await plain.json(api))["rights"] == {"iswc": codes["iswc"]}
 
 
 async def test_a_portal_template_is_kept(plain: PlainBrowser) -> None:
@@ -319,6 +365,47 @@ async def test_what_does_not_fit_comes_back_as_it_was_typed(plain: PlainBrowser)
     assert 'id="profile-support_url-error"' in profile
     assert 'value="javascript:alert(1)"' in profile
     assert (answer.status, 'id="album-title-error">You have an album at taken' in album) == (409, True)
+
+
+async def test_a_form_with_too_much_in_it_comes_back_with_the_rest(plain: PlainBrowser) -> None:
+    """A cover, a recording and a text over their limits; what stands behind them in the form is kept too."""
+    upload = await plain.sent("/portal/uploads", file=tone(1, 770), title="Covered")
+    assert await plain.shows(upload, "Look after the track")
+    [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    album = (await plain.sent("/portal/albums", title="Covers")).partition("?")[0]
+    cover, recording, prose = bytes(100_001), bytes(8_000_001), "Long. " * 50_000
+
+    of_cover = await plain.refused("/portal/uploads", file=tone(1, 880), image=cover, title="Typed")
+    of_recording = await plain.refused("/portal/uploads", file=recording, image=b"GIF89a", title="Typed")
+    of_prose = await plain.refused("/portal/uploads", description=prose, title="Typed")
+    of_track = await plain.refused(track, image=cover, title="Typed")
+    of_audio = await plain.refused(f"{track}/audio", file=recording)
+    of_album = await plain.refused(f"{album}/cover", image=cover)
+    of_profile = await plain.refused("/portal/profile", bio=prose, display_name="Typed")
+
+    pages = of_cover, of_recording, of_prose, of_track, of_audio, of_album, of_profile
+    assert [status for status, _ in pages] == [413] * 7
+    faults = [re.findall(r'class="error" id="([\w-]+)">([^<]+)<', page) for _, page in pages]
+    again = "Choose this file again: browsers do not keep it."
+    small, large, long = (
+        "This file is larger than 0.1 MB",
+        "This file is larger than 8.0 MB",
+        "This is too long",
+    )
+    assert [
+        {name: told.partition(",")[0].partition(" for a form")[0] for name, told in one} for one in faults
+    ] == [
+        {"upload-file-lost": again, "upload-image-error": small},
+        {"upload-file-error": large, "upload-image-lost": again},
+        {"upload-description-error": long},
+        {"details-image-error": small},
+        {"audio-file-error": large},
+        {"cover-image-error": small},
+        {"profile-bio-error": long},
+    ]
+    typed = (of_cover, of_recording, of_prose, of_track, of_profile)
+    assert all('value="Typed"' in page for _, page in typed)
+    assert "Long. Long." in of_prose[1]
 
 
 async def test_nobody_sees_or_changes_what_is_somebody_elses(plain: PlainBrowser, net: Testnet) -> None:

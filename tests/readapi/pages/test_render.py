@@ -8,30 +8,22 @@ from typing import Any
 
 import pytest
 
-from readapi.pages import account_views, attempt, frame, metadata
-from readapi.pages.account_views import Attempt
 from readapi.pages.assets import Assets
-from readapi.pages.notes import Note
-from readapi.pages.permissions import Permissions
-from readapi.pages.portal_views import (
-    Publisher,
-    Shelf,
-    Work,
-    of_album,
-    of_front,
-    of_job,
-    of_track,
-    of_upload,
-)
+from readapi.pages.notices import Notice
+from readapi.pages.portal import account_views, form_errors
+from readapi.pages.portal.account_views import Attempt
+from readapi.pages.portal.permissions import Permissions
+from readapi.pages.portal.views import Publisher, Shelf, Work, of_album, of_front, of_job, of_track, of_upload
+from readapi.pages.public import metadata
+from readapi.pages.public.player import PlayerTrack, iframe, make_player_track
 from readapi.pages.render import Renderer
-from readapi.pages.sound import Sound, sound
-from readapi.signing_in import TokenMade
-from readapi.state.accounts import LinkedAccount
-from readapi.state.developer_tokens import DeveloperToken
-from readapi.state.jobs import Asked, Job, JobTrack
-from readapi.state.preferences import Preferences
-from readapi.state.sessions import Session
-from readapi.state.uploads import Audio, Upload, Wanted
+from readapi.pds.signing_in import TokenMade
+from readapi.state.publishing.jobs import Job, JobRequest, JobTrack
+from readapi.state.publishing.preferences import Preferences
+from readapi.state.publishing.uploads import Audio, Upload, Wanted
+from readapi.state.sign_in.developer_tokens import DeveloperToken
+from readapi.state.sign_in.linked_accounts import LinkedAccount
+from readapi.state.sign_in.sessions import Session
 from schemas.collections import Collections
 from schemas.ids import AtUri, Did
 from schemas.publishing import DEFAULT
@@ -78,26 +70,26 @@ class Structure(HTMLParser):
 def song(**changes: Any) -> dict[str, Any]:
     """What a track's page is rendered from."""
     shown = track(**changes)
-    heard = sound(shown, ADDRESSES)
+    heard = make_player_track(shown, ADDRESSES)
     head = metadata.of_track(shown, heard, ADDRESSES)
-    embed = frame.iframe(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
+    embed = iframe(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
     sign_in = ADDRESSES.sign_in(shown.title)
     return {"head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in}
 
 
-def collection(text: str, heard: list[Sound]) -> dict[str, Any]:
+def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     """What an album's page is rendered from."""
     head = metadata.of_album(album(title=text, description=text, artist=text), heard, ADDRESSES)
     return {
         "head": head, "kind": "Album", "title": text, "description": text, "image": COVER, "seconds": 187,
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
-        "created_at": "2026-03-12T10:00:00Z", "embed_html": frame.iframe("https://x", text, 1, 1),
+        "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe("https://x", text, 1, 1),
         "sign_in": ADDRESSES.sign_in(text),
     }  # fmt: skip
 
 
-def person(text: str, heard: list[Sound]) -> dict[str, Any]:
+def person(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     """What an artist's page is rendered from."""
     shown = artist(display_name=text, bio=text)
     head = metadata.of_artist(shown, ADDRESSES)
@@ -116,7 +108,7 @@ def settings(text: str) -> dict[str, Any]:
     accounts = [LinkedAccount(text, text, "grant", active) for active in (True, False)]  # type: ignore[arg-type]
     permissions = Permissions.of(frozenset({text}), Collections())
     token = DeveloperToken(text, text, text, text, text, "grant", frozenset(), LATER, LATER, LATER, text)  # type: ignore[arg-type]
-    note = Note(text, is_bad=True)
+    note = Notice(text, is_bad=True)
     return account_views.of_settings(session, accounts, permissions, [token], note, Attempt(text, text))
 
 
@@ -129,7 +121,7 @@ def upload(text: str) -> Upload:
 
 def job(text: str) -> Job:
     """A change that has failed."""
-    asked = Asked(Did(DID), "grant", DEFAULT, "track")  # type: ignore[arg-type]
+    asked = JobRequest(Did(DID), "grant", DEFAULT, "track")  # type: ignore[arg-type]
     return Job("1", asked, "failed", text, LATER, LATER, (JobTrack(TRACK, 7, "failed", "conflict", text),))
 
 
@@ -147,10 +139,13 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
     permissions = Permissions.of(frozenset({text}), Collections())
     who = Publisher(session, artist(display_name=text, bio=text), permissions, {"supporters": text})
     shown = track(title=text, description=text, tags=[text], features=[FEATURE | {"display_name": text}])
+    shown = shown.model_copy(update={"rights": rights(text)})
     belongs = album(title=text, description=text)
     works = [Work(text, "/portal/uploads/1", text, has_failed=True)]
     shelf = Shelf([shown], "/portal?cursor=x", [belongs], {}, works)
-    forms = {form: attempt.Attempt(form, {"title": text}, {"title": text}) for form in ("upload", "details")}
+    forms = {
+        form: form_errors.FormErrors(form, {"title": text}, {"title": text}) for form in ("upload", "details")
+    }
     return {
         "portal.html": of_front(who, shelf, Preferences(rights=rights(text)), None, forms["upload"]),
         "portal_track.html": of_track(who, shown, [belongs], [], None, forms["details"]),
@@ -165,7 +160,7 @@ def pages(text: str) -> dict[str, bytes]:
     label = {"labels": [text], "tags": [text], "description": text, "title": text, "artist": text}
     belongs = {"id": LIST_ID, "title": text, "slug": text, "image_url": None}
     shown = song(**label, features=[FEATURE | {"display_name": text}], album=belongs)
-    heard = [shown["sound"], sound(restricted("supporters", title=text, artist=text), ADDRESSES)]
+    heard = [shown["sound"], make_player_track(restricted("supporters", title=text, artist=text), ADDRESSES)]
     return {
         "embed_track.html": RENDERER.page("embed_track.html", **shown),
         "track.html": RENDERER.page("track.html", **shown),
@@ -209,7 +204,7 @@ def test_the_only_inline_script_is_json_that_says_what_the_page_says(hostile):
 
 def test_links_lead_to_web_addresses_only():
     """A support link of another scheme is left out."""
-    shown = person("Mara", [sound(track(), ADDRESSES)])
+    shown = person("Mara", [make_player_track(track(), ADDRESSES)])
     shown["artist"] = artist(support_url="javascript:alert(1)", avatar_url="data:text/html,x")
 
     assert b"javascript:" not in RENDERER.page("artist.html", **shown)
@@ -220,7 +215,7 @@ def test_links_lead_to_web_addresses_only():
 def test_a_silent_track_has_its_sentence_and_no_player(template):
     """Nowhere on the page is the audio's address."""
     hidden = restricted("supporters", stream_url=AUDIO)
-    heard = sound(hidden, ADDRESSES)
+    heard = make_player_track(hidden, ADDRESSES)
     head = metadata.of_track(hidden, heard, ADDRESSES)
 
     page = RENDERER.page(template, head=head, sound=heard, track=hidden, embed_html="", sign_in=None).decode()

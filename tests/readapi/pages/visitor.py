@@ -16,6 +16,11 @@ OF_THE_PDS = ("Error with Permissions-Policy header", '["Uncompiled message')  #
 UNSCRIPTED = ["*/static/*.js"]  # keeps the scripts of our pages from loading, and no others
 
 
+def _is_of_the_pds(complaint: str) -> bool:
+    """Whether a page of the PDS is the cause: it asks for an avatar without a CID, and ours never do."""
+    return complaint.startswith(OF_THE_PDS) or ("getBlob?did=" in complaint and "cid=" not in complaint)
+
+
 @dataclass(slots=True)
 class Visitor:
     """One tab, and whose it is."""
@@ -27,7 +32,7 @@ class Visitor:
     @property
     def complaints(self) -> list[str]:
         """What the browser has to say of our pages."""
-        return [one for one in self.page.complaints if not one.startswith(OF_THE_PDS)]
+        return [one for one in self.page.complaints if not _is_of_the_pds(one)]
 
     async def sign_in(self, to: str = "/settings") -> None:
         """From the sign-in page to where they wanted to go."""

@@ -8,19 +8,19 @@ from typing import Any
 
 from sqlalchemy import select
 
-from readapi.audio import keys
-from readapi.audio.keys import original_key, received_audio, received_image, rendition_key
 from readapi.audio.store import AudioStore
-from readapi.publishing.originals import Originals, managed_of
-from readapi.publishing.sweeping import Sweeping
-from readapi.state.claims import Claimant
-from readapi.state.managed import Managed
-from readapi.state.publishing_tables import metadata
+from readapi.publishing.originals.references import Originals, managed_of
+from readapi.publishing.originals.sweep import OrphanSweep
+from readapi.state.db.claims import Claimant
+from readapi.state.db.publishing_tables import metadata
+from readapi.state.publishing import file_keys
+from readapi.state.publishing.file_keys import original_key, received_audio, received_image, rendition_key
+from readapi.state.publishing.managed_audio import Managed
+from readapi.state.publishing.uploads import Audio, Wanted
 from readapi.state.state import State
-from readapi.state.uploads import Audio, Wanted
 from schemas.ids import AtUri
 from tests.readapi.state.people import MARA, HandClock
-from tests.readapi.state.publishing import GRANT, track
+from tests.readapi.state.publishing.made import GRANT, track
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -84,7 +84,7 @@ class House:
     async def sweep(self, days: int = 0) -> None:
         """Time passes, and the service looks after its store."""
         self.clock.forward(days=days)
-        await Sweeping(self.state, self.store, self.originals, self.folder / "receiving").sweep()
+        await OrphanSweep(self.state, self.store, self.originals, self.folder / "receiving").sweep()
 
     async def months(self) -> None:
         """Half a year in which nothing else happens."""
@@ -93,7 +93,7 @@ class House:
 
     async def files(self) -> set[str]:
         """What is in the store."""
-        return {file.key for folder in keys.FOLDERS async for file in self.store.keys(folder)}
+        return {file.key for folder in file_keys.FOLDERS async for file in self.store.keys(folder)}
 
     async def backup(self) -> Rows:
         """Every row of the state database."""

@@ -13,39 +13,39 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from readapi.audio.blobs import Blobs
-from readapi.audio.files import OpenFile
-from readapi.audio.keys import original_key, received_audio
+from readapi.audio.blob_cache import Blobs
+from readapi.audio.source import OpenFile
 from readapi.audio.store import AudioStore
 from readapi.errors import PdsUnavailable
-from readapi.nudges import Nudges
-from readapi.pds import Author, Pds, Record, Value
-from readapi.publishing.changing import Changing
-from readapi.publishing.examining import Examining
-from readapi.publishing.homes import Homes
-from readapi.publishing.job_work import JobWork
-from readapi.publishing.lanes import Lanes
-from readapi.publishing.originals import Originals, managed_of
-from readapi.publishing.placing import Placing
-from readapi.publishing.policies import Policies
-from readapi.publishing.shelving import Shelving
-from readapi.publishing.uploading import Uploading
-from readapi.publishing.versions import Versions
+from readapi.index.indexer_client import IndexerNudges
+from readapi.index.lookups import Index
+from readapi.pds.repo import Author, Pds, Record, Value
+from readapi.pds.writing import Writing
+from readapi.pds.xrpc import Swapped, Xrpc
+from readapi.publishing.access.change_track import AccessChange
+from readapi.publishing.access.policies import Policies
+from readapi.publishing.access.run_job import JobWork
+from readapi.publishing.originals.placement import Placement
+from readapi.publishing.originals.references import Originals, managed_of
+from readapi.publishing.slots import JobSlots
+from readapi.publishing.uploads.album_commit import AlbumCommit
+from readapi.publishing.uploads.examine import UploadExamination
+from readapi.publishing.uploads.publish import UploadRun
+from readapi.publishing.uploads.record_home import RecordLocation
+from readapi.publishing.uploads.revisions import Versions
 from readapi.publishing.worker import Worker
-from readapi.search import Index
 from readapi.spaces.repos import SpaceRepos
-from readapi.state.jobs import Job
+from readapi.state.publishing.file_keys import original_key, received_audio
+from readapi.state.publishing.jobs import Job
+from readapi.state.publishing.uploads import Audio, Kind, Upload, Wanted
 from readapi.state.state import State
-from readapi.state.uploads import Audio, Kind, Upload, Wanted
-from readapi.writing import Writing
-from readapi.xrpc import Swapped, Xrpc
 from schemas.collections import Collections
 from schemas.ids import AtUri, Cid, Did, Nsid, Rkey
 from schemas.publishing import TemplateAccess
 from schemas.settings import Settings
 from tests.readapi.audio.sounds import sound
 from tests.readapi.state.people import MARA
-from tests.readapi.state.publishing import GRANT
+from tests.readapi.state.publishing.made import GRANT
 
 SETTINGS = Settings()
 HOME = "https://music.example"
@@ -160,14 +160,14 @@ class Publishing:
         self.store = AudioStore.of(Settings(data_dir=folder))
         self.originals = Originals(state, self.store)
         pds, blobs = cast(Pds, self.server), cast(Blobs, self.server)
-        writing = Writing(pds, cast(Nudges, self.server), Collections(), shown_seconds=0.1)
+        writing = Writing(pds, cast(IndexerNudges, self.server), Collections(), shown_seconds=0.1)
         self.writing = writing
-        self.placing = Placing(pds, self.originals, base_url)
+        self.placing = Placement(pds, self.originals, base_url)
         self.versions = Versions(state.revisions, self.originals, blobs, base_url)
         repos = SpaceRepos(cast(Xrpc, self.server), Collections().space)
-        homes = Homes(pds, writing, Shelving(pds, writing), repos, state.space_tracks)
-        self.changing = Changing(pds, writing, self.originals, self.placing, blobs, base_url)
-        self.uploading = Uploading(
+        homes = RecordLocation(pds, writing, AlbumCommit(pds, writing), repos, state.space_tracks)
+        self.changing = AccessChange(pds, writing, self.originals, self.placing, blobs, base_url)
+        self.uploading = UploadRun(
             self.store, self.originals, self.placing, self.versions, homes, pds, writing
         )
 
@@ -175,10 +175,10 @@ class Publishing:
         self.job_work = JobWork(settings, state, self.changing, writing)
 
     @asynccontextmanager
-    async def working(self, lanes: Lanes | None = None) -> AsyncIterator[None]:
+    async def working(self, lanes: JobSlots | None = None) -> AsyncIterator[None]:
         """A job worker, for as long as the block runs."""
         policies, index = cast(Policies, None), cast(Index, None)  # of what is replaced they are not asked
-        examining = Examining(self.store, policies, index, self.writing)
+        examining = UploadExamination(self.store, policies, index, self.writing)
         worker = Worker(self.settings, self.state, examining, self.uploading, self.job_work, lanes)
         running = asyncio.create_task(worker.run())
         try:

@@ -17,7 +17,7 @@ async def test_the_portals_template_applies_to_what_is_published(studio: Studio,
     chosen = {
         "publishing_defaults": template("signed_in") | {"attach_rights": True},
         "scrobbling": False,
-        "rights": {"isrc": "USRC17607839"},
+        "rights": {"masterOwner": {"name": "Tide Records"}},
     }
 
     put = await mara.ask("PUT", "/preferences/", chosen)
@@ -39,12 +39,13 @@ async def test_saved_rights_stay_until_something_is_said_of_them(studio: Studio)
     """A client that knows nothing of rights takes none away; null does."""
     mara = await studio.artist()
     chosen = {"publishing_defaults": template(), "scrobbling": False}
-    await mara.ask("PUT", "/preferences/", {**chosen, "rights": {"isrc": "USRC17607839"}})
+    rights = {"masterOwner": {"name": "Tide Records"}}
+    await mara.ask("PUT", "/preferences/", {**chosen, "rights": rights})
 
     kept = await mara.ask("PUT", "/preferences/", chosen)
     dropped = await mara.ask("PUT", "/preferences/", {**chosen, "rights": None})
 
-    assert kept.json["rights"] == {"isrc": "USRC17607839"}
+    assert kept.json["rights"] == rights
     assert dropped.json["rights"] is None
 
 
@@ -64,13 +65,22 @@ async def test_saved_rights_stay_until_something_is_said_of_them(studio: Studio)
             {
                 "publishing_defaults": template() | {"attach_rights": True},
                 "scrobbling": False,
-                "rights": {"isrc": "", "parties": []},
+                "rights": {"parties": []},
             },
             422,
             "invalid_request",
         ),
         (
-            {"publishing_defaults": template(), "scrobbling": False, "rights": {"ISRC": "USRC17607839"}},
+            {
+                "publishing_defaults": template(),
+                "scrobbling": False,
+                "rights": {"master_owner": {"name": "Tide"}},
+            },
+            422,
+            "invalid_request",
+        ),
+        (
+            {"publishing_defaults": template(), "scrobbling": False, "rights": {"isrc": "USRC17607839"}},
             422,
             "invalid_request",
         ),

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from readapi.errors import PdsUnavailable
-from readapi.publishing import failures
-from readapi.publishing.job_work import JobWork
-from readapi.publishing.lanes import Lanes
-from readapi.publishing.originals import managed_of
-from readapi.publishing.placing import MOVED
-from readapi.state.claims import Attempt, TakenOver
-from readapi.state.jobs import Asked, JobTrack
+from readapi.publishing import retries
+from readapi.publishing.access.run_job import JobWork
+from readapi.publishing.originals.placement import MOVED
+from readapi.publishing.originals.references import managed_of
+from readapi.publishing.slots import JobSlots
+from readapi.state.db.claims import Attempt, TakenOver
+from readapi.state.publishing.jobs import JobRequest, JobTrack
 from readapi.state.state import State, open_state
 from schemas.ids import Did
 from schemas.publishing import OPEN, Template
 from schemas.settings import Settings
 from tests.readapi.publishing.own_server import SETTINGS, Publishing, access, silence, track
 from tests.readapi.state.people import BEN, MARA, START, HandClock
-from tests.readapi.state.publishing import FIRST, GRANT, SECOND
+from tests.readapi.state.publishing.made import FIRST, GRANT, SECOND
 
 OWNER = Template(access=access("owner", "off"), attach_rights=False)
 
@@ -36,7 +36,7 @@ async def job(publishing: Publishing, *numbers: int, did: Did = MARA) -> str:
     for number in numbers:
         publishing.show(track(number, did), *publishing.sound(1 + number / 10))
         steps.append(JobTrack(track(number, did), number))
-    return await publishing.state.jobs.queue(Asked(did, GRANT, OWNER, "track"), steps, None, "request")
+    return await publishing.state.jobs.queue(JobRequest(did, GRANT, OWNER, "track"), steps, None, "request")
 
 
 async def test_a_slow_server_holds_up_its_own_alone(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ async def test_slow_servers_do_not_hold_all_slots(tmp_path: Path) -> None:
             uploads.append(await publishing.received(track(2, did), *publishing.sound(1.1)))
         publishing.server.stalled.update(slow)
 
-        async with publishing.working(Lanes(settings.job_workers, usual_seconds=0.2)):
+        async with publishing.working(JobSlots(settings.job_workers, usual_seconds=0.2)):
             of_ben = await publishing.settled(uploads[2])
             waiting = [await state.uploads.find(upload.id) for upload in uploads[:2]]
             publishing.server.goes_on.set()
@@ -96,7 +96,7 @@ async def test_what_takes_long_breaks_off_for_others_that_do(
         clock.forward(seconds=1)
     publishing.server.stalled.update((MARA, BEN))
 
-    async with publishing.working(Lanes(1, usual_seconds=0.1, long_at_once=1)):
+    async with publishing.working(JobSlots(1, usual_seconds=0.1, long_at_once=1)):
         async with asyncio.timeout(20):
             while not (broken_off := await state.uploads.claims.claim(SECOND)):
                 clock.forward(seconds=1)
@@ -190,7 +190,7 @@ async def test_what_a_server_knows_nothing_of_loses_no_original(publishing: Publ
     """It may have lost the record, or lie: jobs and uploads fail, and the only original there is stays."""
     audio, content = publishing.sound(1.2)
     await publishing.keep(track(2), audio, content, access("owner", "off"))
-    asked = Asked(MARA, GRANT, OWNER, "track")
+    asked = JobRequest(MARA, GRANT, OWNER, "track")
     job_id = await state.jobs.queue(asked, [JobTrack(track(2), 2)], None, "request")
     upload = await publishing.received(track(2), *publishing.sound(1.3))
     publishing.server.records.clear()
@@ -276,7 +276,7 @@ async def test_a_job_that_was_overtaken_undoes_nothing(publishing: Publishing, s
     """The same of a change of access."""
     song, content = publishing.sound(1.0)
     await publishing.keep(track(2), song, content, access("owner", "off"))
-    asked = Asked(MARA, GRANT, Template(access=OPEN, attach_rights=False), "track")
+    asked = JobRequest(MARA, GRANT, Template(access=OPEN, attach_rights=False), "track")
 
     async def fence() -> None:
         raise TakenOver
@@ -301,5 +301,5 @@ def test_servers_are_given_time_and_we_are_given_tries(
     error: Exception, number: int, waited: timedelta, passes: bool
 ) -> None:
     """Pauses between them grow."""
-    assert failures.may_pass(error, Attempt(number, START), waited, 3) is passes
-    assert timedelta(seconds=5) <= failures.later(waited) <= timedelta(minutes=5)
+    assert retries.may_pass(error, Attempt(number, START), waited, 3) is passes
+    assert timedelta(seconds=5) <= retries.later(waited) <= timedelta(minutes=5)

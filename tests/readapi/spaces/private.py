@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 from joserfc.jwk import ECKey
 
-from readapi.commands.internet import open_network
+from readapi.commands.network import open_network
 from readapi.oauth import keys
-from readapi.publishing.process import working
-from readapi.state.accounts import Account
+from readapi.processes.job_worker import working
+from readapi.state.sign_in.linked_accounts import Account
 from schemas.collections import Collections
 from schemas.ids import Handle
 from tests.indexer.changes import did
@@ -57,7 +57,7 @@ class Private:
         self.host.public[did(person), COLLECTIONS.profile, "self"] = profile
         lasting = tokens(expires_at=datetime.now(UTC) + timedelta(hours=1))
         held = replace(lasting, access_token=self.host.token(did(person)), scopes=scopes)
-        given = replace(grant(did(person)), pds=self.host.url, dpop_key=keys.generated(), tokens=held)
+        given = replace(grant(did(person)), pds=self.host.url, dpop_key=keys.generate_key(), tokens=held)
         account = Account(did(person), Handle(f"{person}.example"), await self.stage.state.grants.add(given))
         session = await self.stage.state.sessions.begin(account)
         self.logins[person] = {"Authorization": f"Bearer {session}"}

@@ -27,7 +27,7 @@ def claims(**changes: Any) -> dict[str, Any]:
 
 
 def read(token: str, key: ECKey) -> datetime:
-    return credentials.read(token, SPACE, "thumbprint", multikey(key), NOW)
+    return credentials.verify_credential(token, SPACE, "thumbprint", multikey(key), NOW)
 
 
 @pytest.mark.parametrize("curve", KEYS)
@@ -74,4 +74,4 @@ def test_whatever_is_no_credential_is_unfit(token: str, key: str) -> None:
     """And whatever is no key verifies nothing."""
     for multibase in (key, multikey(KEYS["P-256"])):
         with pytest.raises(Unfit):
-            credentials.read(token, SPACE, "thumbprint", multibase, NOW)
+            credentials.verify_credential(token, SPACE, "thumbprint", multibase, NOW)

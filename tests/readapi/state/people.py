@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from readapi.oauth.grant import Flight, Grant, Identity, Server, Tokens
-from readapi.state.accounts import Account
-from readapi.state.developer_tokens import DeveloperToken
-from readapi.state.grants import GrantId
-from readapi.state.secret import new_secret
+from readapi.oauth.grant import Grant, Identity, PendingAuthorization, Server, Tokens
+from readapi.state.db.one_time import new_secret
+from readapi.state.sign_in.developer_tokens import DeveloperToken
+from readapi.state.sign_in.grants import GrantId
+from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import State
 from schemas.ids import Did, Handle
 
@@ -46,9 +46,9 @@ def grant(did: Did = MARA, expires_at: datetime = START + timedelta(hours=1)) ->
     return Grant(did, "https://pds.example", SERVER, "key-1", key, tokens(expires_at=expires_at))
 
 
-def flight() -> Flight:
+def flight() -> PendingAuthorization:
     """Somebody on the way to their server."""
-    return Flight(
+    return PendingAuthorization(
         state=new_secret(),
         identity=Identity(MARA, Handle("mara.example"), "https://pds.example"),
         server=SERVER,

@@ -1,0 +1,35 @@
+"""Like records -> likes."""
+
+from indexer.catalog.projections.projection import Applied, Documents, Projection, Row
+from schemas.datetimes import utc
+from schemas.ids import AtUri, record_key
+from schemas.records import Like
+
+
+def columns(like: Like, uri: AtUri) -> Row:
+    """The like's row. Likes of one person for one track share a `pair`, however many records there are."""
+    subject = like.subject.uri
+    return {
+        "pair": record_key(f"{uri.did} {subject}"),
+        "subject_key": record_key(subject),
+        "subject_uri": subject,
+        "created_at": utc(like.created_at),
+    }
+
+
+def mark_stale(applied: Applied, documents: Documents) -> None:
+    """The likes, and the people of whom they are the first or the last."""
+    documents.reacted(applied)
+    documents.keyed("like", (row["pair"] for row in applied.versions()))
+
+
+projection = Projection(
+    name="like",
+    table="likes",
+    model=Like,
+    columns=columns,
+    remembered=("pair", "subject_key"),
+    mark_stale=mark_stale,
+    own_document=("like", "pair"),
+    counted="likes",
+)

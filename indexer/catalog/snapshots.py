@@ -1,0 +1,278 @@
+"""Snapshots: read-only copies of the catalogue for other processes, and its exports as Parquet files.
+
+A checkpoint moves everything into the file, and no other checkpoint may follow while the file is copied; the
+writer goes on writing to its log meanwhile. Snapshots without readers are pruned.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import structlog
+from prometheus_client import Counter
+
+from indexer.catalog.database import no_room, sentences
+from indexer.catalog.writing.writer import Writer
+from indexer.faults import StoreError
+from schemas.settings import Settings
+
+CURRENT: Final = "current"
+PATIENCE_SECONDS: Final = 5.0  # how long readers may prevent a checkpoint
+EXPORT_MEMORY: Final = "256MB"
+# Of a row group, which is held in memory until it is whole. By default it is 122,880 rows of any size.
+GROUP_BYTES: Final = "16MB"
+RETRY_SECONDS: Final = 10.0  # after a snapshot or an export that failed
+
+FAILED = Counter(
+    "fmsvc_snapshots_failed", "Snapshots and Parquet exports that could not be written.", ["what"]
+)
+
+log = structlog.get_logger()
+
+
+class Snapshots:
+    """The folder `snapshots`. `begin` on the writer's thread, `finish` and `export` on any other."""
+
+    def __init__(
+        self, settings: Settings, writer: Writer, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.folder = settings.data_dir / "snapshots"
+        self.published_at: float | None = None  # by the wall clock
+        self._writer = writer
+        self._clock = clock
+        self._least_seconds = settings.snapshot_seconds
+        self._share = settings.snapshot_share
+        self._parquet_seconds = settings.parquet_seconds
+        self._changes = -1
+        self._next = self._begun = self._next_export = self._opened_at = clock()
+        self._hindered_since: float | None = None
+        self._failures: dict[str, str] = {}
+        with sentences(self.folder):
+            self.parquet.mkdir(parents=True, exist_ok=True)
+            for leftover in (*self.folder.glob("*.partial"), *self.parquet.glob("*.partial")):
+                leftover.unlink()
+            self._is_young = not any(self.parquet.iterdir())
+        self._awaits_catch_up = self._is_young
+        if self._is_young:
+            self._next_export += self._parquet_seconds
+        self._number = max((_number(path) for path in self._all()), default=0)
+
+    @property
+    def parquet(self) -> Path:
+        """Where the exports are."""
+        return self.folder / "parquet"
+
+    @property
+    def current(self) -> Path:
+        """The link to the newest snapshot."""
+        return self.folder / CURRENT
+
+    @property
+    def due(self) -> bool:
+        """True when the catalogue has changed since the last snapshot, and the pause after it is over."""
+        return self._writer.changes != self._changes and self._clock() >= self._next
+
+    @property
+    def failures(self) -> list[str]:
+        """Why the newest snapshot or export is outdated: a sentence each; empty when both are current."""
+        return list(self._failures.values())
+
+    def publish_due(self, freeze: Callable[[], bool]) -> None:
+        """Publish a snapshot and an export, each if it is due. A failure is logged, counted and tried again.
+
+        `freeze` calls `begin` on the writer's thread. Raises StoreError when the catalogue is given up.
+        """
+        if self.due and self._has_room() and freeze():
+            with self._tried("snapshot"):
+                self.finish()
+        if self.export_due:
+            with self._tried("export"):
+                self.export()
+
+    def begin(self) -> bool:
+        """Freeze the file. False when a reader or an unfinished copy prevents it: try again."""
+        if not self._writer.copying.acquire(blocking=False):
+            return False
+        self._begun = self._clock()
+        try:
+            frozen = self._writer.checkpoint(patient=self._hindered_seconds > PATIENCE_SECONDS)
+        except BaseException:
+            self._writer.copying.release()
+            raise
+        if frozen:
+            self._changes, self._hindered_since = self._writer.changes, None
+        else:
+            self._hindered_since = self._hindered_since or self._begun
+            self._writer.copying.release()
+        return frozen
+
+    def finish(self) -> Path:
+        """Copy the frozen file, make the copy the current snapshot, and prune. Raises StoreError."""
+        self._number += 1
+        snapshot = self.folder / f"catalog-{self._number}.duckdb"
+        try:
+            with _replacing(snapshot) as partial:
+                _copy(self._writer.descriptor, partial)
+        except BaseException:
+            self._changes = -1
+            raise
+        finally:
+            self._writer.copying.release()
+            self._next = self._clock() + self._pause(self._clock() - self._begun)
+        self._swap(snapshot)
+        self.published_at = time.time()
+        self.prune()
+        return snapshot
+
+    def publish(self) -> Path | None:
+        """Begin and finish a snapshot. None when it cannot begin now."""
+        return self.finish() if self.begin() else None
+
+    def prune(self) -> None:
+        """Remove snapshots that no process has open, but for the newest two, which may be opened soon."""
+        for path in sorted(self._all(), key=_number)[:-2]:
+            if not _is_read(path):
+                path.unlink()
+                for left in self.folder.glob(f"{path.name}.*"):  # by readers that were killed
+                    shutil.rmtree(left, ignore_errors=True)
+
+    def caught_up(self) -> None:
+        """Note that the catalogue has caught up with the network. The first export waits for this.
+
+        It is made of the next snapshot, unless the last one is current. From then on the time between exports
+        doubles up to the setting: a young catalogue grows fast.
+        """
+        if self._awaits_catch_up:
+            self._awaits_catch_up = False
+            is_newest = self._writer.changes == self._changes
+            self._next_export = self._clock() if is_newest else min(self._next, self._next_export)
+
+    @property
+    def export_due(self) -> bool:
+        """True when the next Parquet export is due."""
+        return self._parquet_seconds > 0 and self.current.exists() and self._clock() >= self._next_export
+
+    def export(self) -> list[Path]:
+        """Write every `published_…` view of the current snapshot as a Parquet file. Raises StoreError."""
+        self._next_export = self._clock() + self._export_pause
+        snapshot = self.current.resolve()
+        with sentences(snapshot), duckdb.connect(snapshot, read_only=True) as con:
+            con.execute(f"set memory_limit = '{EXPORT_MEMORY}'; set threads = 1")
+            con.execute("set preserve_insertion_order = false")  # else row groups are counted in rows alone
+            found = con.execute(
+                "select view_name from duckdb_views() where starts_with(view_name, 'published_') order by all"
+            )
+            return [self._export(con, view) for (view,) in found.fetchall()]
+
+    def _export(self, con: duckdb.DuckDBPyConnection, view: str) -> Path:
+        target = self.parquet / f"{view.removeprefix('published_')}.parquet"
+        with _replacing(target) as partial:
+            try:
+                con.view(view).write_parquet(
+                    str(partial), compression="zstd", row_group_size_bytes=GROUP_BYTES
+                )
+            except duckdb.OutOfMemoryException as error:
+                raise StoreError(
+                    f"{target.name} takes more than the {EXPORT_MEMORY} of memory that an export may have; "
+                    "the file written before it stays."
+                ) from error
+        return target
+
+    def _has_room(self) -> bool:
+        with self._tried("snapshot"):
+            if self._writer.has_room_to_copy():
+                return True
+            raise StoreError(no_room(self.folder))
+        return False
+
+    @contextmanager
+    def _tried(self, what: str) -> Iterator[None]:
+        """Catch and note a failure. The longer the attempt took, the later it is tried again."""
+        begun = self._clock()
+        try:
+            yield
+        except StoreError as error:
+            FAILED.labels(what).inc()
+            log.warning("not published", what=what, reason=str(error))
+            self._failures[what] = f"The last {what} could not be written: {error}"
+            pause = max(RETRY_SECONDS, self._pause(self._clock() - begun))
+            if what == "snapshot":
+                self._next = self._clock() + pause
+            else:
+                self._next_export = self._clock() + min(pause, self._parquet_seconds)
+        else:
+            self._failures.pop(what, None)
+
+    @property
+    def _export_pause(self) -> float:
+        if not self._is_young:
+            return self._parquet_seconds
+        return min(max(RETRY_SECONDS, self._clock() - self._opened_at), self._parquet_seconds)
+
+    @property
+    def _hindered_seconds(self) -> float:
+        return 0.0 if self._hindered_since is None else self._begun - self._hindered_since
+
+    def _pause(self, spent_seconds: float) -> float:
+        return max(self._least_seconds, spent_seconds * (1 / self._share - 1))
+
+    def _swap(self, snapshot: Path) -> None:
+        partial = self.folder / f"{CURRENT}.partial"
+        partial.unlink(missing_ok=True)
+        partial.symlink_to(snapshot.name)
+        partial.replace(self.current)
+        _sync(self.folder)
+
+    def _all(self) -> Iterator[Path]:
+        return (path for path in self.folder.glob("catalog-*.duckdb") if _number(path))
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Write a file under a temporary name; it gets its own when it is complete and synced to disk."""
+    partial = target.with_name(f"{target.name}.partial")
+    with sentences(target):
+        try:
+            yield partial
+            _sync(partial)
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def _copy(descriptor: int, target: Path) -> None:
+    size, done = os.fstat(descriptor).st_size, 0
+    with target.open("wb") as copy:
+        while done < size:
+            done += os.sendfile(copy.fileno(), descriptor, done, size - done)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _number(path: Path) -> int:
+    found = re.fullmatch(r"catalog-(\d+)\.duckdb", path.name)
+    return int(found[1]) if found else 0
+
+
+def _is_read(path: Path) -> bool:
+    """True while another process has the snapshot open: DuckDB's readers hold a lock."""
+    with path.open("rb+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

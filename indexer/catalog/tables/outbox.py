@@ -1,0 +1,136 @@
+"""The outbox: collects the search documents that a transaction makes stale, for the search index."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from indexer.catalog import projections
+from indexer.catalog.database import LISTED, Database, keys, listed
+from indexer.catalog.projections import Applied, Row
+from indexer.catalog.tables.track_counts import Moved
+from schemas.ids import Did
+from schemas.search_index import round_count
+
+
+class Stale:
+    """The documents of one transaction. Marking too many costs time; marking too few leaves wrong answers."""
+
+    def __init__(self, catalogue: Database) -> None:
+        self._catalogue = catalogue
+        self._documents: dict[tuple[str, int | None, str | None], None] = {}
+
+    def rows(self, first_op: int) -> list[dict[str, Any]]:
+        """The outbox's rows, numbered from `first_op`."""
+        return [
+            {"op": op, "kind": kind, "key": key, "name": name}
+            for op, (kind, key, name) in enumerate(self._documents, first_op)
+        ]
+
+    def changed(self, applied: Applied) -> None:
+        """Mark the documents that the changed rows of one table appear in."""
+        applied.projection.mark_stale(applied, self)
+
+    def renamed(self, dids: Collection[Did]) -> None:
+        """Mark all documents that show an account's name, picture or PDS."""
+        if not dids:
+            return
+        self.named("artist", dids)
+        mine = f"where did in {LISTED}"
+        self._found("track", f"select key from tracks {mine}", dids)
+        self._found("list", f"select key from lists {mine}", dids)
+        self._found("track", f"select distinct track_key from track_features {mine}", dids)
+        self._found(
+            "list",
+            f"select distinct list_key from list_items where subject_key in (select key from tracks {mine})",
+            dids,
+        )
+
+    def shown_or_hidden(self, dids: Collection[Did]) -> None:
+        """Mark all documents that depend on an account's visibility."""
+        if not dids:
+            return
+        self.renamed(dids)
+        mine = f"where did in {LISTED} and state = 'live'"
+        for projection in projections.ALL:
+            if projection.own_document is not None:
+                kind, column = projection.own_document
+                self._found(kind, f"select distinct {column} from {projection.table} {mine}", dids)
+        tags = f"select distinct tag from track_tags where track_key in (select key from tracks {mine})"
+        self.named("tag", [tag for (tag,) in self._catalogue.rows(tags, [listed(dids)])])
+
+    def measured(self, cids: Collection[str]) -> None:
+        """Mark the tracks and lists that show an image."""
+        if not cids:
+            return
+        self._found("track", f"select key from tracks where image_cid in {LISTED}", cids)
+        self._found("list", f"select key from lists where image_cid in {LISTED}", cids)
+
+    def counted(self, moved: Iterable[Moved]) -> None:
+        """Mark tracks with changed counts: the card alone, or the track if its rank changes too."""
+        for subject, before, after in moved:
+            self.keyed("count" if round_count(before) == round_count(after) else "track", [subject])
+
+    def played(self, tracks: Collection[int]) -> None:
+        """Mark the lists and tags that show the sum of these tracks' plays."""
+        if not tracks:
+            return
+        these = keys(tracks)
+        self._found("list", f"select distinct list_key from list_items where subject_key in ({these})")
+        tags = f"select distinct tag from track_tags where track_key in ({these})"
+        self.named("tag", [tag for (tag,) in self._catalogue.rows(tags)])
+        artists = f"select distinct did from tracks where album is not null and key in ({these})"
+        self.albums_of({Did(did) for (did,) in self._catalogue.rows(artists)})
+
+    def stray(self) -> None:
+        """Mark documents that show child rows that belong to no record."""
+        strays = dict(projections.strays())
+        tags = self._catalogue.rows(f"select distinct tag from track_tags where {strays['track_tags']}")
+        self.named("tag", [tag for (tag,) in tags])
+        self._found("track", f"select distinct subject_key from list_items where {strays['list_items']}")
+
+    def keyed(self, kind: str, numbers: Iterable[int]) -> None:
+        """Mark documents that are known by a number."""
+        self._documents.update(((kind, number, None), None) for number in numbers)
+
+    def named(self, kind: str, names: Iterable[str]) -> None:
+        """Mark documents that are known by a name."""
+        self._documents.update(((kind, None, name), None) for name in names)
+
+    def _found(self, kind: str, query: str, words: Collection[str] = ()) -> None:
+        found = self._catalogue.rows(query, [listed(words)] if words else [])
+        self.keyed(kind, (number for (number,) in found))
+
+    def written(self, applied: Applied) -> list[Row]:
+        """All versions of the changed rows; marks their artists."""
+        rows = list(applied.versions())
+        self.named("artist", {row["did"] for row in rows})
+        return rows
+
+    def reacted(self, applied: Applied) -> None:
+        """Mark accounts whose first like or comment came, or whose last one went: it makes a document due."""
+        before, after = (
+            {key for key, row in rows.items() if row["state"] == "live"}
+            for rows in (applied.before, applied.after)
+        )
+        self.named("person", {applied.after[key]["did"] for key in after - before})
+        self.named("artist", {applied.before[key]["did"] for key in before - after})
+
+    def lists_with(self, tracks: Collection[int]) -> None:
+        """Mark the lists that hold these tracks."""
+        if tracks:
+            held = keys(tracks)
+            self._found("list", f"select distinct list_key from list_items where subject_key in ({held})")
+
+    def albums_of(self, artists: Collection[Did]) -> None:
+        """Mark all albums of these artists."""
+        if artists:
+            mine = f"did in {LISTED}"
+            self._found("list", f"select key from lists where list_type = 'album' and {mine}", artists)
+
+    def album_tracks_of(self, artists: Collection[Did]) -> None:
+        """Mark all tracks on albums of these artists, by the albums' lists or by their own word."""
+        if artists:
+            mine = f"did in {LISTED}"
+            self._found("track", f"select key from tracks where album is not null and {mine}", artists)
+            albums = f"select key from lists where list_type = 'album' and {mine}"
+            items = f"select distinct subject_key from list_items where list_key in ({albums})"
+            self._found("track", items, artists)

@@ -1,0 +1,218 @@
+"""Applies record changes to one record type's tables: the newest version wins, in any order of arrival."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from indexer import faults
+from indexer.catalog.database import Database, keys
+from indexer.catalog.hash_sets import HashSet
+from indexer.catalog.projections import Applied, Projection, Row
+from indexer.catalog.tables.public_ids import PublicIds
+from indexer.repo import dag_cbor
+from indexer.repo.changes import RecordChange
+from indexer.repo.dag_cbor import CborError
+from schemas.collections import Collections
+from schemas.datetimes import utc
+from schemas.fields import Shape
+from schemas.ids import is_tid, record_id, record_key, tid_time
+from schemas.records import Invalid, parse_record_as
+
+# What is wanted of every version that is replaced, besides what its projection remembers.
+REMEMBERED: Final = ("rowid", "key", "uri", "did", "rev", "state", "verified")
+
+
+class Hashing(NamedTuple):
+    """How keys and public ids are derived. Tests put narrower hashes in, to see them collide."""
+
+    key: Callable[[str], int] = record_key
+    id: Callable[[str, int], int] = record_id
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows that a set of changes makes."""
+
+    rows: dict[int, Row] = field(default_factory=dict)
+    children: dict[str, list[Row]] = field(default_factory=dict)
+    invalid: list[Row] = field(default_factory=list)
+
+
+class RecordTable:
+    """One record type's tables, with the set of stored keys in memory."""
+
+    def __init__(
+        self, catalogue: Database, projection: Projection[Any], collections: Collections, hashing: Hashing
+    ) -> None:
+        self.projection = projection
+        self._catalogue = catalogue
+        self._collections = collections
+        self._key_of = hashing.key
+        self._seen = HashSet(catalogue.hashes(projection.table, "key"))
+        self._ids = PublicIds(catalogue, projection.table, hashing.id) if projection.has_id else None
+        self._remembered = (*REMEMBERED, *(("id",) if projection.has_id else ()), *projection.remembered)
+
+    def load(self) -> None:
+        """Load the memory from the tables again, after a transaction was rolled back."""
+        self._seen = HashSet(self._catalogue.hashes(self.projection.table, "key"))
+        if self._ids is not None:
+            self._ids.load()
+
+    def apply(self, changes: Sequence[RecordChange], now: datetime) -> Applied:
+        """Store the changes that are newer, or better verified, than the stored versions."""
+        incoming, clashes = self._by_key(changes)
+        stored = self._stored(incoming)
+        clashes += [change for key, change in incoming.items() if _clash(change, stored.get(key))]
+        winners = {key: change for key, change in incoming.items() if _wins(change, stored.get(key))}
+        before = {key: stored[key] for key in winners if key in stored}
+        ids, moved = self._public_ids(winners, before)
+        made = self._make(winners, ids, now)
+        children_before = self._remove(before)
+        self._insert(made)
+        return Applied(
+            self.projection, before, made.rows, children_before, made.children, moved, tuple(clashes)
+        )
+
+    def _by_key(self, changes: Sequence[RecordChange]) -> tuple[dict[int, RecordChange], list[RecordChange]]:
+        incoming: dict[int, RecordChange] = {}
+        clashes = [
+            change
+            for change in changes
+            if incoming.setdefault(self._key_of(str(change.uri)), change) is not change
+        ]
+        return incoming, clashes
+
+    def _stored(self, incoming: Mapping[int, RecordChange]) -> dict[int, Row]:
+        known = self._seen.known(incoming.keys())
+        if not known:
+            return {}
+        table = self.projection.table
+        found = self._catalogue.rows(
+            f"select {', '.join(self._remembered)} from {table} where rowid in "
+            f"(select rowid from {table} where key in ({keys(known)}))"
+        )
+        rows = [dict(zip(self._remembered, values, strict=True)) for values in found]
+        return {row["key"]: row for row in rows}
+
+    def _public_ids(
+        self, winners: Mapping[int, RecordChange], before: Mapping[int, Row]
+    ) -> tuple[dict[int, int], list[int]]:
+        if self._ids is None:
+            return {}, []
+        assigned = self._ids.assign({key: change.uri for key, change in winners.items() if key not in before})
+        moved = [key for key in assigned if key not in winners]
+        for key in moved:
+            self._catalogue.rows(
+                f"update {self.projection.table} set id = ? where key = ?", (assigned[key], key)
+            )
+        return {key: row["id"] for key, row in before.items()} | assigned, moved
+
+    def _make(self, winners: Mapping[int, RecordChange], ids: Mapping[int, int], now: datetime) -> _Rows:
+        made = _Rows(children={table: [] for table in self.projection.child_tables})
+        for key, change in winners.items():
+            row = _envelope(key, change, now)
+            if key in ids:
+                row["id"] = ids[key]
+            if change.action != "delete":
+                row |= self._content(key, change, made)
+            made.rows[key] = row
+        return made
+
+    def _content(self, key: int, change: RecordChange, made: _Rows) -> dict[str, Any]:
+        try:
+            record = self._record(change)
+            if not isinstance(record, Invalid):
+                children = self.projection.children(record, change.uri)
+                columns = self.projection.columns(record, change.uri)
+        except BaseException as error:
+            if faults.is_fatal(error):
+                raise
+            record = Invalid((faults.reason("record", error),))
+        if isinstance(record, Invalid):
+            made.invalid.append(_invalid(key, change, record))
+            return {"state": "invalid", "cid": change.cid}
+        for table, rows in children.items():
+            made.children[table] += rows
+        return {"state": "live", "cid": change.cid, **columns}
+
+    def _record(self, change: RecordChange) -> Shape | Invalid:
+        """Parse the change's block. A proof holds for any bytes, so their form is checked here."""
+        block = change.block or b""
+        try:
+            dag_cbor.decode(block)
+        except CborError as error:
+            return Invalid((f"The record {error}",))
+        return parse_record_as(
+            self.projection.model, change.collection, self._collections, block, change.rkey
+        )
+
+    def _remove(self, before: Mapping[int, Row]) -> dict[str, list[Row]]:
+        """Remove the replaced versions. Returns the child rows that they had."""
+        removed: dict[str, list[Row]] = {}
+        if not before:
+            return removed
+        catalogue, projection = self._catalogue, self.projection
+        rowids = keys(row["rowid"] for row in before.values())
+        catalogue.con.execute(f"delete from {projection.table} where rowid in ({rowids})")
+        for table in projection.child_tables:
+            which = f"from {table} where {projection.child_key} in ({keys(before)})"
+            names = catalogue.columns(table)
+            removed[table] = [
+                dict(zip(names, row, strict=True)) for row in catalogue.rows(f"select * {which}")
+            ]
+            if removed[table]:
+                catalogue.con.execute(f"delete {which}")
+        invalid = [key for key, row in before.items() if row["state"] == "invalid"]
+        if invalid:
+            catalogue.con.execute(f"delete from invalid_records where key in ({keys(invalid)})")
+        return removed
+
+    def _insert(self, made: _Rows) -> None:
+        self._catalogue.insert(self.projection.table, list(made.rows.values()))
+        for table, rows in made.children.items():
+            self._catalogue.insert(table, rows)
+        self._catalogue.insert("invalid_records", made.invalid)
+        self._seen.add(made.rows.keys())
+
+
+def _envelope(key: int, change: RecordChange, now: datetime) -> dict[str, Any]:
+    return {
+        "key": key,
+        "uri": str(change.uri),
+        "did": change.did,
+        "rkey": change.rkey,
+        "rev": change.rev,
+        "indexed_at": utc(_indexed_at(change)),
+        "state": "deleted",
+        "verified": change.verified,
+        "verified_at": utc(now),
+    }
+
+
+def _invalid(key: int, change: RecordChange, why: Invalid) -> dict[str, Any]:
+    return {
+        "key": key,
+        "collection": change.collection,
+        "uri": str(change.uri),
+        "rev": change.rev,
+        "cid": change.cid,
+        "reasons": "\n".join(why.reasons),
+        "record": change.block or b"",
+    }
+
+
+def _indexed_at(change: RecordChange) -> datetime:
+    """The record's own time, as a resync, a nudge and the stream deliver one version with different revs."""
+    # TIDs sort as their times do.
+    return tid_time(min(change.rkey, change.rev) if is_tid(change.rkey) else change.rev)
+
+
+def _clash(change: RecordChange, stored: Row | None) -> bool:
+    return stored is not None and stored["uri"] != str(change.uri)
+
+
+def _wins(change: RecordChange, stored: Row | None) -> bool:
+    if stored is None:
+        return True
+    return not _clash(change, stored) and change.beats(stored["rev"], stored["verified"])

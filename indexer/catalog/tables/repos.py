@@ -1,0 +1,74 @@
+"""The stored head of each repo: its state, rev and tree, committed together with its records."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from indexer.catalog.database import LISTED, Database, listed
+from indexer.repo.changes import RepoHead
+from schemas.ids import Did
+
+
+class StoredRepo(NamedTuple):
+    """An account's repo, its signing key, and the server that it is on."""
+
+    did: Did
+    mark: RepoHead
+    key: str | None
+    pds: str | None
+
+
+class RepoTable:
+    """The table `repos`. An account without a row has a pending repo."""
+
+    def __init__(self, catalogue: Database) -> None:
+        self._catalogue = catalogue
+
+    def all(self) -> list[StoredRepo]:
+        """The repo of every account."""
+        rows = self._catalogue.rows(
+            """
+            select
+                accounts.did,
+                case
+                    when state = 'active' and accounts.did in (select did from waiting_commits)
+                    then 'desynchronized'
+                    else coalesce(state, 'pending')
+                end,
+                rev, data, coalesce(must_fetch, true), reason, signing_key, pds
+            from accounts
+            left join repos on repos.did = accounts.did
+            """
+        )
+        return [StoredRepo(did, RepoHead(*mark), key, pds) for did, *mark, key, pds in rows]
+
+    def doubt(self, dids: Collection[Did]) -> None:
+        """Mark these repos to be fetched."""
+        if dids:
+            self._catalogue.con.execute(
+                f"""
+                update repos
+                set must_fetch = true, state = if(state = 'active', 'desynchronized', state)
+                where did in {LISTED}
+                """,
+                [listed(dids)],
+            )
+
+    def store(self, marks: Mapping[Did, RepoHead]) -> None:
+        """Replace the heads of these repos."""
+        if not marks:
+            return
+        self._catalogue.con.execute(f"delete from repos where did in {LISTED}", [listed(marks)])
+        self._catalogue.insert(
+            "repos",
+            [
+                {
+                    "did": did,
+                    "state": "pending" if mark.state == "resyncing" else mark.state,
+                    "rev": mark.rev,
+                    "data": mark.data,
+                    "must_fetch": mark.fetch,
+                    "reason": mark.reason,
+                }
+                for did, mark in marks.items()
+            ],
+        )

@@ -1,0 +1,173 @@
+"""The order of one transaction: applies a batch to all tables. The writer begins and commits it."""
+
+from datetime import datetime
+from typing import Final
+
+from indexer.catalog import projections
+from indexer.catalog.database import Database
+from indexer.catalog.projections import Applied
+from indexer.catalog.tables.accounts import Accounts
+from indexer.catalog.tables.comment_limit import Crowding
+from indexer.catalog.tables.cursors import Cursors
+from indexer.catalog.tables.dead_letters import DeadLetter, DeadLetters
+from indexer.catalog.tables.images import Pictures
+from indexer.catalog.tables.outbox import Stale
+from indexer.catalog.tables.records import Hashing, RecordTable
+from indexer.catalog.tables.repos import RepoTable
+from indexer.catalog.tables.track_counts import Counters, Moves
+from indexer.catalog.tables.waiting_commits import Waiting
+from indexer.catalog.writing.apply_resync import UNKNOWN, ResyncApplier
+from indexer.catalog.writing.batch import Batch, Written
+from indexer.repo.changes import RecordChange, newest
+from schemas.ids import Did, Nsid, tid_time
+from schemas.settings import Settings
+
+CLASH: Final = "The key derived from the at-uri is another record's: "
+
+
+class BatchTransaction:
+    """All tables, with their caches in memory. Call `settle` after each transaction."""
+
+    def __init__(self, catalogue: Database, settings: Settings, hashing: Hashing) -> None:
+        self.accounts = Accounts(catalogue)
+        self.pictures = Pictures(catalogue)
+        self.dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
+        self.cursors = Cursors(catalogue)
+        self.marks = RepoTable(catalogue)
+        self.waiting = Waiting(catalogue)
+        self._catalogue = catalogue
+        self._crowding = Crowding(catalogue, settings.comments_per_track)
+        self._counters = Counters(catalogue, self._crowding)
+        self._resync_applier = ResyncApplier(catalogue, self.waiting, settings.collections)
+        self._tables = {
+            collection: RecordTable(catalogue, projection, settings.collections, hashing)
+            for collection, projection in projections.of(settings.collections).items()
+        }
+
+    def settle(self, committed: bool) -> None:
+        """Apply a committed transaction to the caches, or drop a failed one."""
+        self._counters.settle(committed)
+
+    def load(self) -> None:
+        """Load the caches from the tables again, after a transaction was rolled back."""
+        self.accounts.load()
+        self.dead_letters.load()
+        self.waiting.load()
+        for table in self._tables.values():
+            table.load()
+
+    def limit_comments(self, most: int, op: int) -> int:
+        """Change the limit of comments per account and track. Returns the last outbox entry."""
+        comments, tracks = self._crowding.change(most)
+        stale = Stale(self._catalogue)
+        stale.keyed("comment", comments)
+        stale.counted(self._counters.recount(tracks))
+        outbox = stale.rows(op + 1)
+        self._catalogue.insert("outbox", outbox)
+        return op + len(outbox)
+
+    def store(self, batch: Batch, now: datetime, op: int) -> Written:
+        """Store a whole batch. `op`: the last outbox entry so far."""
+        stale, moves = Stale(self._catalogue), Moves()
+        crowded_out = self.waiting.add(batch.waiting)
+        self.marks.store(batch.repos)
+        unresolved = self.accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
+        applied = self._take(batch.changes, now, stale, moves)
+        resynced = self._resync_applier.apply(batch.resyncs)
+        self.marks.store(resynced.marks)
+        applied += self._take(resynced.changes, now, stale, moves)
+        letters = [*batch.dead_letters, *resynced.letters, *_clashes(applied)]
+        returned, removed = self._flip(batch, stale, moves)
+        renamed, moved = self.accounts.learn(batch.identities, now)
+        stale.renamed(renamed)
+        doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
+        self.marks.doubt(doubtful.keys() | batch.again)
+        unresolved += self.accounts.doubt(batch.stale)
+        stale.measured(self.pictures.store(batch.images))
+        self._counters.plays(batch.plays, moves)
+        stale.played(moves.plays.keys())
+        stale.counted(self._counters.apply(moves))
+        stale.counted(self._counters.recount(batch.recount))
+        if batch.sweep:
+            stale.stray()
+            for table, condition in projections.strays():
+                self._catalogue.con.execute(f"delete from {table} where {condition}")
+        self.dead_letters.remove(batch.settled)
+        outbox = stale.rows(op + 1)
+        self._catalogue.insert("outbox", outbox)
+        self.cursors.move(batch.cursors)
+        self.cursors.keep(batch.listings)
+        rows = [row for table in applied for row in table.after.values()]
+        return Written(
+            rows=len(rows),
+            skipped=len(batch.changes) - len(rows),
+            invalid=sum(row["state"] == "invalid" for row in rows),
+            dead_letters=self.dead_letters.add(letters),
+            op=op + len(outbox),
+            unresolved=tuple(dict.fromkeys(unresolved)),
+            unmeasured=tuple(self.pictures.unmeasured_in(rows)),
+            resynced=resynced.marks,
+            doubtful=tuple(doubtful),
+            removed=tuple(removed),
+        )
+
+    def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
+        """Apply changes to records, counts and the outbox."""
+        applied = self._apply([one for one in newest(changes) if self.accounts.survives(one)], now)
+        for table in applied:
+            stale.keyed("comment", self._count(table, moves))
+            stale.changed(table)
+        return applied
+
+    def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
+        by_collection: dict[Nsid, list[RecordChange]] = {}
+        for change in changes:
+            by_collection.setdefault(change.collection, []).append(change)
+        return [self._tables[collection].apply(group, now) for collection, group in by_collection.items()]
+
+    def _count(self, applied: Applied, moves: Moves) -> list[int]:
+        """Count likes and comments. Returns other comments that begin or cease to stand."""
+        match applied.projection.counted:
+            case "likes":
+                self._counters.likes(applied, self.accounts.hidden, moves)
+            case "comments":
+                return self._counters.comments(applied, self.accounts.hidden, moves)
+        return []
+
+    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> tuple[list[Did], list[Did]]:
+        """Apply statuses and refusals: hide or show accounts, and remove those both call deleted.
+
+        Returns accounts that came back and were not fetched just now, and accounts that were removed.
+        """
+        fetched = {
+            resync.did for resync in batch.resyncs if resync.fetched and not resync.again
+        } - batch.again
+        refusals = dict.fromkeys(fetched) | batch.refusals
+        shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self.accounts.hidden
+        away = self.accounts.away
+        flipped, removals = self.accounts.obey(batch.accounts, refusals)
+        affected = flipped | removals.keys()
+        stale.shown_or_hidden(affected)
+        self._counters.contributions(affected & shown_before, -1, moves)
+        self._crowding.left(removals)
+        self._counters.removed(self.accounts.remove(removals))
+        self.waiting.take(removals)
+        self.marks.store(dict.fromkeys(removals, UNKNOWN))
+        self._counters.contributions(affected - self.accounts.hidden, 1, moves)
+        returned = (flipped - self.accounts.hidden) | (away - self.accounts.away)
+        return sorted(returned - fetched), sorted(removals)
+
+
+def _clashes(applied: list[Applied]) -> list[DeadLetter]:
+    return [
+        DeadLetter(
+            received_at=tid_time(change.rev),
+            source="writer",
+            seq=None,
+            did=change.did,
+            reason=f"{CLASH}{change.uri}",
+            raw=change.block or b"",
+        )
+        for table in applied
+        for change in table.clashes
+    ]

@@ -1,0 +1,203 @@
+"""DID -> identity: handle verified in both directions, PDS, signing key. Cached, single-flight, guarded."""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from prometheus_client import Counter, Histogram
+
+from indexer.events import IdentityFact
+from indexer.network.http.client import Answered, Client, NoSuchHost, Outbound, OutboundError, Unreachable
+from indexer.network.identity import did_documents
+from indexer.network.identity.did_documents import Document
+from indexer.network.identity.handles import Handles
+from schemas.ids import INVALID_HANDLE, Did, Handle
+
+KEEP_SECONDS = 3600.0
+KEEP_INCOMPLETE_SECONDS = 60.0
+KEPT = 50_000
+DOUBT_SECONDS = 10.0
+LOOKS = 6  # look-ups of one identity within
+LOOKS_SECONDS = 60.0
+LOOKS_RETRIES = 10.0  # the same in retries, where those are quick: a flood comes quicker still
+DOCUMENT_BYTES = 64 << 10
+LOG_BYTES = 1 << 20
+DOCUMENT_SECONDS = 8.0
+NO_SUCH_DOCUMENT = (301, 302, 303, 307, 308, 404, 410)  # identities do not redirect
+
+LOOKUPS = Counter(
+    "fmsvc_identity_lookups_total", "Identities asked for, by where the answer was.", ["answer"]
+)
+LATENCY = Histogram("fmsvc_identity_seconds", "Time that one identity took to resolve over the network.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: IdentityFact | OutboundError
+    since: float
+    until: float
+
+
+class Resolver:
+    """Resolves did:plc and did:web. A DID that does not exist has no PDS and an invalid handle.
+
+    `operators`: the client for the PLC directory, if the operator set it; else `outbound`.
+    """
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        handles: Handles,
+        *,
+        plc_url: str,
+        operators: Client | None = None,
+        allow_loopback: bool = False,
+        retry_seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._outbound = outbound
+        self._operators = operators or outbound
+        self._handles = handles
+        self._plc_url = plc_url
+        self._allow_loopback = allow_loopback
+        self._keep_incomplete_seconds = min(KEEP_INCOMPLETE_SECONDS, retry_seconds or inf)
+        self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
+        self._looks_seconds = min(LOOKS_SECONDS, LOOKS_RETRIES * (retry_seconds or inf))
+        self._clock = clock
+        self._kept: OrderedDict[Did, _Kept] = OrderedDict()
+        self._flights: dict[Did, asyncio.Task[IdentityFact]] = {}
+        self._resting: set[Did] = set()
+        self._looked: OrderedDict[Did, deque[float]] = OrderedDict()
+
+    async def resolve(self, did: Did) -> IdentityFact:
+        """Resolve a DID. Raises OutboundError when no look-up is possible; cached for a minute."""
+        kept = self._kept.get(did)
+        if kept is not None and self._clock() < kept.until:
+            LOOKUPS.labels("cache").inc()
+            if isinstance(kept.answer, OutboundError):
+                raise kept.answer.with_traceback(None)
+            return kept.answer
+        flight = self._flights.get(did)
+        if flight is None:
+            LOOKUPS.labels("network").inc()
+            flight = self._flights[did] = asyncio.create_task(self._look_up(did))
+            flight.add_done_callback(lambda landed: self._landed(did, landed))
+        # One caller giving up must not fail the others.
+        return await asyncio.shield(flight)
+
+    async def former_keys(self, did: Did) -> tuple[str, ...]:
+        """The account's signing keys, newest first; only did:plc has a log of them. Raises OutboundError."""
+        if not did.startswith("did:plc:"):
+            return ()
+        log = await self._operators.fetch(f"{self._plc_url}/{did}/log", LOG_BYTES, DOCUMENT_SECONDS)
+        try:
+            return did_documents.former_keys(log)
+        except ValueError:
+            return ()
+
+    def remember(self, facts: IdentityFact, seconds_ago: float) -> None:
+        """Cache an identity that was resolved before the last restart, so long ago."""
+        self._keep(facts.did, facts, KEEP_SECONDS - seconds_ago)
+
+    def forget(self, did: Did) -> None:
+        """Drop the cached identity, which may have changed, and ignore a look-up in flight."""
+        self._kept.pop(did, None)
+        if did not in self._resting:
+            self._flights.pop(did, None)
+
+    def forget_all(self) -> None:
+        """Drop all cached identities: any may have changed."""
+        for did in [*self._kept, *self._flights]:
+            self.forget(did)
+
+    def doubt(self, did: Did) -> None:
+        """Drop a cached identity unless it is new: forged commits, too, suggest that it is outdated."""
+        kept = self._kept.get(did)
+        if kept is not None and self._clock() - kept.since >= self._doubt_seconds:
+            self.forget(did)
+
+    def holds(self, facts: IdentityFact) -> bool:
+        """True when this is still the cached identity; False when it was dropped since."""
+        kept = self._kept.get(facts.did)
+        return kept is not None and kept.answer is facts
+
+    def _landed(self, did: Did, flight: "asyncio.Task[IdentityFact]") -> None:
+        error = None if flight.cancelled() else flight.exception()
+        if self._flights.get(did) is not flight:
+            return
+        del self._flights[did]
+        if isinstance(error, OutboundError):
+            if error.unasked:
+                return
+            self._keep(did, error, self._keep_incomplete_seconds)
+        elif error is None and not flight.cancelled():
+            facts = flight.result()
+            self._keep(did, facts, self._keep_incomplete_seconds if facts.handle is None else KEEP_SECONDS)
+
+    def _keep(self, did: Did, answer: IdentityFact | OutboundError, seconds: float) -> None:
+        now = self._clock()
+        self._kept[did] = _Kept(answer, now, now + seconds)
+        self._kept.move_to_end(did)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    async def _rest(self, did: Did) -> None:
+        """Limit look-ups of one identity: any account or relay can cause them, by a flood of events."""
+        looked = self._looked.setdefault(did, deque(maxlen=LOOKS))
+        self._looked.move_to_end(did)
+        while len(self._looked) > KEPT:
+            self._looked.popitem(last=False)
+        seconds = looked[0] + self._looks_seconds - self._clock() if len(looked) == LOOKS else 0.0
+        if seconds > 0:
+            self._resting.add(did)
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                self._resting.discard(did)
+        looked.append(self._clock())
+
+    async def _look_up(self, did: Did) -> IdentityFact:
+        await self._rest(did)
+        with LATENCY.time():
+            document = await self._document(did)
+            if document is None:
+                return IdentityFact(did, INVALID_HANDLE, None, None)
+            handle = await self._handle(did, document.handle)
+            keys = document.signing_key, document.space_host, document.space_key
+            return IdentityFact(did, handle, document.pds, *keys)
+
+    async def _document(self, did: Did) -> Document | None:
+        """The DID's document; None when it does not exist or cannot be used."""
+        url = did_documents.address(did, self._plc_url, allow_loopback=self._allow_loopback)
+        if url is None:
+            return None
+        client = self._operators if did.startswith("did:plc:") else self._outbound
+        try:
+            body = await client.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
+            return did_documents.parse(did, body, allow_loopback=self._allow_loopback)
+        except Answered as answered:
+            if answered.status not in NO_SUCH_DOCUMENT:
+                raise Unreachable(f"instead of the DID document, {answered}") from answered
+            return None
+        except NoSuchHost as error:
+            if did.startswith("did:web:"):
+                return None
+            raise Unreachable("the directory's name does not resolve") from error
+        except OutboundError as error:
+            if error.transient:
+                raise
+            return None
+        except ValueError:
+            return None
+
+    async def _handle(self, did: Did, claimed: Handle | None) -> Handle | None:
+        """The claimed handle when it names this DID in turn; None when no look-up was possible."""
+        if claimed is None:
+            return INVALID_HANDLE
+        try:
+            return claimed if await self._handles.find(claimed) == did else INVALID_HANDLE
+        except OutboundError:
+            return None

@@ -1,0 +1,100 @@
+"""Accounts -> search documents of artists."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import duckdb
+
+from indexer.catalog.database import listed
+from indexer.search.documents.fields import (
+    EPOCH,
+    EVERYWHERE,
+    Documents,
+    findable,
+    json,
+    named,
+    of_kind,
+    searched,
+)
+from indexer.search.documents.people import Person
+from schemas.ids import record_id
+
+# An account with public tracks is an artist, as popular as these tracks; so is an account with a list.
+WORKS = """
+    with works as materialized (
+        select key, did
+        from visible_tracks
+        where visibility <> 'private' and did in (select unnest(string_split($dids, ' ')))
+    ),
+    counts as materialized (
+        select subject_key, likes + plays as counted
+        from track_counts
+        where subject_key in (select key from works)
+    )
+    select did, sum(counted)::bigint
+    from (
+        select did, coalesce(counted, 0) as counted from works left join counts on subject_key = key
+        union all
+        select did, 0 from visible_lists where did in (select unnest(string_split($dids, ' ')))
+    )
+    group by did
+"""
+
+# Other accounts have a document for their likes, comments or private tracks.
+PRESENT = """
+    select did from visible_tracks where did in (select unnest(string_split($dids, ' ')))
+    union select did from visible_likes where did in (select unnest(string_split($dids, ' ')))
+    union select did from visible_comments where did in (select unnest(string_split($dids, ' ')))
+"""
+
+
+def popularity(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, int]:
+    """The sum of likes and plays of each of these accounts that has public tracks or lists."""
+    return dict(con.execute(WORKS, {"dids": listed(dids)}).fetchall())
+
+
+def present(con: duckdb.DuckDBPyConnection, dids: Collection[str]) -> set[str]:
+    """Those of these accounts that have a visible record of another kind."""
+    return {did for (did,) in con.execute(PRESENT, {"dids": listed(dids)}).fetchall()} if dids else set()
+
+
+def load(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[str, int | None]:
+    """The accounts that have a document, with their popularity; None: not found by a search."""
+    popular: dict[str, int | None] = dict(popularity(con, known))
+    for did, person in known.items():
+        if person.indexed_at is not None:
+            popular.setdefault(did, 0)
+    return popular | dict.fromkeys(present(con, known.keys() - popular.keys()))
+
+
+def documents(person: Person, popular: int | None) -> Documents:
+    """The account's documents."""
+    card = {
+        "did": person.did,
+        "handle": person.handle,
+        "display_name": person.display_name,
+        "bio": person.bio,
+        "avatar_url": person.avatar_url,
+        "support_url": person.support_url,
+        "show_liked_on_profile": True,
+        "created_at": person.created_at,
+        "updated_at": person.updated_at,
+    }
+    hit = {
+        "type": "artist",
+        "did": person.did,
+        "handle": person.handle,
+        "display_name": person.name,
+        "avatar_url": person.avatar_url,
+    }
+    since, artist_id = min(person.created_at or EPOCH, person.indexed_at or EPOCH), record_id(person.did)
+    name = {**named("artist", f"artist:{person.did}", artist_id, since), "did": person.did}
+    shown = {
+        **name,
+        **of_kind("artist", EVERYWHERE if popular is not None else ()),
+        "handle": person.known_handle.lower() if person.known_handle else "",
+        "card": json(card),
+    }
+    if popular is None:
+        return Documents(shown, None)
+    found = searched("artist", name, popular, artist_id, hit)
+    return Documents(shown, found | findable(person.names, prose=person.bio))

@@ -1,0 +1,43 @@
+"""Counts of tracks, and tracks' search documents when only the counts have changed."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+import duckdb
+import orjson
+
+from indexer.catalog.database import keys
+from indexer.search.documents import track
+from indexer.search.documents.fields import Fields
+from schemas.stored import Card
+
+COUNTS = """
+    select subject_key, likes, comments, plays
+    from track_counts
+    where subject_key in ({keys})
+"""
+
+
+class Counts(NamedTuple):
+    """The counts of a track, named as on its card."""
+
+    like_count: int = 0
+    comment_count: int = 0
+    play_count: int = 0
+
+
+def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Counts]:
+    """The counts of these tracks, by key."""
+    found = con.execute(COUNTS.format(keys=keys(track_keys))).fetchall()
+    return {key: Counts(*numbers) for key, *numbers in found}
+
+
+def recounted(packed: bytes, counted: Counts) -> Fields:
+    """A track's shown document: the packed one with these counts."""
+    known = Card(memoryview(packed))
+    card = orjson.loads(known.card + b"}") | counted._asdict()
+    since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
+    thumb = b"%dx%d" % known.thumb if known.thumb else b""
+    shown = track.shown_fields(known.key, card, known.access, since)
+    return {**shown, "proof": known.proof, "audio": known.audio, "thumb": thumb}

@@ -1,0 +1,95 @@
+"""The fields of search documents that all kinds share: search terms, sort keys, and cards as JSON."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas import search_text
+from schemas.access import Place
+from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key, round_count
+
+Fields = dict[str, Any]
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
+MILLISECOND = timedelta(milliseconds=1)
+EVERYWHERE: tuple[Place, ...] = ("discovery", "profile", "search", "direct")
+
+
+class Documents(NamedTuple):
+    """The shown document of one thing, and its searchable document (`words`); None: not searchable."""
+
+    shown: Fields
+    words: Fields | None
+
+
+def milliseconds(instant: datetime | None) -> int:
+    """A catalogue time as a number; 0 for none and for times before 1970."""
+    return 0 if instant is None else max((instant - EPOCH) // MILLISECOND, 0)
+
+
+def json(card: dict[str, Any]) -> bytes:
+    """The card as JSON; its times, which are UTC, in RFC 3339 with Z."""
+    return orjson.dumps(card, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z)
+
+
+def opened(card: dict[str, Any]) -> bytes:
+    """The card as JSON without the closing brace, for readers to add their part."""
+    return json(card)[:-1]
+
+
+def named(kind: Kind, doc: str, public_id: int, since: datetime | None) -> Fields:
+    """The fields that both documents share: name, id, and the sort key by time."""
+    return {"doc": doc, "id": kind_id(kind, public_id), "recent": recent_key(milliseconds(since), public_id)}
+
+
+def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
+    """The document's kind, and the places where the public may see it."""
+    return {"kind": kind, "place": [f"{kind}@{place}" for place in places]}
+
+
+def searched(kind: Kind, name: Fields, count: int, public_id: int, hit: dict[str, Any]) -> Fields:
+    """The fields of a searchable document besides its terms: popularity, and the card of the result."""
+    return {
+        **name,
+        "kind": [kind] if kind == "track" else [kind, OTHER],
+        "popular": popular_key(round_count(count), public_id),
+        "card": opened(hit),
+    }
+
+
+def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None = None) -> Fields:
+    """The search terms of a document: from its own names, related names (`beside`), and a longer text."""
+    own = [_name(name) for name in dict.fromkeys(names) if name]
+    every = own + [_name(name) for name in dict.fromkeys(beside) if name]
+    whole = [name.whole for name in own]
+    words = " ".join([name.words for name in every])
+    near = [WHOLE + rest for name in whole for rest in search_text.whole_rests(name)]
+    return {
+        "exact": whole,
+        "exact_starts": whole,
+        "near": " ".join([*near, *(name.near for name in every)]),
+        "title": " ".join([name.words for name in own]),
+        "title_starts": [word for name in own for word in name.spaced],
+        "names": words,
+        "names_starts": [word for name in every for word in name.spaced],
+        "text": " ".join([words, *dict.fromkeys(search_text.words(prose))]) if prose else words,
+    }
+
+
+class _Name(NamedTuple):
+    """The search terms of one name."""
+
+    whole: str
+    words: str
+    spaced: list[str]
+    near: str
+
+
+@lru_cache(maxsize=8192)  # artists' names and tags come again and again
+def _name(name: str) -> _Name:
+    words = search_text.words(name)
+    spaced = [word for word in words if not search_text.is_unspaced(word)]
+    near = " ".join([rest for word in dict.fromkeys(spaced) for rest in search_text.rests(word)])
+    return _Name(search_text.squeeze(name), " ".join(words), spaced, near)

@@ -1,0 +1,206 @@
+"""Album and playlist records -> search documents."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import duckdb
+import orjson
+
+from indexer.catalog.database import keys, listed
+from indexer.search.documents import people
+from indexer.search.documents.albums import UNTITLED, Album, AlbumsByArtist
+from indexer.search.documents.fields import Documents, Fields, findable, json, named, of_kind, searched
+from indexer.search.documents.people import Person
+from schemas.ids import list_id, record_id
+from schemas.records import MAX_ITEMS
+from schemas.search_index import Kind
+
+LISTS = """
+    select l.key, l.uri, l.did, l.name, l.list_type, l.description, l.image_cid,
+           l.created_at, least(l.created_at, l.indexed_at) as since, i.width, i.height
+    from visible_lists l
+    left join images i on i.cid = l.image_cid and i.width > 0
+    where l.key in ({keys}) and (l.list_type is null or l.list_type in ('album', 'playlist'))
+"""
+
+ITEMS = """
+    with items as materialized (
+        select list_key, position, subject_key from list_items where list_key in ({keys})
+    ),
+    tracks as materialized (
+        select key, did, visibility from visible_tracks where key in (select subject_key from items)
+    ),
+    counts as materialized (
+        select subject_key, plays from track_counts where subject_key in (select subject_key from items)
+    )
+    select items.list_key, tracks.key, tracks.did, tracks.visibility, coalesce(counts.plays, 0)
+    from items
+    join tracks on tracks.key = items.subject_key
+    left join counts on counts.subject_key = tracks.key
+    order by items.list_key, items.position
+"""
+
+# Tracks that may belong to an album by naming it, in the order of the album.
+NAMING = """
+    select t.key, t.did, t.visibility, coalesce(c.plays, 0), t.album
+    from visible_tracks t
+    left join track_counts c on c.subject_key = t.key
+    where t.album is not null and t.did in (select unnest(string_split($dids, ' ')))
+    order by least(t.created_at, t.indexed_at), t.id
+"""
+
+
+class Row(NamedTuple):
+    """A visible list record."""
+
+    key: int
+    uri: str
+    did: str
+    name: str | None
+    list_type: str | None
+    description: str | None
+    image_cid: str | None
+    created_at: datetime
+    since: datetime
+    width: int | None
+    height: int | None
+
+
+class Item(NamedTuple):
+    """A visible track in a list."""
+
+    key: int
+    did: str
+    visibility: str
+    plays: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tracklists:
+    """The tracks of each list, in order."""
+
+    items: Mapping[int, Sequence[Item]]
+    named: Mapping[int, Sequence[Item]]
+
+    def album(self, key: int) -> list[Item]:
+        """The items in list order, then the tracks that belong by name; each once.
+
+        The result is limited to the size of a list record, because it is shown without paging.
+        """
+        both = (*self.items.get(key, ()), *self.named.get(key, ()))
+        return list({item.key: item for item in both}.values())[:MAX_ITEMS]
+
+    def playlist(self, key: int) -> list[Item]:
+        """The items in list order; a track may occur twice."""
+        return list(self.items.get(key, ()))
+
+
+def load(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[Row]:
+    """The visible albums and playlists among these lists."""
+    return [Row(*row) for row in con.execute(LISTS.format(keys=keys(list_keys))).fetchall()]
+
+
+def tracklists(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: AlbumsByArtist) -> Tracklists:
+    """The tracks of these lists. `shelves` knows the albums of all their owners."""
+    items: dict[int, list[Item]] = defaultdict(list)
+    for list_key, *item in con.execute(ITEMS.format(keys=keys(row.key for row in rows))).fetchall():
+        items[list_key].append(Item(*item))
+    named: dict[int, list[Item]] = defaultdict(list)
+    dids = {row.did for row in rows if row.list_type == "album"}
+    for *item, album_name in con.execute(NAMING, {"dids": listed(dids)}).fetchall() if dids else ():
+        track = Item(*item)
+        album = shelves.album_of(track.did, track.key, album_name)
+        if album is not None:
+            named[album.key].append(track)
+    return Tracklists(items, named)
+
+
+def documents(
+    row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, contents: Tracklists
+) -> Documents:
+    """The list's documents."""
+    owner = known.get(row.did) or people.unknown(row.did)
+    album = shelves.albums.get(row.key)
+    if album:
+        return _album(row, owner, album, contents.album(row.key))
+    return _playlist(row, owner, contents.playlist(row.key))
+
+
+def _album(row: Row, owner: Person, album: Album, tracks: Sequence[Item]) -> Documents:
+    counted = [track for track in tracks if track.visibility != "private"]
+    plays = sum(track.plays for track in counted)
+    image_url = owner.blob_url(row.image_cid)
+    card = {
+        "id": str(album.id),
+        "uri": row.uri,
+        "title": album.title,
+        "slug": album.slug,
+        "description": row.description,
+        "artist": owner.name,
+        "artist_handle": owner.handle,
+        "artist_did": row.did,
+        "track_count": len(counted),
+        "total_plays": plays,
+        "image_url": image_url,
+        "created_at": row.created_at,
+    }
+    hit = {
+        "type": "album",
+        "id": card["id"],
+        "title": album.title,
+        "slug": album.slug,
+        "artist_handle": owner.handle,
+        "artist_display_name": owner.name,
+        "image_url": image_url,
+    }
+    name = _named("album", row)
+    found = searched("album", name, plays, record_id(row.uri), hit)
+    return Documents(
+        {**name, **_shown("album", row, owner, tracks, card), "slug": album.slug},
+        found | findable([album.title], owner.names, row.description),
+    )
+
+
+def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
+    title = (row.name or "").strip() or UNTITLED
+    card: dict[str, Any] = {
+        "id": str(list_id(row.uri)),
+        "name": title,
+        "owner_did": row.did,
+        "owner_handle": owner.handle,
+        "owner_display_name": owner.display_name,
+        "track_count": sum(track.visibility == "public" for track in tracks),
+        "image_url": owner.blob_url(row.image_cid),
+        "show_on_profile": True,
+        "atproto_record_uri": row.uri,
+        "created_at": row.created_at,
+    }
+    told = ("id", "name", "owner_handle", "image_url", "track_count")
+    hit = {"type": "playlist", **{key: card[key] for key in told}, "owner_display_name": owner.name}
+    name = _named("playlist", row)
+    found = searched("playlist", name, 0, record_id(row.uri), hit)
+    return Documents(
+        name | _shown("playlist", row, owner, tracks, card),
+        found | findable([title], owner.names, row.description),
+    )
+
+
+def _named(kind: Kind, row: Row) -> Fields:
+    return {**named(kind, f"list:{row.key}", record_id(row.uri), row.since), "did": row.did}
+
+
+def _shown(kind: Kind, row: Row, owner: Person, tracks: Sequence[Item], card: dict[str, Any]) -> Fields:
+    """The fields that the shown documents of albums and playlists share."""
+    return {
+        **of_kind(kind),
+        "key": row.key,
+        "uuid": card["id"],
+        "uri": row.uri,
+        "handle": owner.known_handle.lower() if owner.known_handle else "",
+        "items": orjson.dumps([track.key for track in tracks]),
+        "card": json(card),
+        "thumb": f"{row.width}x{row.height}".encode() if row.width and owner.pds else b"",
+    }

@@ -1,0 +1,102 @@
+"""Accounts as cards name them: handle, display name, picture."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import duckdb
+
+from indexer.catalog.database import listed
+from schemas import search_text
+from schemas.ids import INVALID_HANDLE
+
+PEOPLE = """
+    with known as materialized (
+        select did, handle, pds
+        from accounts
+        where did in (select unnest(string_split($dids, ' ')))
+          and did not in (select did from hidden_accounts)
+    ),
+    presented as materialized (
+        select did, display_name, avatar_cid, bio, support_url, created_at, updated_at, indexed_at
+        from profiles
+        where did in (select unnest(string_split($dids, ' '))) and state = 'live'
+    )
+    select known.*, presented.* exclude (did) from known left join presented using (did)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A visible account. `indexed_at` is null when it has no profile."""
+
+    did: str
+    handle: str
+    pds: str | None = None
+    display_name: str | None = None
+    avatar_cid: str | None = None
+    bio: str | None = None
+    support_url: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    indexed_at: datetime | None = None
+
+    @property
+    def known_handle(self) -> str | None:
+        """The handle, if it holds both ways."""
+        return None if self.handle == INVALID_HANDLE else self.handle
+
+    @property
+    def name(self) -> str:
+        """The display name, else the handle."""
+        return self.display_name or self.handle
+
+    @property
+    def avatar_url(self) -> str | None:
+        return self.blob_url(self.avatar_cid)
+
+    @property
+    def names(self) -> list[str]:
+        """The names to find the account by: its display name, its handle, the handle's first part."""
+        handle = self.known_handle or ""
+        spellings = (self.display_name or "", search_text.squeeze(handle), handle.partition(".")[0])
+        return [name for name in spellings if name]
+
+    def blob_url(self, cid: str | None) -> str | None:
+        """The URL of one of the account's blobs at its PDS."""
+        if cid is None or self.pds is None:
+            return None
+        return f"{self.pds}/xrpc/com.atproto.sync.getBlob?did={quote(self.did, safe=':')}&cid={cid}"
+
+    def record_url(self, collection: str, rkey: str) -> str | None:
+        """The URL of one of the account's records at its PDS."""
+        if self.pds is None:
+            return None
+        return f"{self.pds}/xrpc/com.atproto.repo.getRecord?repo={self._place(collection, rkey)}"
+
+    def proof_url(self, collection: str, rkey: str) -> str | None:
+        """The URL of the proof of one of the account's records at its PDS."""
+        if self.pds is None:
+            return None
+        return f"{self.pds}/xrpc/com.atproto.sync.getRecord?did={self._place(collection, rkey)}"
+
+    def _place(self, collection: str, rkey: str) -> str:
+        return f"{quote(self.did, safe=':')}&collection={collection}&rkey={quote(rkey, safe=':')}"
+
+
+def load(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, Person]:
+    """The visible ones among these accounts."""
+    rows = con.execute(PEOPLE, {"dids": listed(set(dids))}).fetchall()
+    return {row[0]: _person(*row) for row in rows}
+
+
+def _person(did: str, handle: str | None, pds: str | None, display_name: str | None, *profile: Any) -> Person:
+    name = (display_name or "").strip() or None
+    return Person(did, handle or INVALID_HANDLE, pds, name, *profile)
+
+
+def unknown(did: str) -> Person:
+    """An account of which only the DID is known, or may be shown."""
+    return Person(did, INVALID_HANDLE)

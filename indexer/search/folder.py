@@ -1,0 +1,189 @@
+"""One Tantivy index on disk: documents replaced by name, committed together with a watermark."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+import orjson
+import tantivy
+
+from indexer.catalog.database import NO_ROOM, is_full, no_room
+from indexer.faults import StoreError
+from indexer.search.documents.fields import Fields
+from schemas import search_index, stored
+
+HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
+REBUILD: Final = "run `fmsvc-server rebuild`, which makes it again from the catalogue."
+
+
+class OlderIndex(StoreError):
+    """An older version of this program made the index; it has to be rebuilt."""
+
+
+class IndexFolder:
+    """An index, the only writer of it, and the watermark that was last committed."""
+
+    def __init__(self, path: Path, index: tantivy.Index, writer: tantivy.IndexWriter) -> None:
+        self._path = path
+        self._index = index
+        self._schema = index.schema
+        self._writer: tantivy.IndexWriter | None = writer
+        self.watermark = _watermark(index)
+
+    @classmethod
+    def open(cls, path: Path, schema: tantivy.Schema) -> Self:
+        """Open the index in this folder, creating it if there is none. Raises StoreError, or OlderIndex."""
+        with sentences(path):
+            path.mkdir(parents=True, exist_ok=True)
+            index = _opened(path, schema)
+            index.config_reader("manual")
+            search_index.register_tokenizers(index)
+            writer = index.writer(HEAP_BYTES, num_threads=1)
+            # A killed process leaves the files of its commit; the next commit would fail over their names.
+            writer.garbage_collect_files()
+            return cls(path, index, writer)
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove the documents of these names, if present."""
+        with sentences(self._path):
+            for name in names:
+                self.writer.delete_documents_by_term("doc", name)
+
+    def add(self, found: Iterable[Fields]) -> int:
+        """Add new documents. Returns how many."""
+        added = 0
+        for fields in found:
+            with sentences(self._path):
+                self.writer.add_document(_document(fields, self._schema))
+            added += 1
+        return added
+
+    def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
+        """A numeric field of each committed document with one of these ids."""
+        with sentences(self._path):
+            searcher, found = self._find("id", ids)
+            return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
+
+    def stored(self, keys: Collection[int]) -> dict[int, bytes]:
+        """The stored bytes of each committed document with one of these keys."""
+        with sentences(self._path):
+            searcher, found = self._find("key", keys)
+            return {key: searcher.doc(address)[search_index.STORED][0] for key, address in found.items()}
+
+    def _find(
+        self, field: str, values: Collection[int]
+    ) -> tuple[tantivy.Searcher, dict[int, tantivy.DocAddress]]:
+        """The addresses of the documents with one of these values, by value."""
+        self._index.reload()
+        searcher = self._index.searcher()
+        if not values:
+            return searcher, {}
+        query = tantivy.Query.term_set_query(self._schema, field, list(values))
+        addresses = [address for _, address in searcher.search(query, len(values), count=False).hits]
+        return searcher, dict(zip(_numbers(searcher, field, addresses), addresses, strict=True))
+
+    def commit(self, op: int) -> None:
+        """Commit the replaced documents together with the watermark."""
+        self.drop([search_index.CURSOR])
+        self.add([{"doc": search_index.CURSOR, "id": op, "card": orjson.dumps({"op": op})}])
+        with sentences(self._path):
+            self.writer.commit()
+        self.watermark = op
+
+    def finish(self) -> None:
+        """Wait until segments are merged, and close."""
+        self.writer.wait_merging_threads()
+        self._writer = None
+
+    def close(self) -> None:
+        """Release the lock. Uncommitted documents are lost."""
+        self._writer = None
+
+    @property
+    def writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            raise StoreError(f"The search index in {self._path} is closed.")
+        return self._writer
+
+
+def _opened(path: Path, schema: tantivy.Schema) -> tantivy.Index:
+    """The index in this folder, told to store documents so that readers can map them."""
+    meta = path / "meta.json"
+    if not meta.exists():
+        with (path / search_index.VERSION_FILE).open("w") as file:
+            file.write(str(search_index.VERSION))
+            file.flush()
+            os.fsync(file.fileno())
+        tantivy.Index(schema, str(path))
+    _require_version(path)
+    known = orjson.loads(meta.read_bytes())
+    if known["index_settings"] != search_index.STORE_SETTINGS:
+        changed = meta.with_name("meta.json.new")
+        changed.write_bytes(orjson.dumps({**known, "index_settings": search_index.STORE_SETTINGS}))
+        changed.replace(meta)
+    return tantivy.Index(schema, str(path))
+
+
+def _require_version(path: Path) -> None:
+    version = search_index.version_in(path)
+    if version < search_index.VERSION:
+        raise OlderIndex(
+            f"The search index in {path.parent} was made by an older version of this program; "
+            "the indexer makes it anew when it starts."
+        )
+    if version > search_index.VERSION:
+        raise StoreError(
+            f"The search index in {path.parent} was made by a newer version of this program; "
+            f"use that one, or {REBUILD}"
+        )
+
+
+def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.DocAddress]) -> list[int]:
+    return searcher.fast_field_values(field, addresses) if addresses else []  # type: ignore[return-value]
+
+
+def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
+    given = {
+        name: value for name, value in fields.items() if (value or value == 0) and name not in stored.NAMES
+    }
+    given[search_index.STORED] = stored.pack_document(fields)
+    return tantivy.Document.from_dict(given, schema)
+
+
+def _watermark(index: tantivy.Index) -> int:
+    searcher = index.searcher()
+    query = tantivy.Query.term_query(index.schema, "doc", search_index.CURSOR)
+    found = searcher.search(query, 1, count=False).hits
+    if not found:
+        return 0
+    (packed,) = searcher.doc(found[0][1])[search_index.STORED]
+    return int(orjson.loads(stored.Stored(memoryview(packed)).card)["op"])
+
+
+@contextmanager
+def sentences(path: Path) -> Iterator[None]:
+    """Turn what Tantivy and the system say about the files into a StoreError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise StoreError(_sentence(path, str(error))) from error
+    except BaseException as error:
+        if search_index.is_panic(error):
+            raise StoreError(_sentence(path, str(error))) from error
+        raise
+
+
+def _sentence(path: Path, said: str) -> str:
+    lowered = said.lower()
+    unwritable = ("permission denied", "read-only file system", "not a directory")
+    if any(words in lowered for words in unwritable):
+        return f"The folder {path} cannot be written; choose another with FMSVC_DATA_DIR or mend its rights."
+    if "lockbusy" in lowered or "failed to acquire" in lowered:
+        return f"The search index in {path} is in use by another indexer; stop that one first."
+    if is_full(path) or any(words in lowered for words in NO_ROOM):
+        return no_room(path)
+    if "index writer was killed" in lowered:  # by an error of the system in a thread of its own
+        return f"{path} could not be written; see that its disk works and has room, and start again."
+    return f"The search index in {path.parent} cannot be read ({said.strip()[:200]}); {REBUILD}"

@@ -1,0 +1,207 @@
+"""Outbox -> Tantivy: the search index follows the catalogue, with a watermark of its own.
+
+A step replaces the stale documents, and the watermark with them, in one commit of each index.
+After a crash the same entries are read again; rendering them again gives the same documents.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Self
+
+import duckdb
+
+from indexer.faults import StoreError
+from indexer.search import render
+from indexer.search.folder import REBUILD, IndexFolder, sentences
+from indexer.search.render import Refs
+from schemas import search_index
+from schemas.ids import record_id
+from schemas.search_index import COUNT_SHIFT, kind_id, round_count
+
+FOLDER: Final = "search"
+STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
+CHUNK: Final = 4000  # documents rendered at a time when all are
+
+# In an order that keeps an artist's documents together: the rows that they share are then read once.
+EVERYTHING: Final = {
+    "tracks": "select key from tracks where state = 'live' order by did",
+    "lists": "select key from lists where state = 'live' order by did",
+    "artists": "select did from accounts order by did",
+    "tags": "select distinct tag from track_tags order by tag",
+    "likes": "select distinct pair from likes where state = 'live'",
+    "comments": "select key from comments where state = 'live'",
+}
+
+
+class SearchIndex:
+    """The writing side of the three indexes. Open it once; use it on one thread."""
+
+    def __init__(self, folders: Sequence[IndexFolder], path: Path, base_url: str) -> None:
+        self._folders = folders
+        self._catalog, self._words, self._social = folders
+        self._path = path
+        self._base_url = base_url
+        self._compared = False
+        self.step_entries = STEP_ENTRIES
+
+    @classmethod
+    def open(cls, path: Path, base_url: str) -> Self:
+        """Open the indexes in this folder, creating them if there are none. Raises StoreError, or OlderIndex.
+
+        `base_url` is the service's own origin: audio at its URLs is identified by the hash in them. It is not
+        stored.
+        """
+        _finish_change(path)
+        folders: list[IndexFolder] = []
+        try:
+            for name, schema in search_index.schemas().items():
+                folders.append(IndexFolder.open(path / name, schema))
+        except BaseException:
+            for folder in folders:
+                folder.close()
+            raise
+        return cls(folders, path, base_url)
+
+    @property
+    def watermark(self) -> int:
+        """The outbox entry up to which all three indexes are committed."""
+        return min(folder.watermark for folder in self._folders)
+
+    def follow(self, con: duckdb.DuckDBPyConnection) -> int:
+        """One step along the outbox. Returns the watermark; call again while it is behind.
+
+        Raises StoreError when the index cannot be written, or has missed what the outbox no longer holds.
+        """
+        with _reading(con):
+            if not self._compared:
+                self._compare(con)
+            entries = con.execute(
+                "select op, kind, key, name from outbox where op > ? order by op limit ?",
+                [self.watermark, self.step_entries],
+            ).fetchall()
+            if entries:
+                self._replace(con, entries)
+        if entries:
+            for folder in self._folders:
+                folder.commit(max(entries[-1][0], folder.watermark))
+        return self.watermark
+
+    def fill(self, con: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
+        """Write all documents into an empty index, some at each step; then close it.
+
+        Yields how many things of how many are written.
+        The catalogue may be written between two steps: those changes are in the outbox after the watermark,
+        which is the last outbox entry at the first step, so that following it replaces their documents.
+        """
+        op = _outbox_meta(con).get("outbox_op", 0)
+        count = " + ".join(f"(select count(*) from ({query}))" for query in EVERYTHING.values())
+        (total,) = con.execute(f"select {count}").fetchone() or (0,)
+        done = 0
+        for kind, query in EVERYTHING.items():
+            # All keys at once: a query that is read in parts prevents checkpoints of the catalogue.
+            keys = con.sql(query).to_arrow_table().column(0)
+            for start in range(0, len(keys), CHUNK):
+                chunk = keys.slice(start, CHUNK).to_pylist()
+                with _reading(con):
+                    self._add(con, replace(Refs(), **{kind: set(chunk)}))
+                done += len(chunk)
+                yield done, total
+        for folder in self._folders:
+            folder.commit(op)
+            folder.finish()
+
+    def close(self) -> None:
+        """Close the indexes. Uncommitted entries are indexed again at the next start."""
+        for folder in self._folders:
+            folder.close()
+
+    def _replace(
+        self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
+    ) -> None:
+        # An index that is ahead of the others gets the same documents once more.
+        refs = Refs.of(entry[1:] for entry in entries)
+        known = self._catalog.stored(refs.counts)
+        refs.tracks |= refs.counts - known.keys()
+        refs.artists |= self._moved(render.popularity(con, refs)) | self._unknown(refs.persons)
+        self._catalog.drop(refs.shown_names())
+        self._words.drop(refs.words_names())
+        self._social.drop(refs.social_names())
+        self._add(con, refs)
+        self._catalog.add(render.recounted(con, known))
+
+    def _moved(self, popular: Mapping[str, int]) -> set[str]:
+        """The artists with another popularity than the search index has."""
+        ids = {did: kind_id("artist", record_id(did)) for did in popular}
+        known = self._words.numbers("popular", ids.values())
+        return {
+            did
+            for did, count in popular.items()
+            if known.get(ids[did], 0) >> COUNT_SHIFT != round_count(count)
+        }
+
+    def _unknown(self, people: Collection[str]) -> set[str]:
+        """Those of these accounts that have no document."""
+        ids = {did: kind_id("artist", record_id(did)) for did in people}
+        known = self._catalog.numbers("id", ids.values())
+        return {did for did, number in ids.items() if number not in known}
+
+    def _add(self, con: duckdb.DuckDBPyConnection, refs: Refs) -> int:
+        """Add new documents. Returns for how many things."""
+        added = 0
+        for shown, words in render.catalog(con, refs, self._base_url):
+            added += self._catalog.add([shown])
+            if words is not None:
+                self._words.add([words])
+        return added + self._social.add(render.social(con, refs))
+
+    def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Refuse to go on from a watermark that the catalogue cannot continue."""
+        meta = _outbox_meta(con)
+        pruned, last = meta.get("outbox_pruned", 0), meta.get("outbox_op", 0)
+        if self.watermark < pruned:
+            raise StoreError(
+                f"The search index in {self._path} lacks changes that the catalogue no longer lists "
+                f"(it has {self.watermark}, they are gone up to {pruned}); {REBUILD}"
+            )
+        if max(folder.watermark for folder in self._folders) > last:
+            raise StoreError(f"The search index in {self._path} belongs to another catalogue; {REBUILD}")
+        self._compared = True
+
+
+def beside(path: Path) -> tuple[Path, Path]:
+    """The folder in which a replacement of the index is built, and the folder that this one moves to then."""
+    return path.with_name(path.name + search_index.FRESH_SUFFIX), path.with_name(f"{path.name}.old")
+
+
+def put_in_place(path: Path) -> None:
+    """Replace this index by the rebuilt one. Raises StoreError."""
+    fresh, old = beside(path)
+    with sentences(path):
+        if path.exists():
+            os.rename(path, old)
+        os.rename(fresh, path)
+
+
+def _finish_change(path: Path) -> None:
+    """Complete a replacement that a crash interrupted: an old index exists only when the new one is whole."""
+    fresh, old = beside(path)
+    if old.exists() and fresh.exists() and not path.exists():
+        put_in_place(path)
+
+
+@contextmanager
+def _reading(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Read one state of the catalogue. Until the block ends, the catalogue cannot be checkpointed."""
+    con.execute("begin transaction read only")
+    try:
+        yield
+    finally:
+        con.execute("rollback")
+
+
+def _outbox_meta(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    found = con.execute("select name, value::bigint from meta where name like 'outbox_%'").fetchall()
+    return dict(found)

@@ -1,0 +1,25 @@
+"""Chooses the source by the settings: the relay's firehose, or a Jetstream."""
+
+import aiohttp
+
+from indexer.network.backoff import Backoff
+from indexer.stream import Source
+from indexer.stream.firehose import Firehose
+from indexer.stream.jetstream import Jetstream
+from schemas.ids import Nsid
+from schemas.settings import Settings
+
+
+def choose(settings: Settings, collections: frozenset[Nsid], session: aiohttp.ClientSession) -> Source:
+    """The relay, or the Jetstream that is set in its place, which is asked for these collections."""
+    backoff = Backoff().within(settings.retry_seconds)
+    if settings.jetstream is None:
+        return Firehose(settings.relay, session, start=settings.start, backoff=backoff)
+    return Jetstream(
+        settings.jetstream,
+        session,
+        collections,
+        version=settings.jetstream_version,
+        start=settings.start,
+        backoff=backoff,
+    )

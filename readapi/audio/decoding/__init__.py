@@ -1,0 +1,1 @@
+"""Probing and transcoding of untrusted media in a sandboxed process."""

@@ -1,0 +1,211 @@
+"""Selects the file of a track that a viewer may stream or download, after checking access."""
+
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import orjson
+
+from readapi.audio.blob_access import SpaceCard
+from readapi.audio.blob_cache import FOLDER, Blobs, cid_of
+from readapi.audio.source import AudioSource, OpenFile
+from readapi.audio.store import AudioStore
+from readapi.errors import ApiError, NotAuthenticated, NotFound, SpaceRefused, SupportRequired
+from readapi.http.supporters import Supporters
+from readapi.oauth.network import Network
+from readapi.state.publishing.file_keys import original_key, rendition_key
+from readapi.state.publishing.managed_audio import Managed, ManagedAudio
+from schemas.access import Access, Viewer, may_download, may_listen
+from schemas.audio import MIME_TYPES, RENDITION_TYPE, managed_file, named_file
+from schemas.fields import AUDIO
+from schemas.ids import AtUri, Cid
+from schemas.settings import Settings
+from schemas.spaces import InSpace
+from schemas.stored import Card
+
+NOT_DOWNLOADED = "The artist does not offer this recording for download."
+
+
+NO_RECORDING = "This track came without a recording."
+NOT_READY = "What may be heard of this recording is not ready yet; try again later."
+ELSEWHERE = "This recording is kept by another service; ask the artist for it."
+
+_AUDIO_TYPE = re.compile(r"audio/[a-z0-9][a-z0-9.+-]{0,63}")
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # browsers are redirected to no other kind of address
+_UNKNOWN_TYPE = "application/octet-stream"
+
+
+class Elsewhere(NamedTuple):
+    """The URL of a recording at another service."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioReferences:
+    """A track record's references to its audio."""
+
+    cid: Cid | None
+    mime: str | None
+    url: str | None
+
+
+class AudioSelection:
+    """Checks the viewer's access to a track, then opens the file that they get."""
+
+    def __init__(
+        self, base_url: str, store: AudioStore, blobs: Blobs, managed: ManagedAudio, supporters: Supporters
+    ) -> None:
+        self._base_url = base_url
+        self._supporters = supporters
+        self._store = store
+        self._blobs = blobs
+        self._managed = managed
+
+    async def heard(self, track: Card, viewer: Viewer | None, client: str) -> AudioSource | Elsewhere:
+        """The audio that this viewer streams. Raises the refusal, NotFound or PdsUnavailable.
+
+        Viewers who may not download the original get its rendition. `client`: the network address of the
+        request, by which fetches are counted for viewers without an account.
+        """
+        listener = await self._supporters.among(viewer, [track])
+        check_listening(track.access, listener)
+        managed = await self._managed_of(track)
+        if managed is not None and not may_download(track.access, listener):
+            return await self._rendition(managed)
+        return await self._original(track, managed, _asker(viewer, client))
+
+    async def tracks_of(self, file_id: str) -> list[AtUri]:
+        """The tracks with this original in the private store, by our database and not by their records."""
+        return [AtUri.parse(managed.track_uri) for managed in await self._managed.of_file(file_id)]
+
+    def forget(self, track: Card, file_ids: Iterable[str]) -> None:
+        """Delete a deleted track's blobs from the cache; `file_ids`: of its original and earlier versions."""
+        told = _read_references(track).cid
+        for cid in {*map(cid_of, file_ids), *([] if told is None else [told])}:
+            self._blobs.forget(track.did, cid)
+
+    def forget_private(self, track: InSpace, cid: Cid) -> None:
+        """Delete the audio blob of a deleted track in a Space from the cache."""
+        self._blobs.forget(track.did, cid, str(track.space))
+
+    async def original(self, track: Card, viewer: Viewer | None, client: str) -> AudioSource | Elsewhere:
+        """The original for this viewer to download. Raises the refusal, NotFound or PdsUnavailable."""
+        check_download(track.access, await self._supporters.among(viewer, [track]))
+        return await self._original(track, await self._managed_of(track), _asker(viewer, client))
+
+    async def _original(self, track: Card, managed: Managed | None, client: str) -> AudioSource | Elsewhere:
+        if managed is not None:
+            key = original_key(managed.file_id)
+            return await self._stored(key, managed.mime_type, managed.file_id)
+        told = _read_references(track)
+        if told.cid is not None:
+            entry = track.entry if isinstance(track, SpaceCard) else None
+            file = await self._blobs.open(track.did, told.cid, entry, client=client)
+            return AudioSource(
+                told.cid, file.size, _media_type(told.mime), f'"{told.cid}"', file, self._store
+            )
+        if told.url is None or not _WEB_ADDRESS.match(told.url):
+            raise NotFound(NO_RECORDING)
+        if managed_file(told.url, self._base_url) is not None:
+            raise NotFound(NO_RECORDING)
+        if not may_download(track.access, None):
+            raise NotFound(ELSEWHERE)
+        return Elsewhere(told.url)
+
+    async def _rendition(self, managed: Managed) -> AudioSource:
+        if managed.rendition_type is None:
+            raise NotFound(NOT_READY)
+        key = rendition_key(managed.file_id, managed.rendition_type)
+        version = f"{managed.file_id}-{managed.rendition_type}"
+        return await self._stored(key, MIME_TYPES[RENDITION_TYPE], version)
+
+    async def _stored(self, key: str, media_type: str, version: str) -> AudioSource:
+        try:
+            path = self._store.path(key)
+            file = None if path is None else OpenFile(path)
+        except FileNotFoundError:
+            raise NotFound(NO_RECORDING) from None
+        size = await self._store.size(key) if file is None else file.size
+        if size is None:
+            raise NotFound(NO_RECORDING)
+        return AudioSource(key, size, _media_type(media_type), f'"{version}"', file, self._store)
+
+    async def _managed_of(self, track: Card) -> Managed | None:
+        """The file in the private store that the record names, if it is this track's original.
+
+        Any record can contain any URL. Its host does not matter: this service may have moved.
+        """
+        told = _read_references(track)
+        file_id = named_file(told.url) if told.url and told.cid is None else None
+        if file_id is None:
+            return None
+        managed = await self._managed.find(orjson.loads(track.proof)["uri"])
+        return managed if managed is not None and managed.file_id == file_id else None
+
+
+@asynccontextmanager
+async def open_sources(
+    settings: Settings, network: Network, managed: ManagedAudio, supporters: Supporters
+) -> AsyncIterator[AudioSelection]:
+    """The audio selection with the configured store and cache; running fetches are cancelled at the end."""
+    blobs = Blobs(settings.data_dir / FOLDER, network, settings.audio_cache_bytes)
+    try:
+        yield AudioSelection(settings.base_url, AudioStore.of(settings), blobs, managed, supporters)
+    finally:
+        await blobs.close()
+
+
+def _read_references(track: Card) -> AudioReferences:
+    return AudioReferences(**orjson.loads(track.audio))
+
+
+def _asker(viewer: Viewer | None, client: str) -> str:
+    return client if viewer is None else viewer.did
+
+
+def _media_type(said: str | None) -> str:
+    """The Content-Type to send: an audio type, or a generic one for anything else."""
+    bare = (said or "").partition(";")[0].rstrip()
+    heard = bare.replace("video/", "audio/") if bare in AUDIO.besides else bare
+    return heard if _AUDIO_TYPE.fullmatch(heard) else _UNKNOWN_TYPE
+
+
+def check_listening(track: Access, viewer: Viewer | None) -> None:
+    """Raise the refusal unless the viewer may listen."""
+    if not may_listen(track, viewer):
+        raise _not_heard(track, viewer)
+
+
+def check_download(track: Access, viewer: Viewer | None) -> None:
+    """Raise the refusal unless the viewer may listen and download; listening is checked first."""
+    check_listening(track, viewer)
+    if not may_download(track, viewer):
+        raise _not_downloaded(track, viewer)
+
+
+def _not_heard(track: Access, viewer: Viewer | None) -> ApiError:
+    match track.listening:
+        case "signed_in":
+            return NotAuthenticated("Only people who are signed in can listen.")
+        case "supporters":
+            return _not_supported(viewer, "Only supporters of the artist can listen.")
+        case "space":
+            return SpaceRefused("This recording is in a private Space, which does not let this service in.")
+        case "public" | "owner":
+            return NotFound("The artist does not share this recording.")
+
+
+def _not_downloaded(track: Access, viewer: Viewer | None) -> ApiError:
+    match track.downloads:
+        case "supporters":
+            return _not_supported(viewer, "Only supporters of the artist can download.")
+        case "open" | "ask" | "off":
+            return NotFound(NOT_DOWNLOADED)
+
+
+def _not_supported(viewer: Viewer | None, sentence: str) -> ApiError:
+    """The refusal for a viewer who does not support the artist, or is not signed in."""
+    return NotAuthenticated(f"{sentence} Sign in first.") if viewer is None else SupportRequired(sentence)

@@ -1,0 +1,49 @@
+"""`check`, `audit` and `rebuild`: checks the index's integrity and its accuracy, and rebuilds it."""
+
+import asyncio
+import sys
+
+from indexer import operations
+from indexer.control import report as control_report
+from readapi.commands.index_errors import explained
+from readapi.commands.progress import Progress
+from readapi.commands.start import begin
+from readapi.commands.supervisor import DAMAGED
+
+
+def rebuild() -> None:
+    """Delete the search index and rebuild it from the catalogue. The indexer must not be running."""
+    settings = begin("rebuild")
+    with Progress("rebuilding", "documents") as progress:
+        explained(lambda: operations.rebuild(settings, progress))
+
+
+def check(*, repair: bool = False) -> None:
+    """Open all stores, print counts, cursor and lag; exit with 3 when anything is damaged.
+
+    While the indexer runs, its newest snapshot is checked.
+
+    Parameters
+    ----------
+    repair
+        First count likes and comments anew, remove rows that belong to no record, and say what was wrong. The
+        search documents that show it are made again by the indexer. Works while it runs.
+    """
+    settings = begin("check")
+    if repair:
+        repaired = explained(lambda: asyncio.run(operations.repair(settings)))
+        print("\n".join(repaired or ("Nothing had to be repaired.",)))
+    report = explained(lambda: operations.check(settings))
+    print("\n".join(control_report.of_check(report)))
+    if report.problems:
+        sys.exit(DAMAGED)
+
+
+def audit() -> None:
+    """Compare every repo with its own server now, and fetch again those that differ.
+
+    Works while the indexer runs. Takes a minute more when something differs: the stream may be about to tell.
+    """
+    settings = begin("audit")
+    outcomes = explained(lambda: asyncio.run(operations.audit(settings)))
+    print(control_report.of_audit(outcomes))

@@ -1,0 +1,84 @@
+"""One structured line per request, many written at once: alone, a line costs as much as its answer."""
+
+import sys
+import time
+from datetime import UTC, datetime
+from typing import IO, Any, NamedTuple
+
+import orjson
+import structlog
+
+from readapi import logs
+from schemas.settings import Settings
+
+_MOST_WAITING = 1000
+
+log = structlog.get_logger()
+
+
+class Line(NamedTuple):
+    """The fields of one request's log line."""
+
+    at: float
+    request_id: str
+    method: str
+    path: str
+    status: int
+    seconds: float
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "request_id": self.request_id,
+            "method": self.method,
+            "path": _printable(self.path[: logs.LONGEST_VALUE]),
+            "status": self.status,
+            "milliseconds": round(self.seconds * 1000, 2),
+        }
+
+
+class AccessLog:
+    """Collects lines until `flush`, in the format of the rest of the log."""
+
+    def __init__(self, settings: Settings, stream: IO[str] | None = None) -> None:
+        self._wanted = settings.log_level in ("debug", "info")
+        self._for_people = stream is None and logs.is_console(settings)
+        self._stream = stream or sys.stderr
+        self._second, self._second_text = -1, ""
+        self._waiting: list[Line] = []
+
+    def add(self, request_id: str, method: str, path: str, status: int, seconds: float) -> None:
+        """Buffer the line of one request."""
+        if not self._wanted:
+            return
+        self._waiting.append(Line(time.time(), request_id, method, path, status, seconds))
+        if len(self._waiting) >= _MOST_WAITING:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the buffered lines."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        if self._for_people:
+            for line in waiting:
+                log.info("request", **line.fields())
+        else:
+            self._stream.write("".join(self._render(line) for line in waiting))
+            self._stream.flush()
+
+    def _render(self, line: Line) -> str:
+        fields = line.fields()
+        fields.update(event="request", program="api", level="info", timestamp=self._timestamp(line.at))
+        return orjson.dumps(fields).decode() + "\n"
+
+    def _timestamp(self, at: float) -> str:
+        second = int(at)
+        if second != self._second:
+            self._second = second
+            self._second_text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return f"{self._second_text}.{int((at - second) * 1_000_000):06d}Z"
+
+
+def _printable(path: str) -> str:
+    """The path with lone surrogates replaced: they stand for bytes that are not UTF-8."""
+    return path if path.isascii() else path.encode(errors="replace").decode()

@@ -1,0 +1,184 @@
+"""A handler's signature → the arguments it is called with. Compiled once; cheap at each request."""
+
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from aiohttp import web
+from pydantic import TypeAdapter, ValidationError
+
+from readapi.errors import InvalidRequest, NotFound
+from readapi.http.limits.clients import CLIENT, Client
+from readapi.http.request import validation
+from readapi.http.request.cookies import Browser
+from readapi.http.request.headers import Accept, Conditions, IdempotencyKey, LastEventId
+from readapi.http.request.validation import Members
+from readapi.http.viewer import InSession, SignedIn
+from schemas.access import Viewer
+from schemas.api.shape import Asked
+from schemas.errors import FieldError
+
+Place = Literal["path", "query"]
+Services = Mapping[type, object]
+PEOPLE = (Viewer, SignedIn, InSession)
+OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
+    Accept: lambda request: Accept(request.headers.get("Accept", "")),
+    Browser: Browser.of,
+    Conditions: Conditions.of,
+    LastEventId: lambda request: LastEventId(request.headers.get("Last-Event-ID", "")),
+    IdempotencyKey: lambda request: IdempotencyKey(request.headers.get("Idempotency-Key", "")),
+}
+ABSENT = inspect.Parameter.empty
+Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One value that a request carries, found by its name."""
+
+    name: str
+    place: Place
+    adapter: TypeAdapter[Any]
+    many: bool
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        return self.default is ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class RequesterParameter:
+    """The parameter that receives the requester: a Viewer or a SignedIn. `required`: None is not accepted."""
+
+    name: str
+    kind: type
+    required: bool
+
+    def of(self, who: SignedIn | None) -> Viewer | SignedIn | None:
+        """The admitted requester as the type of the parameter; None when they have no such form."""
+        if who is not None and self.kind is Viewer:
+            return who.viewer
+        return who if isinstance(who, self.kind) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A handler's parameters: values of the request, the requester, and services by their type."""
+
+    parameters: tuple[Parameter, ...]
+    headers: Mapping[str, type]
+    services: Mapping[str, type]
+    returns: Any
+    person: RequesterParameter | None = None
+    client: str | None = None
+    body: tuple[str, type[Asked]] | None = None
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], path_names: frozenset[str]) -> "Signature":
+        """Read a handler. Raises TypeError when a path name has no parameter or a type is missing."""
+        hints = get_type_hints(function, include_extras=True)
+        parameters, services, headers, person, client, body = [], {}, {}, None, None, None
+        for name, parameter in inspect.signature(function).parameters.items():
+            annotation = hints[name]
+            if isinstance(annotation, type) and annotation in OF_HEADERS:
+                headers[name] = annotation
+            elif annotation is Client:
+                client = name
+            elif (kind := _without_none(annotation)) in PEOPLE:
+                person = RequesterParameter(name, kind, required=kind is annotation)
+            elif isinstance(annotation, type) and issubclass(annotation, Asked):
+                body = name, annotation
+            elif name in path_names or _is_value(annotation):
+                place: Place = "path" if name in path_names else "query"
+                parameters.append(_parameter(name, place, annotation, parameter.default))
+            else:
+                services[name] = annotation
+        if missing := path_names - {parameter.name for parameter in parameters}:
+            raise TypeError(f"{function.__name__} does not take {', '.join(sorted(missing))} of its path")
+        return cls(tuple(parameters), headers, services, hints["return"], person, client, body)
+
+    def binder(self, services: Services) -> Binder:
+        """The function that turns requests into arguments. Raises LookupError for an unknown service."""
+        given: dict[str, object] = {}
+        for name, kind in self.services.items():
+            if kind not in services:
+                raise LookupError(f"no service of type {kind.__name__}")
+            given[name] = services[kind]
+        return lambda request, who, sent: self._bind(request, who, sent, given)
+
+    def _bind(
+        self, request: web.Request, who: SignedIn | None, sent: Members, given: Mapping[str, object]
+    ) -> dict[str, Any]:
+        arguments = dict(given)
+        for name, kind in self.headers.items():
+            arguments[name] = OF_HEADERS[kind](request)
+        if self.client is not None:
+            arguments[self.client] = request[CLIENT]
+        if self.person is not None:
+            arguments[self.person.name] = self.person.of(who)
+        wrong: list[FieldError] = []
+        for parameter in self.parameters:
+            text = _read_parameter(request, parameter)
+            if text is None:
+                if parameter.default is ABSENT:
+                    wrong.append(FieldError(field=parameter.name, message=validation.REQUIRED))
+                else:
+                    arguments[parameter.name] = parameter.default
+                continue
+            try:
+                arguments[parameter.name] = parameter.adapter.validate_python(text)
+            except ValidationError as error:
+                if parameter.place == "path":
+                    raise NotFound from None
+                wrong.append(FieldError(field=parameter.name, message=validation.first_message(error)))
+        if self.body is not None:
+            name, shape = self.body
+            try:
+                arguments[name] = shape.model_validate(sent)
+            except ValidationError as error:
+                wrong += validation.field_errors(error)
+        if wrong:
+            raise InvalidRequest(errors=wrong)
+        return arguments
+
+
+def _read_parameter(request: web.Request, parameter: Parameter) -> str | list[str] | None:
+    if parameter.place == "path":
+        return request.match_info[parameter.name]
+    if parameter.many:
+        return request.query.getall(parameter.name, None)
+    return request.query.get(parameter.name)
+
+
+def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:
+    return Parameter(name, place, TypeAdapter(annotation), _is_list(annotation), default)
+
+
+def _without_none(annotation: Any) -> Any:
+    """X, of the annotation `X | None`."""
+    parts = [part for part in get_args(annotation) if part is not types.NoneType]
+    return parts[0] if isinstance(annotation, types.UnionType) and len(parts) == 1 else annotation
+
+
+def _is_value(annotation: Any) -> bool:
+    """True for types that a request carries: text, numbers, literals, lists of them. Others are services."""
+    if get_origin(annotation) is Annotated:
+        return _is_value(get_args(annotation)[0])
+    if isinstance(annotation, types.UnionType) or get_origin(annotation) is Union:
+        return any(_is_value(part) for part in get_args(annotation))
+    if get_origin(annotation) in (list, tuple, frozenset, Literal):
+        return True
+    supertype = getattr(annotation, "__supertype__", annotation)
+    return isinstance(supertype, type) and issubclass(supertype, str | int | float | bool | Enum)
+
+
+def _is_list(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_list(get_args(annotation)[0])
+    if isinstance(annotation, types.UnionType) or get_origin(annotation) is Union:
+        return any(_is_list(part) for part in get_args(annotation))
+    return get_origin(annotation) in (list, tuple, frozenset)

@@ -1,0 +1,262 @@
+"""A typed function → a route: its signature binds, validates, injects, documents; its return is rendered."""
+
+import asyncio
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
+
+import structlog
+from aiohttp import web
+
+from readapi.answers import JSON, Answer, render
+from readapi.errors import ApiError
+from readapi.http.admission import Authorization, Requirements
+from readapi.http.binding import Services, Signature
+from readapi.http.limits.body_pace import BodyIntake
+from readapi.http.limits.clients import CLIENT
+from readapi.http.limits.quota import Quota
+from readapi.http.request import bodies
+from readapi.http.request.encodings import Encoding
+from readapi.http.request.validation import Members
+from readapi.http.viewer import InSession, SignedIn
+from readapi.oauth.scopes import Need
+from readapi.state.publishing.profile_visibility import ProfileVisibility
+from schemas.api.shape import AskedInParts
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+
+Done = TypeVar("Done")
+
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Handler = Callable[..., Awaitable[Any]]
+Handled = TypeVar("Handled", bound=Handler)
+BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
+
+_PATH_NAME = re.compile(r"{(\w+)(?::[^{}]*)?}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One route: its address, requirements, parameters and answer, and whether the answer is cached.
+
+    `operational` routes report the state of the service: never cached, exempt from rate limits. A GET that
+    `acts` has a side effect each time: its answers are not cached, and it has no HEAD. `redirects`: it may
+    answer browsers with a redirect. `status`: of the successful answer.
+    """
+
+    method: Method
+    path: str
+    function: Handler
+    signature: Signature
+    needs: Requirements
+    tag: str
+    raises: Sequence[type[ApiError]] = ()
+    media_types: Sequence[str] = (JSON,)
+    operational: bool = False
+    acts: bool = False
+    redirects: HTTPStatus | None = None
+    status: HTTPStatus = HTTPStatus.OK
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The HTTP methods: a GET without side effects also serves HEAD."""
+        return ("GET", "HEAD") if self.only_asks else (self.method,)
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether it has no side effect, so that it may be cancelled when the client disconnects."""
+        return self.method == "GET" and not self.acts
+
+    @property
+    def is_of_stores(self) -> bool:
+        """Whether its answers depend on the index and the snapshot alone, not on accounts' choices."""
+        return ProfileVisibility not in self.signature.services.values()
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether its answers depend on the requester."""
+        return self.signature.person is not None
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0].rstrip(".")
+
+    @property
+    def description(self) -> str:
+        return (inspect.getdoc(self.function) or "").partition("\n")[2].strip()
+
+    @property
+    def documented_path(self) -> str:
+        """The path with bare names, as OpenAPI writes it."""
+        return _PATH_NAME.sub(r"{\1}", self.path)
+
+    def handler(
+        self, services: Services
+    ) -> Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]:
+        """The request handler, with the services that the function's signature names."""
+        bind, function, needs = self.signature.binder(services), self.function, self.needs
+        admission = services[Authorization]
+        assert isinstance(admission, Authorization)
+        finishing = services[Detached]
+        assert isinstance(finishing, Detached)
+        read_body = self._body_reader(services)
+
+        async def work(request: web.Request, who: SignedIn | None, sent: Members) -> Any:
+            try:
+                return await function(**bind(request, who, sent))
+            finally:
+                bodies.discard_files(sent)
+
+        async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
+            request[ENDPOINT] = self
+            bodies.check_address(request)
+            who = admission.admit(request, needs)
+            working = work(request, who, await read_body(request, who))
+            result = await (working if self.only_asks else finishing.finish(working))
+            return result if isinstance(result, Answer | web.StreamResponse) else self._answer(result)
+
+        return handle
+
+    def _body_reader(self, services: Services) -> BodyReader:
+        if self.signature.body is None:
+            return _read_nothing
+        asked = self.signature.body[1]
+        settings = services.get(Settings) or Settings()
+        intake = services.get(BodyIntake) or BodyIntake()
+        assert isinstance(intake, BodyIntake)
+        assert isinstance(settings, Settings)
+        encoding = Encoding.of(asked, settings)
+        if not issubclass(asked, AskedInParts):
+            return lambda request, _: bodies.read_body(request, intake, encoding)
+        quota = services[Quota] if encoding.large else None
+        assert isinstance(quota, Quota | None)
+
+        async def read(request: web.Request, who: SignedIn | None) -> Members:
+            # A quota is counted per account: without one, anonymous requests could fill the disk.
+            assert quota is None or who is not None
+            room = None if quota is None or who is None else quota.room(who.did)
+            with intake.form(request[CLIENT] if who is None else who.did):
+                return await bodies.read_body(request, intake, encoding, room)
+
+        return read
+
+    def _answer(self, result: object) -> Answer[Any]:
+        if result is None:
+            return Answer(b"", status=HTTPStatus.NO_CONTENT)
+        return Answer(render(result), status=self.status)
+
+
+async def _read_nothing(_: web.Request, __: SignedIn | None) -> Members:
+    return {}
+
+
+ENDPOINT = web.RequestKey("endpoint", Endpoint)  # the endpoint that serves a request
+
+
+class Options(TypedDict, total=False):
+    """The options of a route besides its path; see `Endpoint`."""
+
+    raises: Sequence[type[ApiError]]
+    media_types: Sequence[str]
+    operational: bool
+    acts: bool
+    redirects: HTTPStatus
+    status: HTTPStatus
+
+
+class Conditions(Options, total=False):
+    """The same, with the demands on the requester: see `Requirements`. `requires`: scopes to be granted."""
+
+    requires: Sequence[Need]
+    even_ended: bool
+    from_any_page: bool
+
+
+class Routes:
+    """The routes of one module, in the order they are written."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.endpoints: list[Endpoint] = []
+
+    def get(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Serve a function at a path, for GET and HEAD. Query parameters it does not name are ignored."""
+        return self._register("GET", path, **conditions)
+
+    def post(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Serve a function that performs an action."""
+        return self._register("POST", path, **conditions)
+
+    def put(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Serve a function that replaces a resource as a whole."""
+        return self._register("PUT", path, **conditions)
+
+    def patch(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Serve a function that changes a part of a resource."""
+        return self._register("PATCH", path, **conditions)
+
+    def delete(self, path: str, **conditions: Unpack[Conditions]) -> Callable[[Handled], Handled]:
+        """Serve a function that removes a resource."""
+        return self._register("DELETE", path, **conditions)
+
+    def _register(
+        self,
+        method: Method,
+        path: str,
+        *,
+        requires: Sequence[Need] = (),
+        even_ended: bool = False,
+        from_any_page: bool = False,
+        **options: Unpack[Options],
+    ) -> Callable[[Handled], Handled]:
+        def register(function: Handled) -> Handled:
+            if not inspect.getdoc(function):
+                raise TypeError(f"{function.__module__}.{function.__name__} has no docstring")
+            signature = Signature.of(function, frozenset(_PATH_NAME.findall(path)))
+            kind = signature.person.kind if signature.person and signature.person.required else None
+            signed_in = kind is not None or bool(requires)
+            needs = Requirements(signed_in, kind is InSession, requires, even_ended, from_any_page)
+            self.endpoints.append(Endpoint(method, path, function, signature, needs, self.tag, **options))
+            return function
+
+        return register
+
+
+class Detached:
+    """Runs work with side effects to its end, even if the client disconnects meanwhile."""
+
+    def __init__(self) -> None:
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def finish(self, work: Coroutine[Any, Any, Done]) -> Done:
+        """Await the work; it goes on if the caller is cancelled."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_failure)
+            raise
+
+    async def close(self, patience_seconds: float) -> None:
+        """Wait for running work, and cancel what takes longer than `patience_seconds`."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=patience_seconds)
+        left = list(self._under_way)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+
+def _log_failure(done: "asyncio.Task[Any]") -> None:
+    """Log a failure after the client has gone: nothing else reports it. Refusals concern the client alone."""
+    error = None if done.cancelled() else done.exception()
+    if error is not None and not isinstance(error, ApiError):
+        log.error("failed for a client that had gone", exc_info=error)

@@ -1,0 +1,219 @@
+"""THE ORDER in which every request is handled: read this first."""
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from readapi import errors
+from readapi.answers import HTML, Answer
+from readapi.errors import BadRequest, Internal, MethodNotAllowed, NotFound, TooLarge, refusal
+from readapi.http.access_log import AccessLog
+from readapi.http.endpoint import ENDPOINT, Endpoint
+from readapi.http.limits.clients import CLIENT, Clients
+from readapi.http.limits.rate_limits import Allowance, Limits, Spent
+from readapi.http.request import headers as request_headers
+from readapi.http.request.cookies import Cookies
+from readapi.http.response.cache import AnswerCache, Kept
+from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
+from readapi.http.response.responses import Responses, Result
+from readapi.http.viewer import REQUESTER, Requester
+from readapi.metrics import Metrics
+from schemas.errors import Code, ErrorBody
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+Application = Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]
+WhoAsks = Callable[[web.Request], Awaitable[Requester | None]]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NO_ROUTE = "none"
+
+
+class Gate:
+    """Around the application: authenticate, rate-limit, find or make the answer, respond, count, log."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        endpoints: Iterable[Endpoint],
+        who_asks: WhoAsks,
+        limits: Limits,
+        metrics: Metrics,
+        access_log: AccessLog,
+        version: Callable[[], object],
+        lag: Callable[[], str | None],
+        refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
+    ) -> None:
+        """`version` changes whenever answers may; `lag` gives the value of X-Index-Lag.
+
+        `refusal_page` renders a refusal as an HTML page, for browsers that navigate.
+        """
+        self.limits = limits
+        self.cache = AnswerCache(settings.response_cache_bytes)
+        self._operational = {endpoint.path for endpoint in endpoints if endpoint.operational}
+        self._who_asks = who_asks
+        self._clients = Clients(settings.trusted_proxies)
+        self._cookies = Cookies(settings)
+        self._cors = Cors(settings.web_url)
+        self._responses = Responses(settings, self._cors, lag)
+        self._metrics = metrics
+        self._access_log = access_log
+        self._version = version
+        self._refusal_page = refusal_page
+        self._ids = itertools.count()
+        self._id_prefix = os.urandom(6).hex()
+
+    async def answer(self, request: web.Request, application: Application) -> web.StreamResponse:
+        """Answer one request."""
+        started = time.perf_counter()
+        self._metrics.in_flight += 1
+        path = request.raw_path.partition("?")[0]
+        allowance: Allowance | None = None
+        requester: Requester | None = None
+        try:
+            if path in self._operational:
+                result: Result = await application(request)
+            else:
+                requester = await self._who_asks(request)
+                allowance = await self._counted(request, path, requester)
+                result = await self._result(request, application, allowance, requester)
+        except Spent as spent:
+            allowance, result = (
+                spent.allowance,
+                self._shown(request, errors.RateLimited.ending_in(spent.allowance.wait_seconds).answer()),
+            )
+        except errors.ApiError as error:
+            result = self._shown(request, error.answer())
+        except web.HTTPException as error:
+            result = self._preflight(request, error) or self._shown(request, translate_error(error))
+        except Exception:
+            log.exception("request failed", path=path)
+            result = self._shown(request, errors.Internal().answer())
+        finally:
+            self._metrics.in_flight -= 1
+        if requester is not None and requester.renewed_cookie is not None:
+            result = self._renewing(result, requester.renewed_cookie)
+        request_id = self._request_id(request)
+        response = self._responses.of(result, request, request_id, allowance)
+        seconds = time.perf_counter() - started
+        self._metrics.requests.count(_route(request, result), response.status, seconds)
+        self._access_log.add(request_id, request.method, path, response.status, seconds)
+        return response
+
+    def refuse(self, request: web.BaseRequest, refused: Answer[Any]) -> web.StreamResponse:
+        """Answer what failed before it became a request to the application."""
+        request_id = self._new_id()
+        self._metrics.requests.count(_NO_ROUTE, refused.status, 0.0)
+        self._access_log.add(request_id, request.method, request.path, refused.status, 0.0)
+        return self._responses.to_nobody(refused, request_id)
+
+    def watch(self, metrics: Metrics) -> None:
+        """Register the gate's own numbers as metrics."""
+        cache, limits = self.cache, self.limits
+        metrics.tally("fmsvc_cache_hits", "Answers found ready.", lambda: cache.hits)
+        metrics.tally("fmsvc_cache_misses", "Answers that had to be made.", lambda: cache.misses)
+        metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
+        metrics.tally("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
+
+    async def _counted(self, request: web.Request, path: str, requester: Requester | None) -> Allowance:
+        """Count the request for the account, or for the client's address when it has no account."""
+        named = None if requester is None or requester.signed_in is None else requester.signed_in.did
+        # Other spellings of a path reach the same route; escaped slashes are part of a name.
+        plain = path if path.startswith("/") and "%" not in path else request.rel_url.path_safe
+        request[CLIENT] = self._clients.key(request)
+        return await self.limits.hit(named or request[CLIENT], plain, request.method)
+
+    async def _result(
+        self,
+        request: web.Request,
+        application: Application,
+        allowance: Allowance,
+        requester: Requester | None,
+    ) -> Result:
+        """The answer: from the cache, or made by the application and cached."""
+        if not allowance.allowed:
+            raise Spent(allowance)
+        if requester is not None:
+            request[REQUESTER] = requester
+        if request.method not in ("GET", "HEAD"):
+            return await application(request)
+        # Some routes admit accounts whose grant has ended, so their answers are personal too.
+        is_somebody = requester is not None and requester.signed_in is not None
+        version = self._version()
+        kept = self.cache.find(request.raw_path, version)
+        if kept is None or (is_somebody and kept.caching is OF_NOBODY):
+            made = await application(request)
+            if not isinstance(made, Answer) or made.status != HTTPStatus.OK or request[ENDPOINT].acts:
+                return made
+            endpoint = request[ENDPOINT]
+            kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
+            # An answer that depends on more than the address and the stores is not cached.
+            if endpoint.is_of_stores and kept.caching is not PRIVATE and "Vary" not in made.headers:
+                self.cache.keep(request.raw_path, version, kept)
+        return kept
+
+    def _renewing(self, result: Result, session_id: str) -> Result:
+        """The same with a renewed session cookie, not cacheable by others. Streams go without the cookie."""
+        answer = result.answer if isinstance(result, Kept) else result
+        if isinstance(answer, web.StreamResponse) or "Set-Cookie" in answer.headers:
+            return answer
+        return answer._replace(headers={**answer.headers, **self._cookies.session(session_id)})
+
+    def _preflight(self, request: web.Request, refused: web.HTTPException) -> Answer[Any] | None:
+        """The answer to a CORS preflight request; None for other requests."""
+        if request.method != "OPTIONS" or not isinstance(refused, web.HTTPMethodNotAllowed):
+            return None
+        headers = self._cors.preflight(request, refused.allowed_methods)
+        return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=headers)
+
+    def _shown(self, request: web.Request, refused: Answer[Any]) -> Answer[Any]:
+        """The refusal, as an HTML page where a browser navigates."""
+        endpoint = request.get(ENDPOINT)
+        for_people = endpoint is None or HTML in endpoint.media_types
+        if (
+            for_people
+            and self._refusal_page
+            and request_headers.prefers_page(request.headers.get("Accept", ""))
+        ):
+            return self._refusal_page(refused)
+        return refused
+
+    def _request_id(self, request: web.Request) -> str:
+        given = request.headers.get("X-Request-Id")
+        return given if given is not None and _REQUEST_ID.fullmatch(given) else self._new_id()
+
+    def _new_id(self) -> str:
+        return f"{self._id_prefix}{next(self._ids):08x}"
+
+
+def _caching(endpoint: Endpoint, is_somebody: bool) -> Caching:
+    if not endpoint.is_personal:
+        return PUBLIC
+    return PRIVATE if is_somebody else OF_NOBODY
+
+
+def _route(request: web.Request, result: Result) -> str:
+    """The pattern of the route, which metrics are labelled with."""
+    if isinstance(result, Kept):
+        return result.route
+    endpoint = request.get(ENDPOINT)
+    return endpoint.path if endpoint else _NO_ROUTE
+
+
+def translate_error(error: web.HTTPException) -> Answer[ErrorBody]:
+    """The framework's HTTP error in our error shape. Of its headers only `Allow` is of use to clients."""
+    headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
+    for kind in (NotFound, MethodNotAllowed, TooLarge, BadRequest):
+        if error.status == kind.status:
+            return kind(headers=headers).answer()
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Internal().answer()
+    return refusal(error.status, Code.INVALID_REQUEST, f"{error.reason}.", headers=headers)

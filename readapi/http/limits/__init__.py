@@ -1,0 +1,1 @@
+"""Limits per client, per account and in total: requests, connections, uploads, disk."""

@@ -1,0 +1,134 @@
+"""How many requests one client may send: exact moving windows, kept in this process."""
+
+import math
+import re
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from schemas.settings import Settings
+
+SIGNING_IN = ("/auth/", "/login", "/settings/")
+_UPLOAD = re.compile(  # requests whose purpose is to send a file
+    r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+/audio)"
+    r"|PUT /tracks/[^/]+/audio"
+)
+_LOOKING = (("GET", "/login"), ("HEAD", "/login"))
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A number of requests within a number of seconds."""
+
+    count: int
+    seconds: int
+
+    @classmethod
+    def read(cls, text: str) -> "Rate":
+        """Read `100/minute`."""
+        count, _, period = text.partition("/")
+        return cls(int(count), _SECONDS[period])
+
+
+class Allowance(NamedTuple):
+    """What a client has left, and the seconds until it has more."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+    @property
+    def wait_seconds(self) -> int:
+        """How long a client with nothing left must wait: the value of Retry-After."""
+        return max(self.reset_seconds, 1)
+
+    def lines(self) -> str:
+        """The RateLimit header lines, with Retry-After when nothing is left."""
+        told = (
+            f"RateLimit-Limit: {self.limit}\r\n"
+            f"RateLimit-Remaining: {self.remaining}\r\n"
+            f"RateLimit-Reset: {self.reset_seconds}\r\n"
+        )
+        return told if self.allowed else f"{told}Retry-After: {self.wait_seconds}\r\n"
+
+
+class Spent(Exception):
+    """A client has reached its limit; `allowance` says until when."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        super().__init__("too many requests")
+        self.allowance = allowance
+
+
+class Limits:
+    """Few requests for signing in and uploading, more elsewhere; each kind has its own counter.
+
+    `guesses` limits look-ups of credentials that are not known to be valid.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+        self.guesses = Limiter(Rate.read(settings.rate_limit), clock, "guesses")
+        self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
+        self._of_uploads = Limiter(Rate.read(settings.upload_rate_limit), clock, "uploads")
+        self._of_the_rest = Limiter(Rate.read(settings.rate_limit), clock)
+
+    @property
+    def refused(self) -> int:
+        """How many requests were refused."""
+        kinds = (self.guesses, self._of_signing_in, self._of_uploads, self._of_the_rest)
+        return sum(kind.refused for kind in kinds)
+
+    async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
+        """Count one request. In `path` only slashes within names are still escaped."""
+        return self.limiter_of(method, path).hit(client)
+
+    def limiter_of(self, method: str, path: str) -> "Limiter":
+        """The limiter for such requests. Loading the sign-in page is not an attempt to sign in."""
+        if path.startswith(SIGNING_IN) and (method, path) not in _LOOKING:
+            return self._of_signing_in
+        return self._of_uploads if _UPLOAD.fullmatch(f"{method} {path}") else self._of_the_rest
+
+
+class Limiter:
+    """Counts each client's requests. Clients without a request for a whole window are forgotten."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float], name: str = "all") -> None:
+        self.rate = rate
+        self.name = name
+        self.refused = 0
+        self._clock = clock
+        self._windows: dict[str, deque[float]] = {}
+        self._swept_at = clock()
+
+    def hit(self, client: str) -> Allowance:
+        """Count one request. Refused requests are not counted, so waiting always helps."""
+        now = self._clock()
+        begin = now - self.rate.seconds
+        if self._swept_at < begin:
+            self._sweep(begin, now)
+        window = self._windows.get(client)
+        if window is None:
+            window = self._windows[client] = deque()
+        while window and window[0] <= begin:
+            window.popleft()
+        allowed = len(window) < self.rate.count
+        if allowed:
+            window.append(now)
+        else:
+            self.refused += 1
+        reset = math.ceil(window[0] - begin)
+        return Allowance(allowed, self.rate.count, self.rate.count - len(window), reset)
+
+    def take_back(self, client: str) -> None:
+        """Uncount the newest request of this client."""
+        if window := self._windows.get(client):
+            window.pop()
+
+    def _sweep(self, begin: float, now: float) -> None:
+        self._windows = {
+            client: window for client, window in self._windows.items() if window and window[-1] > begin
+        }
+        self._swept_at = now

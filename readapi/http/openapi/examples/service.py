@@ -1,0 +1,61 @@
+"""Example answers about the service itself, uploads and jobs."""
+
+from readapi.http.openapi.examples.names import BASE, TRACK_ID, TRACK_URI, UPLOAD_ID
+from readapi.http.openapi.examples.values import MADE, Value
+
+TOTALS: Value = {
+    "total_plays": 12,
+    "total_tracks": 1,
+    "total_artists": 1,
+    "total_duration_seconds": 214,
+    "total_likes": 1,
+    "total_comments": 1,
+    "total_albums": 1,
+    "total_playlists": 1,
+    "as_of": MADE,
+}
+
+READY: Value = {
+    "ready": True,
+    "reasons": [],
+    "warnings": [],
+    "index": {"open": True, "generation": 32, "documents": 17},
+    "lag_seconds": 0.96,
+    "snapshot": {"as_of": MADE, "age_seconds": 1.802},
+    "source": {
+        "name": "wss://relay.music.example",
+        "connected": True,
+        "error": None,
+        "retry_in": None,
+    },
+    "indexer": {"reachable": True},
+    "state": {"reachable": True},
+    "audio_store": {"deleting": True, "warnings": [], "released": 0, "orphans": None},
+}
+
+MEASURED = """\
+# HELP fmsvc_up Whether the process answered.
+# TYPE fmsvc_up gauge
+fmsvc_up{process="api-1"} 1
+"""
+
+EVENTS = f"""\
+retry: 1000
+
+id: 7
+data: {{"upload_id":"{UPLOAD_ID}","status":"completed","message":"The track is published.",\
+"phase":"completed","progress_pct":100,"track_id":{TRACK_ID},"atproto_uri":"{TRACK_URI}","error":null}}
+
+"""
+
+CLIENT: Value = {
+    "client_id": f"{BASE}/meta/oauth-client-metadata.json",
+    "client_name": "fmsvc",
+    "redirect_uris": [f"{BASE}/auth/callback"],
+    "scope": "atproto repo:fm.svc.track repo:fm.svc.like",
+    "grant_types": ["authorization_code", "refresh_token"],
+    "response_types": ["code"],
+    "dpop_bound_access_tokens": True,
+    "application_type": "web",
+    "token_endpoint_auth_method": "none",
+}

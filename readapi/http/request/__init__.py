@@ -1,0 +1,1 @@
+"""What a request brings: its headers, cookies and body, checked and typed."""

@@ -1,0 +1,1 @@
+"""HTTP responses: their headers, their bodies as bytes, and their caching."""

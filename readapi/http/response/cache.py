@@ -1,0 +1,86 @@
+"""The cache of public answers: the same bytes serve all clients until the index or the snapshot changes."""
+
+import hashlib
+import zlib
+from collections import OrderedDict
+from typing import Literal, NamedTuple
+
+from readapi.answers import Answer
+from readapi.http.response.headers import PUBLIC, Caching
+
+Way = Literal["plain", "gzip", "unchanged"]
+
+SMALLEST_ZIPPED_BYTES = 4096
+_OVERHEAD_BYTES = 1000  # of an entry's Python objects, besides its body
+
+
+class Form(NamedTuple):
+    """One encoding of an answer. The head lacks the headers that differ per request, and its last line."""
+
+    status: int
+    head: bytes
+    body: bytes
+
+
+class Kept:
+    """A cached answer, its ETag, the pattern of its route, and who may cache it downstream.
+
+    Each of its forms is made when first needed.
+    """
+
+    __slots__ = ("answer", "caching", "etag", "forms", "route")
+
+    def __init__(self, answer: Answer[object], route: str, caching: Caching = PUBLIC) -> None:
+        self.answer = answer._replace(tag=b"")  # it may be as long as the body
+        self.route = route
+        self.caching = caching
+        self.forms: dict[Way, Form] = {}
+        # Weak, because the same tag names the plain and the compressed form.
+        self.etag = f'W/"{hashlib.blake2b(answer.tag or answer.body, digest_size=12).hexdigest()}"'
+
+    @property
+    def is_zippable(self) -> bool:
+        return len(self.answer.body) >= SMALLEST_ZIPPED_BYTES
+
+    def zipped(self) -> bytes:
+        """The body as gzip."""
+        compressor = zlib.compressobj(level=1, wbits=31)
+        return compressor.compress(self.answer.body) + compressor.flush()
+
+
+class AnswerCache:
+    """The most recently used answers of one version of the stores, up to a number of bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.hits = 0
+        self.misses = 0
+        self.bytes = 0
+        self._most_bytes = most_bytes
+        self._version: object = None
+        self._kept: OrderedDict[str, tuple[Kept, int]] = OrderedDict()
+
+    def find(self, address: str, version: object) -> Kept | None:
+        """The cached answer for an address, if it was made from this version of the stores."""
+        if version != self._version:
+            self._kept.clear()
+            self.bytes = 0
+            self._version = version
+        found = self._kept.get(address)
+        if found is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        self._kept.move_to_end(address)
+        return found[0]
+
+    def keep(self, address: str, version: object, kept: Kept) -> None:
+        """Cache an answer, unless the stores changed while it was made."""
+        # Half as much again, for the compressed form that may follow.
+        size = len(kept.answer.body) * 3 // 2 + len(address) + _OVERHEAD_BYTES
+        if version != self._version or size > self._most_bytes or address in self._kept:
+            return
+        self._kept[address] = (kept, size)
+        self.bytes += size
+        while self.bytes > self._most_bytes:
+            _, (_, freed) = self._kept.popitem(last=False)
+            self.bytes -= freed

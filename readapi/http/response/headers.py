@@ -1,0 +1,146 @@
+"""Response headers: CORS, caching, security, and the heads of responses as bytes."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from aiohttp import web
+from yarl import URL
+
+from readapi.answers import Answer
+from schemas.settings import Settings
+
+EXPOSED = (
+    "Accept-Ranges, Content-Disposition, Content-Range, ETag, Link, RateLimit-Limit, RateLimit-Remaining,"
+    " RateLimit-Reset, Retry-After, X-As-Of, X-Index-Lag, X-Request-Id"
+)
+
+
+ANYBODY: Mapping[str, str] = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
+
+
+_ONE_DAY = "86400"
+
+
+class Cors:
+    """CORS: any origin may read public answers, only the web application's may send credentials."""
+
+    def __init__(self, web_origin: str | None) -> None:
+        # As browsers write it: in lower case, without the default port.
+        web_origin = None if web_origin is None else str(URL(web_origin).origin())
+        self._web_origin = web_origin
+        self.trusted: Mapping[str, str] = {
+            "Access-Control-Allow-Origin": web_origin or "*",
+            "Access-Control-Allow-Credentials": "true",
+        }
+
+    @property
+    def varies(self) -> bool:
+        """True when answers depend on the Origin header, which caches learn from Vary."""
+        return self._web_origin is not None
+
+    def is_trusted(self, request: web.Request) -> bool:
+        """True when a page of the web application sent the request."""
+        return self._web_origin is not None and request.headers.get("Origin") == self._web_origin
+
+    def preflight(self, request: web.Request, methods: set[str]) -> dict[str, str]:
+        """The headers that answer a preflight request."""
+        allowed = ", ".join(sorted(methods | {"OPTIONS"}))
+        headers = {"Allow": allowed, "Access-Control-Max-Age": _ONE_DAY}
+        if self.is_trusted(request):
+            headers["Access-Control-Allow-Methods"] = allowed
+            headers["Access-Control-Allow-Headers"] = (
+                "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Range"
+            )
+        else:
+            headers["Access-Control-Allow-Methods"] = ", ".join(
+                sorted(methods & {"GET", "HEAD"} | {"OPTIONS"})
+            )
+            headers["Access-Control-Allow-Headers"] = "Content-Type, If-None-Match, If-Range, Range"
+        return headers
+
+
+class Caching(NamedTuple):
+    """Who may cache an answer, and which request headers it depends on."""
+
+    control: str
+    varies: tuple[str, ...] = ()
+
+
+_WHO_ASKS = ("Authorization", "Cookie")
+PUBLIC = Caching("public, max-age=2")
+OF_NOBODY = Caching(PUBLIC.control, _WHO_ASKS)  # for anonymous requests; signed-in ones get another answer
+PRIVATE = Caching("private, no-cache", _WHO_ASKS)
+NEVER = Caching("no-store")
+_SAFE: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+    "Server": "fmsvc",
+    "X-Content-Type-Options": "nosniff",
+}
+NO_REFERRER: Mapping[str, str] = {"Referrer-Policy": "no-referrer"}
+_OF_SOUND = Caching("public, max-age=60", _WHO_ASKS)
+_HSTS = "max-age=31536000"
+WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+
+
+class Headers:
+    """Writes the heads of responses: the constant headers and an answer's own."""
+
+    def __init__(self, settings: Settings, cross_origin: Cors) -> None:
+        self._varies = ("Accept-Encoding", "Origin") if cross_origin.varies else ("Accept-Encoding",)
+        self._every = dict(_SAFE)
+        if settings.base_url.startswith("https://"):
+            self._every["Strict-Transport-Security"] = _HSTS
+        self._usual: dict[tuple[int, str, Caching], bytes] = {}
+
+    def head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
+        """The status line and headers; the answer's own headers override the constant ones."""
+        if answer.headers:
+            return self._head(answer, status, caching)
+        usual = status, answer.media_type, caching
+        if usual not in self._usual:
+            self._usual[usual] = self._head(answer, status, caching)
+        return self._usual[usual]
+
+    def complete(self, response: web.StreamResponse) -> None:
+        """Add the constant headers to a response of the framework; its own win."""
+        for name, value in self._every.items():
+            response.headers.setdefault(name, value)
+        if "Vary" in response.headers and "Origin" in self._varies:
+            response.headers["Vary"] += ", Origin"
+
+    def _head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
+        content = {} if status in WITHOUT_BODY else {"Content-Type": answer.media_type}
+        headers = {**self._every, **content, "Cache-Control": caching.control, **answer.headers}
+        headers["Vary"] = ", ".join([*self._varies, *caching.varies, *_own_lines(answer)])
+        return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + header_lines(headers)
+
+
+def audio_headers(is_public: bool) -> dict[str, str]:
+    """The headers of audio: any page may play it, and caches may store public audio for a while."""
+    caching = _OF_SOUND if is_public else PRIVATE
+    return {
+        "Cache-Control": caching.control,
+        "Vary": ", ".join(caching.varies),
+        "Cross-Origin-Resource-Policy": "cross-origin",
+    }
+
+
+def _own_lines(answer: Answer[Any]) -> list[str]:
+    return [answer.headers["Vary"]] if "Vary" in answer.headers else []
+
+
+def header_lines(headers: Mapping[str, str]) -> bytes:
+    """Headers as bytes. Raises ValueError for a value with a line break."""
+    text = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if text.count("\n") != len(headers) or text.count("\r") != len(headers):
+        raise ValueError("a header with a line break in it")
+    return text.encode()
+
+
+def add_headers(response: web.StreamResponse, written: bytes) -> None:
+    """Add header lines that are bytes already to a response of the framework."""
+    for line in written.decode().splitlines():
+        name, _, value = line.partition(": ")
+        response.headers[name] = value

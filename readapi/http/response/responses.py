@@ -1,0 +1,139 @@
+"""Answers → HTTP responses: conditional requests, compression, headers."""
+
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import HttpVersion, HttpVersion11, web
+from aiohttp.abc import AbstractStreamWriter
+
+from readapi.answers import Answer
+from readapi.http.limits.rate_limits import Allowance
+from readapi.http.response import headers
+from readapi.http.response.cache import Form, Kept, Way
+from readapi.http.response.headers import NEVER, WITHOUT_BODY, Cors, Headers
+from schemas.settings import Settings
+
+Result = Answer[Any] | Kept | web.StreamResponse
+
+_END = b"\r\n"
+_CLOSE = b"Connection: close\r\n\r\n"
+_KEEP = b"Connection: keep-alive\r\n\r\n"
+
+
+class Written(web.StreamResponse):
+    """A response of ready-made bytes: the framework would assemble the same ones each time."""
+
+    def __init__(self, status: int, head: bytes, body: bytes, *, keep_alive: bool) -> None:
+        super().__init__(status=status)
+        self._parts = (head, body)
+        self._keep_alive = keep_alive
+        self._writer: AbstractStreamWriter | None = None
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        self._writer = request.writer
+        return self._writer
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        assert self._writer is not None
+        await self._writer.write(b"".join(self._parts))
+
+
+class Responses:
+    """Makes responses. `lag` gives the value of X-Index-Lag."""
+
+    def __init__(self, settings: Settings, cross_origin: Cors, lag: Callable[[], str | None]) -> None:
+        self._headers = Headers(settings, cross_origin)
+        self._cors = cross_origin
+        self._anybody = headers.header_lines(headers.ANYBODY)
+        self._trusted = headers.header_lines({**headers.ANYBODY, **cross_origin.trusted})
+        self._lag = lag
+        self._clock = Clock()
+
+    def of(
+        self, result: Result, request: web.Request, request_id: str, allowance: Allowance | None
+    ) -> web.StreamResponse:
+        """The response to a request."""
+        stamp = self._stamp(request_id, allowance, self._cors.varies and self._cors.is_trusted(request))
+        if isinstance(result, web.StreamResponse):
+            self._headers.complete(result)
+            headers.add_headers(result, stamp)
+            return result
+        form = self._kept(request, result) if isinstance(result, Kept) else self._plain(result)
+        body = b"" if request.method == "HEAD" else form.body
+        end = _end_head(request.keep_alive, request.version)
+        return Written(form.status, b"".join((form.head, stamp, end)), body, keep_alive=request.keep_alive)
+
+    def to_nobody(self, answer: Answer[Any], request_id: str) -> web.StreamResponse:
+        """The response where no request could be parsed."""
+        form = self._plain(answer)
+        head = form.head + self._stamp(request_id, None, False) + _CLOSE
+        return Written(form.status, head, form.body, keep_alive=False)
+
+    def _kept(self, request: web.Request, kept: Kept) -> Form:
+        asked = request.headers
+        way: Way = "plain"
+        if "If-None-Match" in asked and matches_etag(asked["If-None-Match"], kept.etag):
+            way = "unchanged"
+        elif kept.is_zippable and "gzip" in asked.get("Accept-Encoding", ""):
+            way = "gzip"
+        form = kept.forms.get(way)
+        if form is None:
+            form = kept.forms[way] = self._form(kept, way)
+        return form
+
+    def _form(self, kept: Kept, way: Way) -> Form:
+        answer, told = kept.answer, f"ETag: {kept.etag}\r\n"
+        if way == "unchanged":
+            head = self._headers.head(answer, HTTPStatus.NOT_MODIFIED, kept.caching)
+            return Form(HTTPStatus.NOT_MODIFIED, head + told.encode(), b"")
+        body = answer.body
+        if way == "gzip":
+            body, told = kept.zipped(), f"{told}Content-Encoding: gzip\r\n"
+        head = self._headers.head(answer, HTTPStatus.OK, kept.caching)
+        return Form(HTTPStatus.OK, head + f"{told}Content-Length: {len(body)}\r\n".encode(), body)
+
+    def _plain(self, answer: Answer[Any]) -> Form:
+        head = self._headers.head(answer, answer.status, NEVER)
+        if answer.status not in WITHOUT_BODY:
+            head += b"Content-Length: %d\r\n" % len(answer.body)
+        return Form(answer.status, head, answer.body)
+
+    def _stamp(self, request_id: str, allowance: Allowance | None, is_trusted: bool) -> bytes:
+        """The headers that differ per request."""
+        lag = self._lag()
+        told = f"Date: {self._clock.date()}\r\nX-Request-Id: {request_id}\r\n"
+        if lag is not None:
+            told += f"X-Index-Lag: {lag}\r\n"
+        if allowance is not None:
+            told += allowance.lines()
+        return (self._trusted if is_trusted else self._anybody) + told.encode()
+
+
+class Clock:
+    """The Date header, formatted once a second."""
+
+    def __init__(self) -> None:
+        self._second, self._date = 0, ""
+
+    def date(self) -> str:
+        second = int(time.time())
+        if second != self._second:
+            self._second, self._date = second, formatdate(second, usegmt=True)
+        return self._date
+
+
+def matches_etag(if_none_match: str, etag: str) -> bool:
+    """Weak comparison of ETags, as RFC 9110 requires for If-None-Match."""
+    if if_none_match.strip() == "*":
+        return True
+    return any(tag.strip().removeprefix("W/") == etag[2:] for tag in if_none_match.split(","))
+
+
+def _end_head(keep_alive: bool, version: HttpVersion) -> bytes:
+    """The end of the head: a Connection header where the HTTP version's default does not apply."""
+    if not keep_alive:
+        return _CLOSE
+    return _END if version >= HttpVersion11 else _KEEP

@@ -1,0 +1,188 @@
+"""aiohttp's server with the gate around the application, limits around each connection, and one error shape.
+
+A slow client ties up little: heads must arrive soon, idle connections are closed, answers must be read.
+Bodies have a least speed of their own (`limits/body_pace.py`).
+"""
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import inf
+from typing import Any, cast
+
+import structlog
+from aiohttp import web
+
+from readapi import errors
+from readapi.http.gate import Gate
+from readapi.http.limits.connections import ConnectionLimits, Seat
+
+log = structlog.get_logger()
+
+
+LEAST_BYTES = 32 << 10  # of an answer that a client must read within its time
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionTimeouts:
+    """Timeouts in seconds: for a request's head, between two requests, and to read more of an answer.
+
+    Proxies should close idle connections sooner than `idle`, so that they never reuse one that we closed.
+    """
+
+    head: float = 15.0
+    idle: float = 75.0
+    stalled: float = 60.0
+
+
+class _Connection(web.RequestHandler):
+    """One client's connection."""
+
+    def __init__(
+        self, *args: Any, gate: Gate, seats: ConnectionLimits, patience: ConnectionTimeouts, **options: Any
+    ) -> None:
+        super().__init__(*args, keepalive_timeout=patience.idle, **options)
+        self._gate = gate
+        self._seats = seats
+        self._seat: Seat | None = None
+        self._patience = patience
+        self._head: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count the connection, or close it at once when a limit is reached."""
+        peer = transport.get_extra_info("peername")
+        self._seat = self._seats.take(peer[0] if peer else "")
+        if self._seat is None:
+            cast(asyncio.Transport, transport).abort()
+            return
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Uncount the connection."""
+        self._head_is_here()
+        self._is_taken()
+        if self._seat is not None:
+            self._seats.leave(self._seat)
+            super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the data. A head that has begun must be complete soon."""
+        super().data_received(data)
+        if self._messages or self._request_in_progress:
+            self._head_is_here()
+        elif self._head is None:
+            self._await_head()
+
+    def pause_writing(self) -> None:
+        """The send buffer is full: the client has a limited time to read."""
+        super().pause_writing()
+        if self._stalled is None:
+            self._expect_less()
+
+    def resume_writing(self) -> None:
+        """The client has read most of the buffer."""
+        super().resume_writing()
+        self._is_taken()
+
+    def _is_taken(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+    def _expect_less(self, than: float = inf) -> None:
+        """Abort if the client has read less than LEAST_BYTES since the last check; else check again later."""
+        transport = self.transport
+        left = 0 if transport is None else transport.get_write_buffer_size()
+        if left > than - LEAST_BYTES:
+            self._abort()
+        else:
+            self._stalled = self._loop.call_later(self._patience.stalled, self._expect_less, left)
+
+    def _await_head(self) -> None:
+        self._head = self._loop.call_later(self._patience.head, self._late)
+
+    def _head_is_here(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def _late(self) -> None:
+        self._head = None
+        if not self._messages and not self._request_in_progress:
+            self._abort()
+
+    def _abort(self) -> None:
+        """Close the connection and drop what is still buffered."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Refuse a malformed request and close the connection: what follows cannot be parsed either."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("half an answer is already sent")
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.error("request failed", exc_info=exc)
+            response = self._gate.refuse(request, errors.Internal().answer())
+        else:
+            response = self._gate.refuse(request, errors.BadRequest().answer())
+        response.force_close()
+        return response
+
+
+class _Server(web.Server):
+    """Makes connections whose requests pass the gate, and are cancelled when the client disconnects."""
+
+    def __init__(
+        self,
+        plain: web.Server,
+        gate: Gate,
+        seats: ConnectionLimits,
+        patience: ConnectionTimeouts,
+        **options: Any,
+    ) -> None:
+        async def guarded(request: web.BaseRequest) -> web.StreamResponse:
+            return await gate.answer(request, plain.request_handler)  # type: ignore[arg-type]
+
+        super().__init__(guarded, request_factory=plain.request_factory, handler_cancellation=True, **options)
+        self._options = options
+        self._gate = gate
+        self._seats = seats
+        self._patience = patience
+
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(
+            self,
+            loop=self._loop,
+            gate=self._gate,
+            seats=self._seats,
+            patience=self._patience,
+            **self._options,
+        )
+
+
+class Runner(web.AppRunner):
+    """Runs an application behind the gate."""
+
+    def __init__(
+        self,
+        app: web.Application,
+        gate: Gate,
+        seats: ConnectionLimits,
+        patience: ConnectionTimeouts | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(app, access_log=None, **options)
+        self._gate = gate
+        self._seats = seats
+        self._patience = patience or ConnectionTimeouts()
+
+    async def _make_server(self) -> web.Server:
+        return _Server(await super()._make_server(), self._gate, self._seats, self._patience, **self._kwargs)

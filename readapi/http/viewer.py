@@ -1,0 +1,189 @@
+"""Authentication: the account behind the session cookie or bearer token of a request."""
+
+import asyncio
+import re
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from aiohttp import web
+
+from readapi.errors import NotAuthenticated, SessionExpired
+from readapi.http.limits.rate_limits import Limiter, Spent
+from readapi.http.request import cookies
+from readapi.state.db.one_time import DEVELOPER_TOKEN
+from readapi.state.read_cache import ReadCache
+from readapi.state.sign_in.developer_tokens import DeveloperToken
+from readapi.state.sign_in.grants import GrantId
+from readapi.state.sign_in.sessions import Session
+from readapi.state.state import State
+from schemas.access import Viewer
+from schemas.ids import INVALID_HANDLE, Did, Handle
+
+Credential = tuple[str, bool]  # a secret, and whether a cookie brought it
+
+_AMBIGUOUS = (
+    "Two different cookies of a session came, and one of them is not from here. "
+    "Delete the cookies of this site and its neighbours, then sign in."
+)
+_BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """The account of a valid session or developer token."""
+
+    account: Session | DeveloperToken
+
+    @property
+    def did(self) -> Did:
+        return self.account.did
+
+    @property
+    def handle(self) -> Handle:
+        return self.account.handle
+
+    @property
+    def grant_id(self) -> GrantId:
+        return self.account.grant_id
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes that the account granted."""
+        return self.account.scopes
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.did)
+
+    @property
+    def name(self) -> str:
+        """The name shown on pages: the handle, else the DID."""
+        return self.did if self.handle == INVALID_HANDLE else f"@{self.handle}"
+
+
+@dataclass(frozen=True, slots=True)
+class InSession(SignedIn):
+    """The account of a session, not of a developer token."""
+
+    account: Session
+    session_id: str = field(repr=False)
+    by_cookie: bool
+
+    @property
+    def key(self) -> bytes:
+        """The key that the session is stored under."""
+        return self.account.key
+
+
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """A request's credential looked up. `refusal`: why it is no longer valid, if so."""
+
+    signed_in: SignedIn | None
+    refusal: NotAuthenticated | None
+    by_cookie: bool
+
+    @property
+    def renewed_cookie(self) -> str | None:
+        """The session id for a renewed cookie, when this request renewed the session."""
+        who = self.signed_in
+        if isinstance(who, InSession) and who.by_cookie and who.account.renewed:
+            return who.session_id
+        return None
+
+    @property
+    def viewer(self) -> SignedIn | None:
+        """The account, as long as the credential is valid."""
+        return self.signed_in if self.refusal is None else None
+
+
+REQUESTER = web.RequestKey("requester", Requester)  # the requester, of a request with a credential
+
+
+class Authenticator:
+    """Looks credentials up. The Authorization header takes precedence over the cookie.
+
+    `guesses` limits look-ups of credentials that are not known to be valid, per `client`, so that a client
+    which tries out wrong ones does not slow down accounts that are signed in already.
+    """
+
+    def __init__(self, state: State, guesses: Limiter, client: Callable[[web.Request], str]) -> None:
+        self._guesses = guesses
+        self._client = client
+        self._database = state.database
+        self._memory = ReadCache[Requester](state.database)
+        self._under_way: dict[Hashable, asyncio.Task[Requester]] = {}
+        self._sessions = state.sessions
+        self._developer_tokens = state.developer_tokens
+
+    async def find(self, request: web.Request) -> Requester | None:
+        """The requester; None for a request without credentials. Raises Spent."""
+        try:
+            credential = _credential(request)
+        except cookies.Ambiguous:
+            return Requester(None, NotAuthenticated(_AMBIGUOUS), by_cookie=True)
+        if credential is None:
+            return None
+        if (remembered := self._memory.recall(credential)) is not None:
+            return remembered
+        if self._memory.knows(credential) or self._wanted(credential) in self._under_way:
+            return await self._found(credential)
+        return await self._guessed(credential, self._client(request))
+
+    async def _guessed(self, credential: Credential, client: str) -> Requester:
+        allowance = self._guesses.hit(client)
+        if not allowance.allowed:
+            raise Spent(allowance)
+        requester = await self._found(credential)
+        if requester.signed_in is not None:
+            self._guesses.take_back(client)
+        return requester
+
+    async def _found(self, credential: Credential) -> Requester:
+        """Concurrent requests share one look-up, and a valid result is cached for a second."""
+        wanted = self._wanted(credential)
+        looking = self._under_way.get(wanted)
+        if looking is None:
+            looking = self._under_way[wanted] = asyncio.create_task(self._remembered(credential))
+            looking.add_done_callback(lambda _: self._under_way.pop(wanted))
+        return await asyncio.shield(looking)
+
+    def _wanted(self, credential: Credential) -> Hashable:
+        """The key of a look-up: includes the write count, since a write may change the result."""
+        return credential, self._database.writes
+
+    async def _remembered(self, credential: Credential) -> Requester:
+        writes, now = self._database.writes, self._database.now()
+        requester = await self._look_up(*credential)
+        if requester.signed_in is None:
+            self._memory.forget(credential)
+        else:
+            self._memory.keep(credential, requester, writes, now)
+        return requester
+
+    async def _look_up(self, secret: str, by_cookie: bool) -> Requester:
+        who: SignedIn | None = None
+        if secret.startswith(DEVELOPER_TOKEN):
+            if (token := await self._developer_tokens.find(secret)) is not None:
+                who = SignedIn(token)
+        elif (session := await self._sessions.find(secret)) is not None:
+            who = InSession(session, secret, by_cookie)
+        if who is None:
+            return Requester(None, NotAuthenticated("There is no such session or token."), by_cookie)
+        return _judge_account(who, by_cookie, self._database.now())
+
+
+def _credential(request: web.Request) -> Credential | None:
+    headers = request.headers
+    if "Authorization" in headers and (sent := _BEARER.fullmatch(headers["Authorization"])):
+        return sent[1], False
+    if "Cookie" in headers and (secret := cookies.read_session_id(cookies.read_cookies(request))):
+        return secret, True
+    return None
+
+
+def _judge_account(who: SignedIn, by_cookie: bool, now: datetime) -> Requester:
+    """An expired credential has no account; an ended grant leaves the account known, with a refusal."""
+    refusal = None if who.account.ended_because is None else SessionExpired(who.account.ended_because)
+    return Requester(who if who.account.expires_at > now else None, refusal, by_cookie)

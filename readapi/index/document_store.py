@@ -1,0 +1,118 @@
+"""Reads Tantivy's stored documents in place: the `.store` file of one segment, mapped into memory.
+
+Tantivy's API copies a block, parses the document and makes objects of it, which costs fifteen times as much.
+The file format is internal to Tantivy, so every marker of it is checked, and a file of another format is
+refused: then callers use the API.
+"""
+
+import mmap
+import re
+from array import array
+from bisect import bisect_right
+from itertools import accumulate
+from pathlib import Path
+from struct import Struct
+from typing import Final
+
+import orjson
+
+_END: Final = Struct("<II")  # how long the footer is, and a number that all of Tantivy's files end with
+_MAGIC: Final = 1337
+_INDEX_FORMAT: Final = 7
+_STORE: Final = Struct("<IQB15x")  # version, where the list of blocks begins, how blocks are compressed
+_STORE_VERSION: Final = 2
+_UNCOMPRESSED: Final = 0
+_NUMBER: Final = Struct("<I")
+_TWO_NUMBERS: Final = Struct("<II")
+_VARINT: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]")  # seven bits a byte, least first, the last marked
+_MOST_HEAD_BYTES: Final = 128  # of the list of blocks: more than its layers ever need
+_HEAD: Final = Struct("<BIB")  # of a document: how many fields it has; the field, and its type
+_ONE_FIELD: Final = 0x81
+_BYTES_TYPE: Final = 4
+
+
+class UnknownFormat(ValueError):
+    """The file is not of the format that this module reads."""
+
+
+class DocumentStore:
+    """The documents of one segment, by their number in it. Each stores a single field of bytes."""
+
+    def __init__(self, path: Path) -> None:
+        """Map the file. Raises UnknownFormat, or OSError."""
+        with path.open("rb") as file:
+            self._bytes = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        self._firsts, self._bounds = _blocks(self._bytes)
+        if self.count:
+            fields, _, kind = _HEAD.unpack_from(self._bytes, 0)
+            if (fields, kind) != (_ONE_FIELD, _BYTES_TYPE):
+                raise UnknownFormat(f"{path.name}: not one field of bytes")
+
+    @property
+    def count(self) -> int:
+        """How many documents there are, including deleted ones."""
+        return self._firsts[-1]
+
+    def get(self, number: int) -> memoryview:
+        """The stored bytes of a document."""
+        block = bisect_right(self._firsts, number) - 1
+        start, end = self._bounds[block], self._bounds[block + 1]
+        # A block ends with where its documents begin, and how many there are.
+        (count,) = _NUMBER.unpack_from(self._bytes, end - _NUMBER.size)
+        offsets = end - _NUMBER.size * (count + 1)
+        place = number - self._firsts[block]
+        at, following = _TWO_NUMBERS.unpack_from(self._bytes, offsets + _NUMBER.size * place)
+        stop = start + following if place + 1 < count else offsets
+        at += start + _HEAD.size
+        while self._bytes[at] < 0x80:  # the length, which is known already
+            at += 1
+        return self._bytes[at + 1 : stop]
+
+
+def _blocks(written: memoryview) -> tuple["array[int]", "array[int]"]:
+    """The first document of each block, and where each begins; both end with where the last one ends."""
+    footer_bytes, magic = _END.unpack_from(written, len(written) - _END.size)
+    footer_at = len(written) - _END.size - footer_bytes
+    if magic != _MAGIC or footer_at < _STORE.size:
+        raise UnknownFormat("no file of Tantivy's")
+    footer = orjson.loads(written[footer_at : footer_at + footer_bytes])
+    version, list_at, compression = _STORE.unpack_from(written, footer_at - _STORE.size)
+    found = footer["version"]["index_format_version"], version, compression
+    if found != (_INDEX_FORMAT, _STORE_VERSION, _UNCOMPRESSED):
+        raise UnknownFormat(f"format, store and compression are {found}")
+    documents, sizes = _read_list(written[list_at : footer_at - _STORE.size].tobytes())
+    return array("I", accumulate(documents, initial=0)), array("Q", accumulate(sizes, initial=0))
+
+
+def _read_list(written: bytes) -> tuple[list[int], list[int]]:
+    """How many documents each block has, and how many bytes.
+
+    The list is a tree: how many layers there are, where each ends, and the layers; the last names all blocks.
+    """
+    layers, *ends = _numbers(written[:_MOST_HEAD_BYTES])
+    head_bytes = sum(map(len, _VARINT.findall(written, 0, _MOST_HEAD_BYTES)[: layers + 1]))
+    begin, end = [0, 0, *ends[:layers]][-2:]
+    numbers = _numbers(written[head_bytes + begin : head_bytes + end])
+    documents: list[int] = []
+    sizes: list[int] = []
+    at = 0
+    while at < len(numbers):
+        # A handful of blocks: how many, the first's document and byte, and two numbers for each.
+        following = at + 3 + 2 * numbers[at]
+        documents += numbers[at + 3 : following : 2]
+        sizes += numbers[at + 4 : following : 2]
+        at = following
+    return documents, sizes
+
+
+class _Varints(dict[bytes, int]):
+    """Numbers by the way they are written; most are written again and again."""
+
+    def __missing__(self, written: bytes) -> int:
+        number = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(written))
+        self[written] = number
+        return number
+
+
+def _numbers(written: bytes) -> list[int]:
+    return list(map(_Varints().__getitem__, _VARINT.findall(written)))

@@ -1,0 +1,238 @@
+"""Reads one Tantivy index on disk, and notices when it appears, grows or is replaced."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import structlog
+import tantivy
+from tantivy import DocAddress, Occur, Order, Query
+
+from readapi.index.document_store import DocumentStore, UnknownFormat
+from schemas import search_index
+from schemas.stored import Stored
+
+log = structlog.get_logger()
+
+_ONE_BY_ONE = 200
+_ATTEMPTS = 5
+
+
+class OtherVersion(ValueError):
+    """Another version of the program made the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One committed state of an index; `stores` is where its segments keep documents, if that can be read."""
+
+    stamp: tuple[int, ...]
+    index: tantivy.Index
+    searcher: tantivy.Searcher
+    stores: Mapping[str, DocumentStore] | None
+    op: int
+
+    @property
+    def folder_id(self) -> int:
+        return self.stamp[0]
+
+
+class Found(NamedTuple):
+    """The first matches, each with its score or sort key; `total` counts all, if requested."""
+
+    hits: list[tuple[Any, DocAddress]]
+    total: int
+
+
+class IndexFolder:
+    """The newest committed state of one index. `op`: the last outbox entry that it includes."""
+
+    def __init__(self, path: Path, schema: tantivy.Schema) -> None:
+        self._path = path
+        self._state: State | None = None
+        self._stores: Sequence[DocumentStore] | None = None
+        self.schema = schema
+        self.searcher: tantivy.Searcher | None = None
+        self.op = 0
+        self.rows_read = 0  # matches returned so far: the cost of a request grows with them
+        self.folder_id = 0  # of the folder being read: changes with a rebuild
+        self.refusal = ""  # a sentence, when what is there was made by another version of the program
+
+    def refresh(self) -> bool:
+        """Read what was committed since. Returns whether the content has changed."""
+        newer = self.read() if self.is_stale() else None
+        return newer is not None and self.show(newer)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether documents are read in place, without Tantivy's API."""
+        return self._stores is not None
+
+    def is_stale(self) -> bool:
+        """Whether something was committed since. Costs two stats."""
+        stamp = self._look()
+        return stamp is not None and (self._state is None or stamp != self._state.stamp)
+
+    def read(self) -> State | None:
+        """The committed state; None when it cannot be read now. May run on another thread than `show`."""
+        try:
+            return self._read()
+        except BaseException as error:
+            if not isinstance(error, (ValueError, OSError)) and not search_index.is_panic(error):
+                raise
+            # The folder may be in the middle of being replaced; what was read before stays until then.
+            reason = str(error)[:200]
+            if not isinstance(error, OtherVersion) or reason != self.refusal:
+                log.warning("index_not_read", folder=self._path.name, reason=reason)
+            self.refusal = reason if isinstance(error, OtherVersion) else ""
+            return None
+
+    def show(self, state: State) -> bool:
+        """Answer from this state from now on. Returns whether the content has changed."""
+        changed = self.searcher is None or (state.op, state.folder_id) != (self.op, self.folder_id)
+        self._state, self.searcher = state, state.searcher
+        self._stores = None if state.stores is None else tuple(state.stores.values())
+        self.op, self.folder_id = state.op, state.folder_id
+        return changed
+
+    def search(
+        self,
+        query: Query,
+        most: int,
+        *,
+        by: str | None = None,
+        order: Order = Order.Desc,
+        count: bool = False,
+    ) -> Found:
+        """The first matches in the order of a field, or of their scores."""
+        if self.searcher is None:
+            return Found([], 0)
+        found = self.searcher.search(query, most, count=count, order_by_field=by, order=order)
+        hits = found.hits
+        self.rows_read += len(hits)
+        total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
+        return Found(hits, total)
+
+    def stored(self, addresses: Iterable[DocAddress]) -> list[memoryview]:
+        """The stored bytes of these documents, in order."""
+        stores, searcher = self._stores, self.searcher
+        if stores is not None:
+            return [stores[address.segment_ord].get(address.doc) for address in addresses]
+        if searcher is None:
+            return []
+        return [memoryview(searcher.doc(address)[search_index.STORED][0]) for address in addresses]
+
+    def term(self, field: str, value: str | int) -> Query:
+        """Documents that carry a value."""
+        return Query.term_query(self.schema, field, value, index_option="basic")
+
+    def any_term(self, field: str, values: Sequence[Any]) -> Query:
+        """Documents that carry one of these values. A few are sooner looked up one by one."""
+        if len(values) > _ONE_BY_ONE:
+            return Query.term_set_query(self.schema, field, values)
+        # Scoring would cost most of the look-up.
+        return Query.const_score_query(match_any(*(self.term(field, value) for value in values)), 1.0)
+
+    def numbers(self, field: str, addresses: list[DocAddress]) -> list[Any]:
+        """One numeric field of several documents."""
+        return self.searcher.fast_field_values(field, addresses) if self.searcher and addresses else []
+
+    def count(self, query: Query) -> int:
+        """How many documents match."""
+        return self.search(Query.const_score_query(query, 1.0), 1, count=True).total
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            folder, meta = self._path.stat(), (self._path / "meta.json").stat()
+        except OSError:
+            return None
+        return folder.st_ino, meta.st_ino, meta.st_mtime_ns, meta.st_size
+
+    def _read(self) -> State | None:
+        before = self._state
+        for _ in range(_ATTEMPTS):
+            stamp, meta = self._look(), (self._path / "meta.json").read_bytes()
+            if stamp is None:
+                return None
+            if before is None or stamp[0] != before.folder_id:
+                before = None
+                _require_version(self._path)
+                index = tantivy.Index.open(str(self._path))
+                index.config_reader("manual")
+                search_index.register_tokenizers(index)
+            else:
+                index = before.index
+                index.reload()
+            searcher = index.searcher()
+            # Else something was committed meanwhile, and nobody could tell which segments the searcher has.
+            if stamp == self._look():
+                op = _watermark(searcher, self.schema)
+                known = before.stores if before else None
+                return State(stamp, index, searcher, self._map(meta, searcher, known or {}), op)
+        return None
+
+    def _map(
+        self, meta: bytes, searcher: tantivy.Searcher, known: Mapping[str, DocumentStore]
+    ) -> dict[str, DocumentStore] | None:
+        """The stores of the searcher's segments, in its order; None when they have to be asked for."""
+        stores = {}
+        try:
+            for segment in orjson.loads(meta)["segments"]:
+                name = segment["segment_id"].replace("-", "")
+                stores[name] = known.get(name) or DocumentStore(self._path / f"{name}.store")
+                if stores[name].count != segment["max_doc"]:
+                    raise UnknownFormat(f"{stores[name].count} documents of {segment['max_doc']}")
+            if len(stores) != searcher.num_segments:
+                raise UnknownFormat(f"{len(stores)} segments of {searcher.num_segments}")
+        except (UnknownFormat, OSError, KeyError) as error:
+            log.warning("documents_not_mapped", folder=self._path.name, reason=str(error)[:200])
+            return None
+        return stores
+
+
+def match_all(*queries: Query) -> Query:
+    """Documents that match all of these."""
+    if len(queries) == 1:
+        return queries[0]
+    return Query.boolean_query([(Occur.Must, query) for query in queries])
+
+
+def match_any(*queries: Query) -> Query:
+    """Documents that match one of these at least."""
+    if len(queries) == 1:
+        return queries[0]
+    return Query.boolean_query([(Occur.Should, query) for query in queries])
+
+
+def exclude(query: Query, *others: Query) -> Query:
+    """Documents that match the first and none of the others."""
+    if not others:
+        return query
+    return Query.boolean_query([(Occur.Must, query), *((Occur.MustNot, other) for other in others)])
+
+
+def ignore_score(query: Query) -> Query:
+    """The same documents, which score nothing for it."""
+    return Query.const_score_query(query, 0.0)
+
+
+def _require_version(folder: Path) -> None:
+    version = search_index.version_in(folder)
+    if version < search_index.VERSION:
+        raise OtherVersion(
+            "The search index is of an older version; the indexer makes it anew when it starts."
+        )
+    if version > search_index.VERSION:
+        raise OtherVersion("The search index is of a newer version of this program; start that one.")
+
+
+def _watermark(searcher: tantivy.Searcher, schema: tantivy.Schema) -> int:
+    """The last outbox entry in the index."""
+    query = Query.term_query(schema, "doc", search_index.CURSOR, index_option="basic")
+    found = searcher.search(query, 1, count=False).hits
+    if not found:
+        return 0
+    packed = searcher.doc(found[0][1]).get_first(search_index.STORED)
+    return int(orjson.loads(Stored(memoryview(packed)).card)["op"]) if packed else 0

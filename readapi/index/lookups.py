@@ -1,0 +1,298 @@
+"""Look-ups in the search index, each in some tens of microseconds."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import orjson
+from tantivy import DocAddress, FieldType, Query
+
+from readapi.index.folder import match_all, match_any
+from readapi.index.folders import IndexFolders
+from readapi.index.paging import MANY, Listing, Page, Placed, Position, Row, Spans, batch_sizes, sift_page
+from schemas.access import Place, Viewer
+from schemas.ids import ID_BITS, normalise_tag, record_key
+from schemas.search_index import Kind, kind_id
+from schemas.stored import Card, Stored
+
+Sort = Literal["recent", "popular"]
+MOST_OF_A_FILE = 20
+MOST_LIKED = 5000  # newest likes of one account, among which visible ones are counted
+MOST_ASKING = 3  # records with the same public id
+_BELOW_ID = 64 - ID_BITS  # bits of a key after those that are the public id
+
+
+def _signed(key: int) -> int:
+    return key - (1 << 64) if key >> 63 else key
+
+
+class Like(NamedTuple):
+    """A like of a track: the account, and the time as RFC 3339."""
+
+    did: str
+    liked_at: str
+
+
+class Index(IndexFolders):
+    """Look-ups in all indexes. Raises IndexNotReady while there is none.
+
+    `base_url`: the prefix of this service's addresses.
+    """
+
+    def __init__(self, data_dir: Path, base_url: str) -> None:
+        super().__init__(data_dir)
+        self._base_url = base_url
+        self._spans: Spans = {}
+        self._liked: dict[str, int] = {}
+        self._liked_in = 0  # the generation of these counts
+
+    def track(self, track_id: int) -> Card | None:
+        """The track with a public id."""
+        return self._one("track:", self.catalog.term("id", kind_id("track", track_id)))
+
+    def track_at(self, uri: str) -> Card | None:
+        """The track with an at-uri."""
+        return self._one("track:", self.catalog.term("uri", uri))
+
+    def tracks_of(self, file_id: str) -> list[Card]:
+        """Tracks whose audio is this file, at most MOST_OF_A_FILE."""
+        return self._unpack(self.addresses(self.catalog.term("file", file_id), MOST_OF_A_FILE))
+
+    def tracks(self, keys: Sequence[int]) -> list[Card]:
+        """The tracks with these keys, in this order; those that are not there left out."""
+        return self._many("key", keys)
+
+    def tracks_by_id(self, track_ids: Sequence[int]) -> list[Card]:
+        """The tracks with these public ids, in this order; those that are not there left out."""
+        return self._many("id", [kind_id("track", track_id) for track_id in track_ids])
+
+    def tracks_asking_for(self, track_id: int, did: str) -> list[Card]:
+        """A few of an account's tracks whose public id would be this one but for a collision."""
+        self.require()
+        low, high = (_signed(track_id << _BELOW_ID | rest) for rest in (0, (1 << _BELOW_ID) - 1))
+        keys = Query.range_query(self.catalog.schema, "key", FieldType.Integer, low, high)
+        mine = match_all(keys, self.catalog.term("did", did), self._kind("track"))
+        return self._unpack(self.addresses(mine, MOST_ASKING))
+
+    def artist(self, name: str) -> Card | None:
+        """The account with a DID or a handle."""
+        if name.startswith("did:"):
+            return self._one("artist:", self.catalog.term("doc", f"artist:{name}"))
+        return self._one(
+            "artist:", match_all(self.catalog.term("handle", name.lower()), self._kind("artist"))
+        )
+
+    def people(self, dids: Iterable[str]) -> dict[str, Card]:
+        """The accounts with these DIDs, by DID."""
+        names = [f"artist:{did}" for did in set(dids)]
+        found = self._unpack(self.addresses(self.catalog.any_term("doc", names), len(names)))
+        return {card.did: card for card in found}
+
+    def find_list(self, kind: Literal["album", "playlist"], name: str) -> Card | None:
+        """The album or playlist with a UUID or an at-uri."""
+        field, value = ("uri", name) if name.startswith("at://") else ("uuid", name.lower())
+        return self._one("list:", match_all(self.catalog.term(field, value), self._kind(kind)))
+
+    def album(self, artist: str, slug: str) -> Card | None:
+        """The album that an artist's address names. Artists go by handle or DID."""
+        field, value = ("did", artist) if artist.startswith("did:") else ("handle", artist.lower())
+        where = self.catalog.term(field, value), self.catalog.term("slug", slug)
+        return self._one("list:", match_all(*where, self._kind("album")))
+
+    def tag(self, name: str) -> Card | None:
+        """The tag of this name, however it is spelt."""
+        return self._one("tag:", self.catalog.term("doc", f"tag:{normalise_tag(name)}"))
+
+    def track_page(
+        self,
+        place: Place,
+        sort: Sort,
+        after: Position | None,
+        limit: int,
+        *,
+        artist_did: str | None = None,
+        tags: Sequence[str] = (),
+        viewer: Viewer | None = None,
+    ) -> Page[Card]:
+        """Tracks visible to this viewer in this place: of an artist, with any of these tags."""
+        query = self._tracks(place, artist_did, tags, viewer)
+        broad = artist_did is None and self._is_broad(place, tags)
+        name = (place, sort, tuple(tags), viewer.did if viewer else None)
+        return self._page(query, sort, after, limit, name if broad else None)
+
+    def track_count(
+        self,
+        place: Place,
+        *,
+        artist_did: str | None = None,
+        tags: Sequence[str] = (),
+        viewer: Viewer | None = None,
+    ) -> int:
+        """How many tracks such a listing holds."""
+        return self.catalog.count(self._tracks(place, artist_did, tags, viewer))
+
+    def list_page(
+        self,
+        kind: Literal["album", "playlist"],
+        after: Position | None,
+        limit: int,
+        *,
+        artist_did: str | None = None,
+    ) -> Page[Card]:
+        """Albums or playlists, newest first: all of them, or an artist's."""
+        query = self.visible(kind, "discovery", None)
+        if artist_did is not None:
+            return self._page(
+                match_all(query, self.catalog.term("did", artist_did)), "recent", after, limit, None
+            )
+        return self._page(query, "recent", after, limit, kind)
+
+    def likers_page(self, track_key: int, after: Position | None, limit: int) -> Page[Like]:
+        """Who liked a track, newest first."""
+        page = Listing(self.social, self._about("like", track_key), "recent").page(after, limit)
+        likes = [orjson.loads(card) for card in self._social_cards(page.items)]
+        return Page([Like(like["did"], like["liked_at"]) for like in likes], page.after)
+
+    def like_count(self, track_key: int) -> int:
+        """How many accounts like a track."""
+        return self.social.count(self._about("like", track_key))
+
+    def comment_page(self, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
+        """Comments of a track by their moment, as JSON without their authors' names."""
+        page = Listing(self.social, self._about("comment", track_key), "at", rising=True).page(after, limit)
+        return Page(self._social_cards(page.items), page.after)
+
+    def comment_id(self, uri: str) -> int | None:
+        """The public id that a comment is shown with."""
+        self.require()
+        found = self.addresses(self.social.term("doc", f"comment:{record_key(uri)}"), 1, self.social)
+        return next(iter(self.social.numbers("id", found)), None)
+
+    def comment_count(self, track_key: int) -> int:
+        """How many comments a track has."""
+        return self.social.count(self._about("comment", track_key))
+
+    def liked_page(self, did: str, after: Position | None, limit: int) -> Page[Card]:
+        """Public tracks that an account likes, the last liked first."""
+        shown = self.visible("track", "discovery", None)
+        return sift_page(self.liked_walk(did, after, limit, shown), limit)
+
+    def liked_walk(
+        self, did: str, after: Position | None, first: int, shown: Query
+    ) -> Iterator[Placed[Card]]:
+        """An account's likes after a position, each with its track if that is among the `shown`."""
+        rows = Listing(self.social, self.likes_of(did), "recent").walk(after, first)
+        for size in batch_sizes(first + 1):
+            chunk = list(islice(rows, size))
+            if not chunk:
+                return
+            keys = self.social.numbers("subject", [row.address for row in chunk])
+            cards = {card.key: card for card in self._among(keys, shown)}
+            for row, key in zip(chunk, keys, strict=True):
+                yield Placed(row.position, cards.get(key))
+
+    def likes_of(self, did: str) -> Query:
+        """The likes of an account."""
+        self.require()
+        return match_all(self.social.term("did", did), self.social.term("kind", "like"))
+
+    def liked_among(self, did: str, keys: Sequence[int]) -> frozenset[int]:
+        """Those of these tracks that an account likes."""
+        if not keys:
+            return frozenset()
+        likes = match_all(self.likes_of(did), self.social.any_term("subject", list(keys)))
+        found = self.addresses(likes, len(keys), self.social)
+        return frozenset(self.social.numbers("subject", found))
+
+    def liked_count(self, did: str) -> int:
+        """How many public tracks an account likes."""
+        if self._liked_in != self.generation:
+            self._liked, self._liked_in = {}, self.generation
+        if did not in self._liked:
+            shown = self.visible("track", "discovery", None)
+            self._liked[did] = self.catalog.count(self.liked_by(did, shown))
+        return self._liked[did]
+
+    def liked_by(self, did: str, shown: Query) -> Query:
+        """Those of the `shown` tracks that an account likes; only its newest MOST_LIKED likes count."""
+        newest = self.social.search(self.likes_of(did), MOST_LIKED, by="recent").hits
+        keys = set(self.social.numbers("subject", [address for _, address in newest]))
+        return match_all(self.catalog.any_term("key", list(keys)), shown) if keys else Query.empty_query()
+
+    def visible(self, kind: Kind, place: Place, viewer: Viewer | None) -> Query:
+        """Documents visible to everyone in this place, and the viewer's own: see schemas.access."""
+        strangers = self.catalog.term("place", f"{kind}@{place}")
+        if viewer is None:
+            return strangers
+        return match_any(strangers, match_all(self.catalog.term("did", viewer.did), self._kind(kind)))
+
+    def hits(self, addresses: list[DocAddress]) -> list[bytes]:
+        """Documents of the words index as search results."""
+        return [Stored(packed).card for packed in self.words.stored(addresses)]
+
+    def unpack(self, rows: Sequence[Row]) -> list[Card]:
+        """The cards of rows of the catalog index."""
+        return self._unpack([row.address for row in rows])
+
+    def _among(self, keys: Sequence[int], shown: Query) -> list[Card]:
+        """Those of these tracks that are among the `shown`; the others are not read."""
+        wanted = list(dict.fromkeys(keys))
+        return self._unpack(
+            self.addresses(match_all(self.catalog.any_term("key", wanted), shown), len(wanted))
+        )
+
+    def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
+        self.require()
+        spans = self._spans if name is not None else None
+        page = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
+        return Page(self.unpack(page.items), page.after)
+
+    def _tracks(
+        self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
+    ) -> Query:
+        self.require()
+        filters = [self.visible("track", place, viewer)]
+        if artist_did is not None:
+            filters.append(self.catalog.term("did", artist_did))
+        if tags:
+            filters.append(self.catalog.any_term("tag", [normalise_tag(tag) for tag in tags]))
+        return match_all(*filters)
+
+    def _is_broad(self, place: Place, tags: Sequence[str]) -> bool:
+        """Whether most matches lie elsewhere in the order than the requested page."""
+        searcher = self.require()
+        if not tags:
+            return searcher.doc_freq("place", f"track@{place}") > MANY
+        matching = sum(searcher.doc_freq("tag", normalise_tag(tag)) for tag in tags)
+        return matching > max(MANY, searcher.num_docs // 20)
+
+    def _kind(self, kind: Kind) -> Query:
+        return self.catalog.term("kind", kind)
+
+    def _about(self, kind: str, track_key: int) -> Query:
+        self.require()
+        return match_all(self.social.term("subject", track_key), self.social.term("kind", kind))
+
+    def _one(self, doc_prefix: str, query: Query) -> Card | None:
+        for card in self._unpack(self.addresses(query, 4)):
+            if card.doc.startswith(doc_prefix):
+                return card
+        return None
+
+    def _many(self, field: str, values: Sequence[int]) -> list[Card]:
+        """The tracks that carry these numbers, in this order."""
+        if not values:
+            return []
+        wanted = list(dict.fromkeys(values))
+        addresses = self.addresses(self.catalog.any_term(field, wanted), len(wanted))
+        numbers = self.catalog.numbers(field, addresses)
+        cards = dict(zip(numbers, self._unpack(addresses), strict=True))
+        found = (cards.get(value) for value in values)
+        return [card for card in found if card is not None and card.doc.startswith("track:")]
+
+    def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
+        return [Card(packed, self._base_url) for packed in self.catalog.stored(addresses)]
+
+    def _social_cards(self, rows: Iterable[Row]) -> list[bytes]:
+        return [Stored(packed).card for packed in self.social.stored([row.address for row in rows])]

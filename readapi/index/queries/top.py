@@ -1,0 +1,47 @@
+"""The most liked tracks of a period."""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from readapi.index.snapshots import Snapshots
+
+Period = Literal["all_time", "month", "week", "day"]
+MOST = 100
+_DAYS = {"month": 30, "week": 7, "day": 1}
+
+EVER = """
+    select tracks.id
+    from track_counts as counts
+    join visible_tracks as tracks on tracks.key = counts.subject_key
+    where tracks.visibility = 'public' and counts.likes > 0
+    order by counts.likes desc, least(tracks.created_at, tracks.indexed_at) desc, tracks.id
+    limit $most
+"""
+
+SINCE = """
+    with liked as (
+        select subject_key, count(distinct pair) as people
+        from visible_likes
+        where least(created_at, indexed_at) >= $since
+        group by subject_key
+    )
+    select tracks.id
+    from liked
+    join visible_tracks as tracks on tracks.key = liked.subject_key
+    where tracks.visibility = 'public'
+    order by liked.people desc, least(tracks.created_at, tracks.indexed_at) desc, tracks.id
+    limit $most
+"""
+
+
+async def find_top_tracks(catalog: Snapshots, period: Period, until: datetime) -> tuple[list[int], datetime]:
+    """Ids of the most liked tracks, at most MOST, and when their likes were counted.
+
+    A period ends at `until`, which ages quiet ones too.
+    """
+    if period == "all_time":
+        rows, as_of = await catalog.rows(EVER, most=MOST)
+    else:
+        since = until.replace(tzinfo=None) - timedelta(days=_DAYS[period])
+        rows, as_of = await catalog.rows(SINCE, since=since, most=MOST)
+    return [track_id for (track_id,) in rows], as_of

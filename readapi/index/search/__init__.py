@@ -1,0 +1,1 @@
+"""A query as a person typed it -> ranked matches."""

@@ -1,0 +1,142 @@
+"""A search over all kinds: a page of results, true totals, and a cursor that visits each result once."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import orjson
+from tantivy import Query
+
+from readapi.errors import InvalidCursor
+from readapi.index.lookups import Index
+from readapi.index.paging import Position
+from readapi.index.search import tiers
+from readapi.index.search.highlights import Highlighter
+from readapi.index.search.matches import Hit, Matches, Place, Sort
+from readapi.index.search.query import QueryWords
+from readapi.index.search.tiers import Tiers
+from schemas.ids import normalise_tag
+from schemas.search_index import COUNT_SHIFT, KINDS, Kind, kind_of
+
+_LARGEST = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search request."""
+
+    text: str
+    kinds: Sequence[Kind] = KINDS
+    sort: Sort = "relevance"
+    tag: str | None = None
+    artist_did: str | None = None
+
+
+class Found(NamedTuple):
+    """Results as JSON, the totals of every kind, and the next cursor."""
+
+    results: list[bytes]
+    counts: dict[Kind, int]
+    after: str | None
+
+
+class _Cursor(NamedTuple):
+    """Where each kind's page ended. The first page settles whether matches with typos are included."""
+
+    with_typos: bool
+    places: Mapping[Kind, Place]
+
+
+def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found:
+    """A page of up to `limit` results of each kind, the best first. Raises InvalidCursor or IndexNotReady."""
+    index.require()
+    cursor = None if after is None else _read_cursor(after)
+    kinds = [kind for kind in wanted.kinds if cursor is None or kind in cursor.places]
+    words = QueryWords.read(wanted.text)
+    matches = Matches(
+        index.words,
+        Tiers(index.words, words),
+        _filters(index, wanted),
+        wanted.sort,
+        with_typos=cursor.with_typos if cursor else None,
+    )
+    shown: list[tuple[Hit, float]] = []
+    ends: dict[Kind, Place] = {}
+    for kind in kinds:
+        hits = list(islice(matches.after(kind, cursor.places[kind] if cursor else None, limit), limit + 1))
+        if len(hits) > limit:
+            ends[kind] = hits[limit - 1].place
+        shown += _rate_hits(index, kind, matches, hits[:limit], wanted.sort)
+    # Sorts that are stable keep equals in the order of their kinds.
+    shown.sort(key=lambda one: -one[1] if wanted.sort == "relevance" else one[0].minus_key)
+    return Found(_render_hits(index, shown, words), matches.totals, _write_cursor(matches.with_typos, ends))
+
+
+def _filters(index: Index, wanted: Search) -> list[Query]:
+    filters = []
+    if wanted.tag is not None:
+        filters.append(index.words.term("tag", normalise_tag(wanted.tag)))
+    if wanted.artist_did is not None:
+        filters.append(index.words.term("did", wanted.artist_did))
+    return filters
+
+
+def _rate_hits(
+    index: Index, kind: Kind, matches: Matches, hits: Sequence[Hit], sort: Sort
+) -> Iterator[tuple[Hit, float]]:
+    """Each hit with its relevance."""
+    if sort == "relevance" or not hits:
+        return ((hit, _relevance(hit.tier, -hit.minus_key)) for hit in hits)
+    best = matches.best_tiers(kind, hits)
+    popular = index.words.numbers("popular", [hit.address for hit in hits])
+    return (
+        (hit, _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key))
+        for hit, key in zip(hits, popular, strict=True)
+    )
+
+
+def _render_hits(index: Index, shown: Sequence[tuple[Hit, float]], words: QueryWords) -> list[bytes]:
+    """Each result as JSON."""
+    highlighter = Highlighter(words)
+    results = index.hits([hit.address for hit, _ in shown])
+    return [
+        _result(result, relevance, highlighter.of(result) if kind_of(-hit.minus_id) == "track" else None)
+        for result, (hit, relevance) in zip(results, shown, strict=True)
+    ]
+
+
+def _result(hit: bytes, relevance: float, highlight: str | None) -> bytes:
+    if highlight is None:
+        return b'%b,"relevance":%.4f}' % (hit, relevance)
+    return b'%b,"relevance":%.4f,"highlight":%b}' % (hit, relevance, orjson.dumps(highlight))
+
+
+def _relevance(tier: int, popular: int) -> float:
+    """Between 0 and 1: the tier, and within it how popular the result is."""
+    return (tiers.COUNT - 1 - tier + math.log2(2 + (popular >> COUNT_SHIFT)) / 32) / tiers.COUNT
+
+
+def _write_cursor(with_typos: bool, ends: Mapping[Kind, Place]) -> str | None:
+    if not ends:
+        return None
+    places = {kind: [place.tier, *place.position] for kind, place in ends.items()}
+    return orjson.dumps([int(with_typos), places]).decode()
+
+
+def _read_cursor(after: str) -> _Cursor:
+    try:
+        with_typos, written = orjson.loads(after)
+        places = {kind: _place(*written[kind]) for kind in KINDS if kind in written}
+    except (orjson.JSONDecodeError, TypeError, ValueError) as error:
+        raise InvalidCursor from error
+    if not places or with_typos not in (0, 1):
+        raise InvalidCursor
+    return _Cursor(bool(with_typos), places)
+
+
+def _place(tier: int, key: int, record_id: int) -> Place:
+    if not all(type(number) is int and 0 <= number <= _LARGEST for number in (tier, key, record_id)):
+        raise ValueError("a number that no place holds")
+    return Place(tier, Position(key, record_id))

@@ -1,0 +1,50 @@
+"""Which words of a title a search found, as HTML: escaped, with <mark>. Pure."""
+
+import html
+import re
+from collections.abc import Iterator
+
+import orjson
+
+from readapi.index.search.query import QueryWords, Word
+from schemas import search_text
+
+_SPECIAL = re.compile("[&<>\"']")
+
+
+class Highlighter:
+    """Marks the words that were asked for."""
+
+    def __init__(self, wanted: QueryWords) -> None:
+        self._words = [part for word in wanted.words for part in (word.parts or (word,))]
+
+    def of(self, hit: bytes) -> str | None:
+        """The marked title of a track's search result; None when it holds none of the words."""
+        title: str = orjson.loads(hit + b"}")["title"]
+        folded = search_text.fold(title)
+        # Folding may change how many letters there are; then nobody can say which to mark.
+        if len(folded) != len(title):
+            return None
+        escape = html.escape if _SPECIAL.search(title) else str
+        parts: list[str] = []
+        end = 0
+        for start, stop in sorted(span for word in self._words for span in _spans(word, folded)):
+            if start >= end:
+                parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
+                end = stop
+        return "".join([*parts, escape(title[end:])]) if parts else None
+
+
+def _spans(word: Word, folded: str) -> Iterator[tuple[int, int]]:
+    """Where a folded title has the word; a last word is the beginning of one, an unspaced run anything."""
+    start = folded.find(word.text)
+    while start >= 0:
+        stop = start + len(word.text)
+        if word.is_unspaced:
+            yield start, stop
+        elif start == 0 or not folded[start - 1].isalnum():
+            while word.is_last and stop < len(folded) and folded[stop].isalnum():
+                stop += 1
+            if stop == len(folded) or not folded[stop].isalnum():
+                yield start, stop
+        start = folded.find(word.text, stop)

@@ -1,0 +1,125 @@
+"""The tiers of search matches, best first.
+
+Exact name > name that begins so > all words in the name > all words among the names > all words, those of
+the description too > name a typo apart > one word a typo apart.
+"""
+
+from typing import Final
+
+from tantivy import Occur, Query
+
+from readapi.index.folder import IndexFolder, match_all, match_any
+from readapi.index.search.query import QueryWords, Word
+from schemas import search_text
+from schemas.search_index import START_LETTERS, WHOLE
+
+COUNT: Final = 7
+STRICT: Final = range(5)
+NEAR: Final = range(5, 7)
+ALL: Final = range(COUNT)
+_OF_WORDS: Final = (2, 3, 4, 6)
+_MOST_NEAR_WORDS = 6
+_WELL_KNOWN = 100
+# A score is the sum of those of the tiers that find something, a bit for each: the highest tells the best.
+_SCORES: Final = [float(1 << tier) for tier in reversed(ALL)]
+BEST: Final = {float(score): COUNT - score.bit_length() for score in range(1, 1 << COUNT)}
+
+
+class Tiers:
+    """The queries of a search, each made when first needed."""
+
+    def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
+        self._folder, self._wanted = folder, wanted
+        self._made: dict[int, Query] = {}
+
+    def query(self, tier: int) -> Query:
+        """The matches of one tier, including those of better tiers."""
+        if tier not in self._made:
+            self._made[tier] = self._make(tier)
+        return self._made[tier]
+
+    def scored(self, wanted: range) -> Query:
+        """What these tiers find, each with a score that is in BEST."""
+        return match_any(*(Query.const_score_query(self.query(tier), _SCORES[tier]) for tier in wanted))
+
+    def is_broad(self, matches: int) -> bool:
+        """Whether the only word that is asked for is in more names than this, about."""
+        words = self._wanted.words
+        return len(words) == 1 and self._held(words[0]) > matches
+
+    def _make(self, tier: int) -> Query:
+        if not self._wanted.whole or (tier in _OF_WORDS and not self._wanted.words):
+            return Query.empty_query()
+        match tier:
+            case 0:
+                return self._folder.term("exact", self._wanted.whole)
+            case 1:
+                return self._start("exact", self._wanted.whole)
+            case 2:
+                return self._words("title")
+            case 3:
+                return self._words("names")
+            case 4:
+                return self._text()
+            case 5:
+                return self._any([WHOLE + rest for rest in search_text.whole_rests(self._wanted.whole)])
+            case _:
+                return self._one_typo()
+
+    @property
+    def strict(self) -> Query:
+        """All matches of the tiers without a typo."""
+        return match_any(self.query(1), self.query(4)) if self._wanted.words else self.query(1)
+
+    @property
+    def near(self) -> Query:
+        """All matches of the tiers with a typo."""
+        return match_any(self.query(5), self.query(6))
+
+    def _one_typo(self) -> Query:
+        words = self._wanted.words
+        unknown = [word for word in words if not self._held(word)]
+        # Of two words that no name holds, one would stay a typo.
+        wrong = [word for word in words[:_MOST_NEAR_WORDS] if unknown in ([], [word])]
+        found = [self._with_typo_in(word) for word in wrong if self._may_be_typo(word)]
+        return match_any(*found)
+
+    def _with_typo_in(self, wrong: Word) -> Query:
+        right = (self._word("names", word) for word in self._wanted.words if word is not wrong)
+        return match_all(self._any(search_text.rests(wrong.text)), *right)
+
+    def _text(self) -> Query:
+        *words, last = self._wanted.words
+        anywhere = match_any(self._word("names", last), self._word("text", last.complete()))
+        return match_all(*(self._word("text", word) for word in words), anywhere)
+
+    def _words(self, field: str) -> Query:
+        return match_all(*(self._word(field, word) for word in self._wanted.words))
+
+    def _word(self, field: str, word: Word) -> Query:
+        """The word in a field; as the last one its beginning."""
+        if word.parts:
+            parts = match_all(*(self._word(field, part) for part in word.parts))
+            return match_any(self._word(field, word._replace(parts=())), parts)
+        if word.is_unspaced:
+            return match_all(*(self._folder.term(field, pair) for pair in search_text.pairs(word.text)))
+        return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
+
+    def _held(self, word: Word) -> int:
+        """How many names hold the word, about; runs of a script without spaces are told by their pairs."""
+        searcher = self._folder.searcher
+        if searcher is None or word.is_unspaced or word.parts:
+            return 1
+        return searcher.doc_freq("names_starts" if word.is_last else "names", word.text[:START_LETTERS])
+
+    def _may_be_typo(self, word: Word) -> bool:
+        return not word.is_unspaced and self._held(word.complete()) < _WELL_KNOWN
+
+    def _start(self, field: str, text: str) -> Query:
+        if len(text) <= START_LETTERS:
+            return self._folder.term(f"{field}_starts", text)
+        return Query.fuzzy_term_query(self._folder.schema, field, text, distance=0, prefix=True)
+
+    def _any(self, rests: list[str]) -> Query:
+        schema, term, should = self._folder.schema, Query.term_query, Occur.Should
+        return Query.boolean_query([(should, term(schema, "near", rest, "basic")) for rest in rests])

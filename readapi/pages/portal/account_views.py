@@ -1,0 +1,67 @@
+"""Template variables of the sign-in and settings pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from readapi.pages.notices import Notice
+from readapi.pages.portal.permissions import Permissions
+from readapi.pages.return_address import Landing
+from readapi.pds.signing_in import TokenMade
+from readapi.state.sign_in.developer_tokens import DeveloperToken
+from readapi.state.sign_in.linked_accounts import LinkedAccount
+from readapi.state.sign_in.sessions import Session
+from schemas.api.auth import DEFAULT_DAYS, MOST_DAYS
+
+View = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The handle that was typed and the error that it led to; both empty on a fresh page."""
+
+    handle: str = ""
+    error: str | None = None
+
+
+FRESH = Attempt()
+
+
+def of_login(to: Landing, note: Notice | None = None, attempt: Attempt = FRESH) -> View:
+    """For the sign-in page, which leads on to the page `to`."""
+    return {"to": to, "note": note, "attempt": attempt}
+
+
+def of_arrival(exchange_token: str) -> View:
+    """For the page with the exchange token, after a sign-in that a program began."""
+    return {"note": None, "exchange_token": exchange_token}
+
+
+def of_start(name: str, parameter: str) -> View:
+    """For the page that confirms a sign-in begun by a link; `parameter`: the name's query parameter."""
+    return {"note": None, "name": name, "parameter": parameter}
+
+
+def of_settings(
+    session: Session,
+    accounts: Sequence[LinkedAccount],
+    permissions: Permissions,
+    tokens: Sequence[DeveloperToken],
+    note: Notice | None = None,
+    attempt: Attempt = FRESH,
+) -> View:
+    """For the settings page."""
+    return {
+        "note": note,
+        "attempt": attempt,
+        "session": session,
+        "accounts": accounts,
+        "permissions": permissions,
+        "tokens": tokens,
+        "default_days": DEFAULT_DAYS,
+        "most_days": MOST_DAYS,
+    }
+
+
+def of_token(made: TokenMade) -> View:
+    """For the page that shows a new developer token, once."""
+    return {"note": None, "made": made}

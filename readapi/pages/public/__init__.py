@@ -1,0 +1,1 @@
+"""Public pages and players: their contents, metadata for link previews, and oEmbed."""

@@ -1,0 +1,85 @@
+"""Loads what public pages and players show: albums, playlists and profiles with the viewer's tracks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from readapi.http.supporters import Supporters
+from readapi.index import present
+from readapi.index.lookups import Index
+from readapi.index.paging import Position
+from readapi.index.queries import artists, lists
+from readapi.state.publishing.profile_visibility import ProfileVisibility
+from schemas.access import Viewer
+from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
+from schemas.api.playlists import Playlist
+from schemas.api.tracks import Track
+from schemas.stored import Card
+
+MOST_TRACKS = 50  # of an artist, on one page
+MOST_LISTS = 100  # of each kind
+
+_TRACKS = TypeAdapter(list[Track])
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The content of an artist's page: one page of tracks, and the newest albums and playlists."""
+
+    artist: Artist
+    tracks: list[Track]
+    older: Position | None
+    albums: list[AlbumMetadata]
+    playlists: list[Playlist]
+
+
+async def load_tracks(supporters: Supporters, cards: Sequence[Card], viewer: Viewer | None) -> list[Track]:
+    """API tracks of these cards, with the viewer's permissions."""
+    viewer = await supporters.among(viewer, cards)
+    return _TRACKS.validate_json(present.join_parts(present.render_tracks(cards, viewer, ())))
+
+
+async def album(
+    index: Index, supporters: Supporters, viewer: Viewer | None, owner: str, slug: str
+) -> tuple[AlbumMetadata, list[Track], tuple[int, int] | None]:
+    """An album, its tracks, and its picture's size if that is known. Raises NotFound."""
+    card = lists.find_album(index, owner, slug)
+    held = lists.album_tracks(index, card, viewer)
+    return (
+        AlbumMetadata.model_validate_json(card.card),
+        await load_tracks(supporters, held, viewer),
+        card.thumb,
+    )
+
+
+async def playlist(
+    index: Index, supporters: Supporters, viewer: Viewer | None, name: str
+) -> tuple[Playlist, list[Track], tuple[int, int] | None]:
+    """A playlist, its tracks, and its picture's size if that is known. Raises NotFound."""
+    card = lists.find_list(index, "playlist", name)
+    held = lists.playlist_tracks(index, card, viewer)
+    return Playlist.model_validate_json(card.card), await load_tracks(supporters, held, viewer), card.thumb
+
+
+async def shelf(
+    index: Index,
+    showing: ProfileVisibility,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    name: str,
+    after: Position | None,
+) -> Shelf:
+    """The content of an artist's page for the viewer. Raises NotFound."""
+    card = artists.find_artist(index, name)
+    page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did, viewer=viewer)
+    albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did)
+    playlists = await lists.playlists_of(index, showing, card.did, viewer, None, MOST_LISTS)
+    return Shelf(
+        Artist.model_validate_json(card.card),
+        await load_tracks(supporters, page.items, viewer),
+        page.after,
+        [AlbumMetadata.model_validate_json(found.card) for found in albums.items],
+        [Playlist.model_validate(found) for found in playlists.items[:MOST_LISTS]],
+    )

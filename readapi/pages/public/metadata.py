@@ -1,0 +1,196 @@
+"""Metadata in the head of public pages: OpenGraph, Twitter's player card, JSON-LD.
+
+All of it is built from the shapes of the API's responses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from readapi.pages import text
+from readapi.pages.public import json_ld
+from readapi.pages.public.player import PlayerTrack
+from readapi.pages.urls import Addresses
+from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
+from schemas.api.playlists import Playlist
+from schemas.api.tracks import Track
+
+SITE_NAME = "fmsvc"
+TRACK_SIZE = (400, 165)
+LIST_SIZE = (400, 380)
+
+Meta = tuple[tuple[str, str], ...]
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The head of one page: `properties` are OpenGraph's, `names` Twitter's, `player` what oEmbed embeds."""
+
+    title: str
+    description: str
+    address: str
+    properties: Meta
+    names: Meta
+    json_ld: json_ld.JsonLd
+    player: str | None = None
+    record_uri: str | None = None
+    indexed: bool = True
+
+
+def of_track(track: Track, sound: PlayerTrack, addresses: Addresses, size: Size | None = None) -> Metadata:
+    """The head of a track's page. `size`: of its own picture, if it is known."""
+    # Sites that may embed a player must not see private tracks.
+    address = addresses.track(track.uri)
+    player = None if track.visibility == "private" else addresses.track_player(track.uri)
+    description = track.description or f"A track by {track.artist}"
+    properties: list[tuple[str, str]] = [("music:musician", sound.artist_page)]
+    if sound.seconds:
+        properties.append(("music:duration", str(sound.seconds)))
+    if album := addresses.album_of(track):
+        properties.append(("music:album", album))
+    if sound.source:
+        properties.append(("og:audio", sound.source))
+        if sound.media_type:
+            properties.append(("og:audio:type", sound.media_type))
+    told_size = size if sound.image == track.image_url else None
+    return Metadata(
+        title=text.line(f"{track.title} by {track.artist}"),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("music.song", track.title, description, address, sound.image, told_size),
+            *properties,
+        ),
+        names=_twitter(track.title, description, sound.image, player, TRACK_SIZE),
+        json_ld=json_ld.of_track(track, sound, addresses),
+        player=player,
+        record_uri=track.uri,
+        indexed=track.visibility == "public",
+    )
+
+
+def of_album(
+    album: AlbumMetadata, sounds: Sequence[PlayerTrack], addresses: Addresses, size: Size | None = None
+) -> Metadata:
+    """The head of an album's page. `size`: of its own picture, if it is known."""
+    place = (album.artist_handle, album.artist_did, album.slug)
+    address, player = addresses.album(*place), addresses.album_player(*place)
+    artist_page = addresses.artist(album.artist_handle, album.artist_did)
+    count = text.number(len(sounds), "track")
+    description = album.description or f"An album by {album.artist}, {count}"
+    image = cover(album.image_url, sounds)
+    told_size = size if image == album.image_url else None
+    return Metadata(
+        title=text.line(f"{album.title} by {album.artist}"),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("music.album", album.title, description, address, image, told_size),
+            ("music:musician", artist_page),
+            *_songs(sounds),
+        ),
+        names=_twitter(album.title, description, image, player, LIST_SIZE),
+        json_ld=json_ld.of_album(album, address, artist_page, image, sounds),
+        player=player,
+        record_uri=album.uri,
+    )
+
+
+def of_playlist(
+    playlist: Playlist, sounds: Sequence[PlayerTrack], addresses: Addresses, size: Size | None = None
+) -> Metadata:
+    """The head of a playlist's page. `size`: of its own picture, if it is known."""
+    address, player = addresses.playlist(playlist.id), addresses.playlist_player(playlist.id)
+    owner = playlist.owner_display_name or playlist.owner_handle
+    description = f"A playlist by {owner}, {text.number(len(sounds), 'track')}"
+    owner_page = addresses.artist(playlist.owner_handle, playlist.owner_did)
+    image = cover(playlist.image_url, sounds)
+    told_size = size if image == playlist.image_url else None
+    return Metadata(
+        title=text.line(f"{playlist.name} by {owner}"),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("music.playlist", playlist.name, description, address, image, told_size),
+            ("music:creator", owner_page),
+            *_songs(sounds),
+        ),
+        names=_twitter(playlist.name, description, image, player, LIST_SIZE),
+        json_ld=json_ld.of_playlist(playlist.name, address, owner, owner_page, image, sounds),
+        player=player,
+        record_uri=playlist.atproto_record_uri,
+    )
+
+
+def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
+    """The head of an artist's page, which has no player."""
+    address = addresses.artist(artist.handle, artist.did)
+    name = artist.display_name or artist.handle
+    description = artist.bio or f"Music by {name}"
+    image = _image(artist.avatar_url)
+    return Metadata(
+        title=text.line(name),
+        description=text.line(description),
+        address=address,
+        properties=(
+            *_open_graph("profile", name, description, address, image),
+            ("profile:username", artist.handle),
+        ),
+        names=_twitter(name, description, image),
+        json_ld=json_ld.of_artist(artist, name, address, image),
+    )
+
+
+def cover(own: str | None, sounds: Sequence[PlayerTrack]) -> str | None:
+    """A list's own picture, otherwise that of its first track with one."""
+    return _image(own) or next((sound.image for sound in sounds if sound.image), None)
+
+
+def _open_graph(
+    kind: str, title: str, description: str, address: str, image: str | None, size: Size | None = None
+) -> Meta:
+    told = [
+        ("og:type", kind),
+        ("og:site_name", SITE_NAME),
+        ("og:title", text.line(title)),
+        ("og:description", text.line(description)),
+        ("og:url", address),
+    ]
+    if image:
+        told += [("og:image", image), ("og:image:alt", text.line(f"Cover of {title}"))]
+        if size is not None:
+            told += [("og:image:width", str(size[0])), ("og:image:height", str(size[1]))]
+    return tuple(told)
+
+
+def _twitter(
+    title: str,
+    description: str,
+    image: str | None,
+    player: str | None = None,
+    size: tuple[int, int] = TRACK_SIZE,
+) -> Meta:
+    told = [
+        ("twitter:card", "player" if player else "summary"),
+        ("twitter:title", text.line(title)),
+        ("twitter:description", text.line(description)),
+    ]
+    if image:
+        told.append(("twitter:image", image))
+    if player:
+        width, height = size
+        told += [
+            ("twitter:player", player),
+            ("twitter:player:width", str(width)),
+            ("twitter:player:height", str(height)),
+        ]
+    return tuple(told)
+
+
+def _songs(sounds: Sequence[PlayerTrack]) -> Meta:
+    return tuple(("music:song", sound.page) for sound in sounds[: json_ld.MOST_SONGS])
+
+
+def _image(url: str | None) -> str | None:
+    return url if text.is_web_address(url) else None

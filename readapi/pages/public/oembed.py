@@ -1,0 +1,155 @@
+"""Finds a track, album or playlist by URL and describes its player as oEmbed (https://oembed.com)."""
+
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+import orjson
+
+from readapi.errors import NotFound
+from readapi.index import present
+from readapi.index.lookups import Index
+from readapi.index.queries import lists, tracks
+from readapi.pages import text
+from readapi.pages.public import player as player_page
+from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
+from readapi.pages.urls import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
+from schemas.api.oembed import OEmbed
+from schemas.stored import Card
+
+CACHE_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddable:
+    """A record with a player. `image_size` is the picture's actual size, if it is known."""
+
+    title: str
+    author: str
+    author_page: str
+    player: str
+    width: int
+    height: int
+    image_url: str | None = None
+    image_size: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The consumer's maximum size for a player or a thumbnail; None: no limit."""
+
+    width: int | None = None
+    height: int | None = None
+
+    def shrunk(self, width: int, height: int) -> tuple[int, int]:
+        """A player's size, reduced to the limits."""
+        return min(width, self.width or width), min(height, self.height or height)
+
+    def holds(self, size: tuple[int, int]) -> bool:
+        """Whether a picture of this size fits: its URL has no smaller version."""
+        return self.shrunk(*size) == size
+
+
+def describe(shown: Embeddable, box: Box, provider_url: str) -> OEmbed:
+    """The document. Its thumbnail members are all there or all absent."""
+    width, height = box.shrunk(shown.width, shown.height)
+    thumbnail: dict[str, str | int] = {}
+    if text.is_web_address(shown.image_url) and shown.image_size and box.holds(shown.image_size):
+        names = ("thumbnail_url", "thumbnail_width", "thumbnail_height")
+        thumbnail = dict(zip(names, (shown.image_url, *shown.image_size), strict=True))  # type: ignore[arg-type]
+    return OEmbed.model_validate(
+        {
+            "version": "1.0",
+            "type": "rich",
+            "provider_name": SITE_NAME,
+            "provider_url": provider_url,
+            "title": text.line(shown.title),
+            "author_name": text.line(shown.author),
+            "author_url": shown.author_page,
+            "width": width,
+            "height": height,
+            "html": player_page.iframe(shown.player, f"{shown.title} by {shown.author}", width, height),
+            "cache_age": CACHE_SECONDS,
+            **thumbnail,
+        }
+    )
+
+
+def xml(document: OEmbed) -> bytes:
+    """The same as XML."""
+    members = document.model_dump(exclude_none=True).items()
+    told = "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in members)
+    return f'<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<oembed>{told}</oembed>\n'.encode()
+
+
+def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
+    """The record at a URL of this service, if it is visible without signing in. Raises NotFound."""
+    match addresses.read(url):
+        case TrackPage(name):
+            return _track(index, tracks.find_track(index, name, None), addresses)
+        case AlbumPage(owner, slug):
+            return _album(lists.find_album(index, owner, slug), addresses)
+        case PlaylistPage(name):
+            return _playlist(lists.find_list(index, "playlist", name), addresses)
+        case RecordPage(uri):
+            return _record(index, uri, addresses)
+        case None:
+            raise NotFound("This is no address of a track, an album or a playlist here.")
+
+
+def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
+    """Whatever the record is. A list is an album or a playlist, never both."""
+    try:
+        return _track(index, tracks.find_track(index, uri, None), addresses)
+    except NotFound:
+        album = index.find_list("album", uri)
+    return (
+        _album(album, addresses) if album else _playlist(lists.find_list(index, "playlist", uri), addresses)
+    )
+
+
+def _track(index: Index, card: Card, addresses: Addresses) -> Embeddable:
+    track: Any = orjson.loads(present.join_parts(present.render_track(card, None, ())))
+    return Embeddable(
+        track["title"],
+        track["artist"],
+        addresses.artist(track["artist_handle"], track["artist_did"]),
+        addresses.track_player(track["uri"]),
+        *TRACK_SIZE,
+        *_thumbnail(index, card, track),
+    )
+
+
+def _thumbnail(index: Index, card: Card, track: Any) -> tuple[str | None, tuple[int, int] | None]:
+    """The track's picture, else its album's, with its size, which oEmbed asks for: an artist's has none."""
+    if track["image_url"] or not track["album"]:
+        return track["image_url"], card.thumb
+    album = index.find_list("album", track["album"]["id"])
+    return track["album"]["image_url"], None if album is None else album.thumb
+
+
+def _album(card: Card, addresses: Addresses) -> Embeddable:
+    album: Any = orjson.loads(card.card)
+    whose = album["artist_handle"], album["artist_did"]
+    return Embeddable(
+        album["title"],
+        album["artist"],
+        addresses.artist(*whose),
+        addresses.album_player(*whose, album["slug"]),
+        *LIST_SIZE,
+        album["image_url"],
+        card.thumb,
+    )
+
+
+def _playlist(card: Card, addresses: Addresses) -> Embeddable:
+    playlist: Any = orjson.loads(card.card)
+    return Embeddable(
+        playlist["name"],
+        playlist["owner_display_name"] or playlist["owner_handle"],
+        addresses.artist(playlist["owner_handle"], playlist["owner_did"]),
+        addresses.playlist_player(playlist["id"]),
+        *LIST_SIZE,
+        playlist["image_url"],
+        card.thumb,
+    )

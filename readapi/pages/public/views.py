@@ -1,0 +1,80 @@
+"""Template variables of public pages and players: metadata, tracks and texts."""
+
+from readapi.pages.public import metadata
+from readapi.pages.public.content import Shelf
+from readapi.pages.public.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
+from readapi.pages.public.player import PlayerTrack, iframe, make_player_track
+from readapi.pages.urls import Addresses
+from schemas.api.albums import AlbumMetadata
+from schemas.api.playlists import Playlist
+from schemas.api.tracks import Track
+
+View = dict[str, object]
+
+
+def of_track(track: Track, size: Size | None, addresses: Addresses) -> View:
+    """For the player and the page of a track. `size`: of its picture, if it is known; so for lists."""
+    heard = make_player_track(track, addresses)
+    head = metadata.of_track(track, heard, addresses, size)
+    return {"head": head, "sound": heard, "track": track, "embed_html": _frame(head, TRACK_SIZE)}
+
+
+def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
+    """For the player and the page of an album."""
+    sounds = [make_player_track(track, addresses) for track in tracks]
+    return {
+        **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url),
+        "kind": "Album",
+        "title": album.title,
+        "description": album.description,
+        "created_at": album.created_at,
+        "owner": album.artist,
+        "owner_page": addresses.artist(album.artist_handle, album.artist_did),
+    }
+
+
+def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
+    """For the player and the page of a playlist."""
+    sounds = [make_player_track(track, addresses) for track in tracks]
+    return {
+        **_list(metadata.of_playlist(playlist, sounds, addresses, size), sounds, playlist.image_url),
+        "kind": "Playlist",
+        "title": playlist.name,
+        "description": None,
+        "created_at": playlist.created_at,
+        "owner": playlist.owner_display_name or playlist.owner_handle,
+        "owner_page": addresses.artist(playlist.owner_handle, playlist.owner_did),
+    }
+
+
+def of_shelf(shelf: Shelf, cursor: str | None, addresses: Addresses) -> View:
+    """For the page of an artist. `cursor` leads to older tracks."""
+    sounds = [make_player_track(track, addresses) for track in shelf.tracks]
+    return {
+        "head": metadata.of_artist(shelf.artist, addresses),
+        "artist": shelf.artist,
+        "albums": shelf.albums,
+        "playlists": shelf.playlists,
+        "sounds": sounds,
+        "first": _playable(sounds),
+        "older": f"?cursor={cursor}" if cursor else None,
+    }
+
+
+def _playable(sounds: list[PlayerTrack]) -> PlayerTrack | None:
+    return next((sound for sound in sounds if sound.source), None)
+
+
+def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None) -> View:
+    return {
+        "head": head,
+        "sounds": sounds,
+        "first": _playable(sounds),
+        "seconds": sum(sound.seconds or 0 for sound in sounds),
+        "image": metadata.cover(image, sounds),
+        "embed_html": _frame(head, LIST_SIZE),
+    }
+
+
+def _frame(head: Metadata, size: tuple[int, int]) -> str | None:
+    return None if head.player is None else iframe(head.player, head.title, *size)

@@ -1,0 +1,75 @@
+"""Responses with a rendered page or a redirect, with the security headers that they need."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+
+from yarl import URL
+
+from readapi.answers import HTML, Answer
+from readapi.pages import notices, return_address, security_headers
+from readapi.pages.public.metadata import Metadata
+from readapi.pages.render import Renderer
+from readapi.pages.return_address import Landing
+
+_NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
+
+
+def page(
+    renderer: Renderer, template: str, view: Mapping[str, object], *, is_personal: bool = False
+) -> Answer[str]:
+    """A page about a record. Its oEmbed links are in a header as well, for clients that send HEAD.
+
+    `is_personal`: made for a signed-in viewer; other pages offer to sign in and come back.
+    """
+    addresses, head = renderer.addresses, view["head"]
+    assert isinstance(head, Metadata)
+    headers = security_headers.page_headers(addresses.base_url, is_personal=is_personal)
+    if head.player:
+        headers["Link"] = ", ".join(
+            f'<{addresses.oembed(head.address, form)}>; rel="alternate"; type="{media_type}"'
+            for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
+        )
+    sign_in = None if is_personal else addresses.sign_in(head.address)
+    return Answer(renderer.page(template, sign_in=sign_in, **view), HTML, headers=headers)
+
+
+def account(
+    renderer: Renderer,
+    template: str,
+    view: Mapping[str, object],
+    *,
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] = _NOTHING_MORE,
+) -> Answer[str]:
+    """A page of the sign-in or the settings."""
+    told = {**security_headers.account_headers(renderer.addresses.base_url), **headers}
+    return Answer(renderer.page(template, **view), HTML, status, told)
+
+
+def portal(
+    renderer: Renderer, template: str, view: Mapping[str, object], status: int = HTTPStatus.OK
+) -> Answer[str]:
+    """A page of the Portal."""
+    return Answer(renderer.page(template, **view), HTML, status, security_headers.portal_headers())
+
+
+def onward(page: str, note: str | None = None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """Redirect to another page of ours with a notice: reloading that page repeats no action."""
+    told = {} if note is None or notices.note(note) is None else {"note": note}
+    return away(str(URL(page).update_query(told)), headers)
+
+
+def sign_in(to: Landing, note: str | None = None) -> Answer[str]:
+    """Redirect to the sign-in page, which then leads on to a page."""
+    return onward("/login" if to == "settings" else f"/login?{return_address.query(to)}", note)
+
+
+def landed(to: Landing, note: str | None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """Redirect to the requested page after signing in. Public pages show no notices."""
+    return onward(return_address.path(to), note if to in return_address.OWN else None, headers)
+
+
+def away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """Redirect to any URL."""
+    return Answer(b"", HTML, HTTPStatus.SEE_OTHER, {"Location": address, **headers})

@@ -1,0 +1,84 @@
+"""The response headers that decide what a page may load and who may frame it."""
+
+from readapi.http.response.headers import NO_REFERRER
+
+_NOTHING = "default-src 'none'; base-uri 'none'"
+_COMMON = f"{_NOTHING}; form-action 'none'"
+
+
+def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
+    """For players and public pages: scripts and styles of ours only, sound and pictures from any server.
+
+    Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
+    `is_personal`: made for somebody who is signed in, so that no other site may frame or load it.
+    """
+    servers = "https:" if base_url.startswith("https://") else "https: http:"
+    sources = (
+        f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/; "
+        f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}"
+    )
+    if is_personal:
+        return {
+            "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+        }
+    return {
+        "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors *",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+def docs_headers() -> dict[str, str]:
+    """For the API's documentation, which sends requests to this service only, and is never framed."""
+    sources = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'"
+    return {
+        "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+def bare_headers() -> dict[str, str]:
+    """For pages that load nothing but a style sheet, such as errors."""
+    return {"Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors *"}
+
+
+def leaving_headers() -> dict[str, str]:
+    """For the page that asks before a browser leaves: never framed, and no referrer goes along."""
+    return {
+        "Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors 'none'",
+        "X-Frame-Options": "DENY",
+        "Cache-Control": "no-store",
+        **NO_REFERRER,
+    }
+
+
+def account_headers(base_url: str) -> dict[str, str]:
+    """For pages of the signed-in account: own resources only, never framed, never cached.
+
+    Chromium holds the redirects of a form's answer to `form-action` too, and ours lead to whatever server a
+    person is on. Without a referrer browsers would send no origin with a form either.
+    """
+    servers = "https:" if base_url.startswith("https://") else "https: http:"
+    return _own(f"form-action 'self' {servers}; script-src 'self'; style-src 'self'; img-src 'self'")
+
+
+def portal_headers() -> dict[str, str]:
+    """For the Portal, whose script uploads files here and requests their progress."""
+    own = "form-action 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
+    return _own(own)
+
+
+def _own(sources: str) -> dict[str, str]:
+    return {
+        "Content-Security-Policy": f"{_NOTHING}; {sources}; frame-ancestors 'none'",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "no-store",
+        "Vary": "Cookie",
+    }

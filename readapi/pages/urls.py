@@ -1,0 +1,139 @@
+"""URLs of pages: builds them, and parses them as oEmbed consumers send them."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
+
+from readapi.pages import return_address
+from schemas.api.tracks import Track
+from schemas.ids import INVALID_HANDLE, checked_id
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class TrackPage:
+    """A track by its id, with or without its check, or its at-uri."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumPage:
+    """An album by its artist (handle or DID) and slug."""
+
+    owner: str
+    slug: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaylistPage:
+    """A playlist by its id or at-uri."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """A track or a list by its at-uri."""
+
+    uri: str
+
+
+Target = TrackPage | AlbumPage | PlaylistPage | RecordPage
+
+
+def _segment(text: str) -> str:
+    # Colons are allowed in a path segment, and DIDs are easier to read with them.
+    return quote(text, safe=":@")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Absolute addresses of one service. `web_url` is a second origin that has the same paths."""
+
+    base_url: str
+    web_url: str | None = None
+
+    def track(self, uri: str) -> str:
+        return f"{self.base_url}/track/{checked_id(uri)}"
+
+    def artist(self, handle: str, did: str) -> str:
+        return f"{self.base_url}/u/{_segment(did if handle == INVALID_HANDLE else handle)}"
+
+    def album(self, handle: str, did: str, slug: str) -> str:
+        return f"{self.artist(handle, did)}/album/{_segment(slug)}"
+
+    def playlist(self, playlist_id: str) -> str:
+        return f"{self.base_url}/playlist/{playlist_id}"
+
+    def artist_of(self, track: Track) -> str:
+        return self.artist(track.artist_handle, track.artist_did)
+
+    def album_of(self, track: Track) -> str | None:
+        return self.album(track.artist_handle, track.artist_did, track.album.slug) if track.album else None
+
+    def play(self, track_id: int) -> str:
+        return f"{self.base_url}/tracks/{track_id}/play"
+
+    def track_player(self, uri: str) -> str:
+        return f"{self.base_url}/embed/track/{checked_id(uri)}"
+
+    def album_player(self, handle: str, did: str, slug: str) -> str:
+        artist = _segment(did if handle == INVALID_HANDLE else handle)
+        return f"{self.base_url}/embed/album/{artist}/{_segment(slug)}"
+
+    def playlist_player(self, playlist_id: str) -> str:
+        return f"{self.base_url}/embed/playlist/{playlist_id}"
+
+    def sign_in(self, page: str) -> str:
+        """Where to sign in, and then come back to one of these pages."""
+        return f"{self.base_url}/login?{return_address.query(page.removeprefix(self.base_url))}"
+
+    def oembed(self, page: str, form: str) -> str:
+        return f"{self.base_url}/oembed?{urlencode({'url': page, 'format': form})}"
+
+    def read(self, url: str) -> Target | None:
+        """The target of a URL of ours or an AT URI; None if it is not ours or cannot be embedded.
+
+        It need not exist.
+        """
+        url = url.strip()
+        if "://" not in url:
+            url = unquote(url)  # encoded once more than it should be
+        if url.startswith("at://"):
+            return RecordPage(unquote(re.split("[?#]", url, maxsplit=1)[0]).rstrip("/"))
+        try:
+            parts = urlsplit(url)
+            ours = parts.username is None and _host(parts) in _hosts(self)
+        except ValueError:
+            return None
+        if not ours:
+            return None
+        segments = [unquote(segment) for segment in parts.path.split("/") if segment]
+        return _page(segments[1:] if segments[:1] == ["embed"] else segments)
+
+
+@lru_cache(maxsize=8)
+def _hosts(of: Addresses) -> frozenset[tuple[str, int | None]]:
+    return frozenset(_host(urlsplit(url)) for url in (of.base_url, of.web_url) if url)
+
+
+def _host(parts: SplitResult) -> tuple[str, int | None]:
+    """A host and its port, if it is not the usual one: people write http where they were given https."""
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise ValueError("not a web address")
+    return parts.hostname.rstrip("."), None if parts.port == _DEFAULT_PORTS[parts.scheme] else parts.port
+
+
+def _page(segments: list[str]) -> Target | None:
+    match segments:
+        case ["track", name]:
+            return TrackPage(name)
+        case ["u", owner, "album", slug] | ["album", owner, slug]:
+            return AlbumPage(owner, slug)
+        case ["playlist", name]:
+            return PlaylistPage(name)
+        case _:
+            return None

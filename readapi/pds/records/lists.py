@@ -1,0 +1,87 @@
+"""Edits of list records (albums and playlists): record in, changed copy out; other fields stay."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from typing import Literal
+
+from readapi.errors import Conflict, NotFound
+from readapi.pds.repo import Value
+from schemas import datetimes
+from schemas.ids import Nsid
+
+
+def new_list(
+    collection: Nsid, kind: Literal["album", "playlist"], name: str, description: str | None
+) -> Value:
+    """An empty list."""
+    value = {"$type": collection, "listType": kind, "name": name, "items": []}
+    value["createdAt"] = datetimes.render(datetimes.now())
+    return value if not description else {**value, "description": description}
+
+
+def rename_list(found: Value, name: str | None, description: str | None) -> Value:
+    """Set name and description; None leaves one as it is, an empty description removes it."""
+    named = found if name is None else {**found, "name": name}
+    if description is not None:
+        named = {**named, "description": description}
+    return _mark_edited({key: value for key, value in named.items() if key != "description" or value})
+
+
+def set_image(found: Value, image: Value) -> Value:
+    """Set the cover."""
+    return _mark_edited({**found, "image": image})
+
+
+def holds_track(found: Value, uri: str) -> bool:
+    """Whether a list holds a track. Other programs may have written the record, in any shape."""
+    try:
+        return any(item["subject"]["uri"] == uri for item in found["items"])
+    except (LookupError, TypeError):
+        return False
+
+
+def add_track(found: Value, uri: str, cid: str) -> Value:
+    """Append a track; one that is in the list already keeps its place and gets the given `cid`."""
+    added = {"uri": uri, "cid": cid}
+    if uri not in (item["subject"]["uri"] for item in found["items"]):
+        return _mark_edited({**found, "items": [*found["items"], {"subject": added}]})
+    items = [{**item, "subject": added} if item["subject"]["uri"] == uri else item for item in found["items"]]
+    return found if items == found["items"] else _mark_edited({**found, "items": items})
+
+
+def remove_track(found: Value, uri: str) -> Value:
+    """Remove a track. Raises NotFound when it is not in the list."""
+    left = [item for item in found["items"] if item["subject"]["uri"] != uri]
+    if len(left) == len(found["items"]):
+        raise NotFound("The list does not hold this track.")
+    return _mark_edited({**found, "items": left})
+
+
+def reorder_items(found: Value, uris: Iterable[str]) -> Value:
+    """Put the items into another order. Raises Conflict when they are not the same items."""
+    places: defaultdict[str, deque[Value]] = defaultdict(deque)
+    for item in found["items"]:
+        places[item["subject"]["uri"]].append(item)
+    try:
+        items = [places[uri].popleft() for uri in uris]
+    except IndexError:
+        items = []
+    if len(items) != len(found["items"]):
+        raise Conflict("The list holds other tracks than these; get it again before you reorder it.")
+    return _mark_edited({**found, "items": items})
+
+
+def move_item(found: Value, uri: str, before: str) -> Value:
+    """Move one item to right before another. Raises Conflict when one of them is missing."""
+    items = list(found["items"])
+    uris = [item["subject"]["uri"] for item in items]
+    if uri == before or uri not in uris or before not in uris:
+        raise Conflict("The list does not hold these tracks any more.")
+    item = items.pop(uris.index(uri))
+    uris.remove(uri)
+    items.insert(uris.index(before), item)
+    return _mark_edited({**found, "items": items})
+
+
+def _mark_edited(value: Value) -> Value:
+    return {**value, "updatedAt": datetimes.render(datetimes.now())}

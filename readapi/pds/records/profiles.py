@@ -1,0 +1,25 @@
+"""Writes artist profiles."""
+
+from pydantic.alias_generators import to_camel
+
+from readapi.pds.repo import Author, Record, Value
+from readapi.pds.writing import Writing
+from schemas import datetimes
+from schemas.api.artists import ProfileChange
+from schemas.ids import Rkey
+
+RKEY = Rkey("self")
+
+
+async def put_profile(writing: Writing, author: Author, sent: ProfileChange) -> Record:
+    """Write the given texts; empty ones are removed."""
+    collection, now = writing.collections.profile, datetimes.render(datetimes.now())
+    texts = sent.model_dump(exclude_unset=True, exclude={"show_liked_on_profile"})
+    chosen = {to_camel(name): text for name, text in texts.items()}
+
+    def change(found: Value) -> Value:
+        changed = {**found, **chosen, "updatedAt": now}
+        return {name: value for name, value in changed.items() if value not in (None, "")}
+
+    new = {"$type": collection, "createdAt": now}
+    return await writing.edit(author, collection, RKEY, change, absent=new)

@@ -1,0 +1,100 @@
+"""Writes likes, comments and scrobbles. An account has at most one like of a track."""
+
+from datetime import datetime
+from typing import Any
+
+from readapi.errors import Conflict, InvalidRequest
+from readapi.index.lookups import Index
+from readapi.index.queries import social, tracks
+from readapi.pds.repo import Author, Create, Record, Value
+from readapi.pds.writing import Writing, new_rkey
+from readapi.state.db.locks import Locks
+from schemas import datetimes
+from schemas.collections import SCROBBLE
+from schemas.ids import Rkey, derived_tid, record_key, tid_at
+from schemas.stored import Card
+
+
+async def like_track(writing: Writing, index: Index, author: Author, track: Card) -> None:
+    """Like a track, unless the account likes it already, be it by another program's record."""
+    if social.like_rkeys(index, author.did, track.key):
+        return
+    collection, subject = writing.collections.like, tracks.strong_ref(track)
+    liked = {"$type": collection, "subject": subject, "createdAt": datetimes.render(datetimes.now())}
+    await writing.edit(author, collection, _rkey(subject["uri"]), lambda found: found, absent=liked)
+
+
+async def unlike_track(writing: Writing, index: Index, author: Author, track: Card) -> None:
+    """Delete all of the account's likes of a track, whichever program wrote them."""
+    ours = _rkey(tracks.strong_ref(track)["uri"])
+    rkeys = {ours, *social.like_rkeys(index, author.did, track.key)}
+    await writing.delete(author, writing.collections.like, *sorted(map(Rkey, rkeys)))
+
+
+def _rkey(track_uri: str) -> Rkey:
+    return Rkey(derived_tid(f"like {track_uri}"))
+
+
+async def write_comment(
+    writing: Writing, locks: Locks, index: Index, author: Author, track: Card, said: Value, most: int
+) -> Record:
+    """Write a comment; `said` holds its text and moment.
+
+    Raises Conflict when the account has written `most`, InvalidRequest for a moment after the track's end.
+    """
+    _check_moment(track, said["timestampMs"])
+    collection = writing.collections.comment
+    value = {"$type": collection, "subject": tracks.strong_ref(track), **said}
+    value["createdAt"] = datetimes.render(datetimes.now())
+    async with locks.holding(f"comments of {author.did}"):
+        if social.comment_count(index, author.did, track.key) >= most:
+            raise Conflict(
+                f"You have written {most} comments on this track, which is as many as there may be."
+            )
+        [written] = await writing.commit(author, Create(collection, new_rkey(), value))
+    assert written.cid is not None
+    return Record(written.uri, written.cid, value)
+
+
+async def change_comment(
+    writing: Writing, index: Index, author: Author, known: dict[str, Any], said: Value
+) -> Record:
+    """Change a comment's text or moment. Raises InvalidRequest for a moment after the track's end."""
+
+    def change(found: Value) -> Value:
+        track = index.track_at(found["subject"]["uri"])
+        if track is not None and "timestampMs" in said:
+            _check_moment(track, said["timestampMs"])
+        return {**found, **said, "updatedAt": datetimes.render(datetimes.now())}
+
+    uri = social.comment_uri(known)
+    return await writing.edit(author, uri.collection, uri.rkey, change)
+
+
+def _check_moment(track: Card, timestamp_ms: int) -> None:
+    """Refuse a moment after the end. Durations are whole seconds, so the end may be up to a second later."""
+    duration = tracks.parse_card(track)["duration"]
+    if duration is not None and timestamp_ms > (duration + 1) * 1000:
+        raise InvalidRequest.of_field(
+            "timestamp_ms", f"must not be after the track's end, {duration} seconds"
+        )
+
+
+async def write_scrobble(
+    writing: Writing, author: Author, track: dict[str, Any], played_at: datetime
+) -> None:
+    """Write a scrobble of a track, given as its card. The same play always gets the same record."""
+    value = {
+        "$type": SCROBBLE,
+        "trackName": track["title"],
+        "artists": [{"artistName": track["artist"], "artistDid": track["artist_did"]}],
+        "originUri": track["uri"],
+        "playedTime": datetimes.render(played_at),
+        "submissionClientAgent": "fmsvc",
+    }
+    if track["duration"] is not None:
+        value["duration"] = track["duration"]
+    if track["album"] is not None:
+        value["releaseName"] = track["album"]["title"]
+    rkey = Rkey(tid_at(played_at, record_key(track["uri"])))
+    await writing.commit(author, Create(SCROBBLE, rkey, value))

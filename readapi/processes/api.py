@@ -1,0 +1,216 @@
+"""One worker process of the API: opens the stores, listens, and serves until it is signalled to stop."""
+
+import asyncio
+import gc
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from readapi.audio.select import AudioSelection, open_sources
+from readapi.audio.store import AudioStore
+from readapi.http import process_metrics
+from readapi.http.access_log import AccessLog
+from readapi.http.admission import Authorization
+from readapi.http.endpoint import Detached, Endpoint
+from readapi.http.gate import Gate
+from readapi.http.limits import connections
+from readapi.http.limits.body_pace import BodyIntake
+from readapi.http.limits.clients import Clients
+from readapi.http.limits.connections import ConnectionLimits
+from readapi.http.limits.rate_limits import Limits
+from readapi.http.openapi.document import Description
+from readapi.http.process_metrics import Processes
+from readapi.http.request.cookies import Cookies
+from readapi.http.server import Runner
+from readapi.http.supporters import Supporters
+from readapi.http.viewer import Authenticator
+from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
+from readapi.index.lookups import Index
+from readapi.index.snapshots import Snapshots
+from readapi.metrics import Metrics
+from readapi.oauth.network import Network
+from readapi.pages import error_page
+from readapi.pages.assets import Assets
+from readapi.pages.outbound_links import Leaving
+from readapi.pages.portal.pages import PortalPages
+from readapi.pages.render import Renderer
+from readapi.pages.urls import Addresses
+from readapi.pds.refresh_process import RefreshProcess
+from readapi.pds.writing import Writing
+from readapi.processes import port, publishing_services
+from readapi.processes.account_services import AccountServices
+from readapi.processes.app import all_endpoints, build_app
+from readapi.processes.audio_metrics import SECONDS as AUDIO_SECONDS
+from readapi.processes.audio_metrics import AudioWatch
+from readapi.processes.periodic import repeat
+from readapi.processes.publishing_services import PublishingDependencies
+from readapi.processes.stores import Stores
+from readapi.publishing.access.capabilities import Capabilities
+from readapi.state.state import State, open_state
+from schemas import heap
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+ACCESS_LOG_SECONDS = 0.25
+STOP_SECONDS = 3.0
+FINISH_SECONDS = 1.0  # in addition, for operations whose client has disconnected
+_BACKLOG = 1024
+
+
+async def run(
+    settings: Settings, network: Network, keeper: RefreshProcess, name: str = process_metrics.ALONE
+) -> None:
+    """Serve until SIGTERM or SIGINT; running requests are finished first. Raises PortTaken."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with serving(settings, port.listen(settings), network, keeper, name):
+        log.info("serving", address=settings.base_url)
+        # Objects made so far live until the end; collecting over them caused most of the slowest responses.
+        gc.collect()
+        gc.freeze()
+        await stop.wait()
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings,
+    sock: socket.socket,
+    network: Network,
+    keeper: RefreshProcess | None = None,
+    name: str = process_metrics.ALONE,
+) -> AsyncIterator[Stores]:
+    """A running worker with all its services, until the block ends.
+
+    Without a `keeper` it refreshes grants itself, and loses a grant if it is killed during its refresh.
+    """
+    async with (
+        open_state(settings) as state,
+        AccountServices(settings, state, network, keeper) as people,
+        _limits(settings) as limits,
+        _listening(settings, state, network) as listening,
+        _serving(settings, sock, people, limits, listening, network, name) as stores,
+    ):
+        yield stores
+
+
+@asynccontextmanager
+async def _limits(settings: Settings) -> AsyncIterator[Limits]:
+    if settings.limits_url is None:
+        yield Limits(settings, time.monotonic)
+        return
+    # Imported only where it is used, since it imports the Valkey client.
+    from readapi.http.limits.shared_rate_limits import open_shared_limits
+
+    async with open_shared_limits(settings, settings.limits_url) as limits:
+        yield limits
+
+
+@asynccontextmanager
+async def _listening(settings: Settings, state: State, network: Network) -> AsyncIterator[dict[type, Any]]:
+    """The services that handlers need for streaming and downloads."""
+    supporters = Supporters(network, settings.support_verifier)
+    async with open_sources(settings, network, state.managed_audio, supporters) as sources:
+        yield {Supporters: supporters, AudioSelection: sources}
+
+
+@asynccontextmanager
+async def _serving(
+    settings: Settings,
+    sock: socket.socket,
+    people: AccountServices,
+    limits: Limits,
+    listening: dict[type, Any],
+    network: Network,
+    name: str,
+) -> AsyncIterator[Stores]:
+    stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
+    endpoints = all_endpoints()
+    renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets(), settings)
+    offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
+    offered[Processes] = Processes(settings, name)
+    offered |= _authoring(settings, people, stores.index, offered, network)
+    show = partial(error_page.page, renderer=renderer)
+    gate = Gate(
+        settings,
+        endpoints,
+        Authenticator(people.state, limits.guesses, Clients(settings.trusted_proxies).key).find,
+        limits,
+        metrics,
+        access_log,
+        stores.version,
+        stores.indexer.lag_text,
+        show,
+    )
+    stores.watch(metrics)
+    audio_watch = AudioWatch(people.state)
+    audio_watch.watch(metrics)
+    gate.watch(metrics)
+    app = build_app(endpoints, offered)
+    places = ConnectionLimits(settings, connections.raise_file_limit())
+    places.watch(metrics)
+    runner = Runner(app, gate, places, shutdown_timeout=STOP_SECONDS)
+    beside = [
+        asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
+        asyncio.create_task(heap.keep_trimming()),
+        asyncio.create_task(repeat(AUDIO_SECONDS, audio_watch.refresh)),
+    ]
+    try:
+        await stores.open()
+        await runner.setup()
+        await web.SockSite(runner, sock, backlog=_BACKLOG).start()
+        async with process_metrics.serve_metrics(settings.data_dir, name, metrics.text):
+            yield stores
+    finally:
+        await runner.cleanup()
+        await offered[Detached].close(FINISH_SECONDS)
+        await stores.close()
+        for task in beside:
+            task.cancel()
+        access_log.flush()
+
+
+def _authoring(
+    settings: Settings, people: AccountServices, index: Index, offered: dict[type, Any], network: Network
+) -> dict[type, Any]:
+    """The services that handlers need for writing records, publishing, and the Portal."""
+    writing = Writing(people.pds, IndexerNudges(settings.data_dir, index), settings.collections)
+    given = PublishingDependencies(settings, people.state, AudioStore.of(settings), people.pds, writing)
+    made = publishing_services.services(given, offered[Supporters], offered[AudioSelection], index, network)
+    desk = PortalPages(offered[Renderer], index, people.state, made[Capabilities], settings)
+    return {Writing: writing, PortalPages: desk, **made}
+
+
+def services(
+    settings: Settings,
+    stores: Stores,
+    metrics: Metrics,
+    renderer: Renderer,
+    endpoints: Iterable[Endpoint],
+) -> dict[type, Any]:
+    """All services that handlers may request, by type."""
+    return {
+        Index: stores.index,
+        Snapshots: stores.catalog,
+        IndexerStatus: stores.indexer,
+        Proofs: Proofs(settings.data_dir),
+        Authorization: Authorization(settings),
+        Detached: Detached(),
+        BodyIntake: BodyIntake(),
+        Cookies: Cookies(settings),
+        Metrics: metrics,
+        Settings: settings,
+        Addresses: renderer.addresses,
+        Assets: renderer.assets,
+        Renderer: renderer,
+        Leaving: Leaving(renderer),
+        Description: Description(endpoints, settings.base_url),
+    }

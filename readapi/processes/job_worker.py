@@ -1,0 +1,79 @@
+"""The job worker's process: opens its stores and runs jobs until it is signalled to stop."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from prometheus_client import generate_latest
+
+from readapi.audio.blob_cache import FOLDER as BLOBS
+from readapi.audio.blob_cache import Blobs
+from readapi.audio.decoding import transcode
+from readapi.audio.store import AudioStore
+from readapi.http import process_metrics
+from readapi.index.folders import FOLLOW_SECONDS
+from readapi.index.indexer_client import IndexerNudges
+from readapi.index.lookups import Index
+from readapi.oauth.network import Network
+from readapi.pds.refresh_process import RefreshProcess
+from readapi.pds.writing import Writing
+from readapi.processes import publishing_services
+from readapi.processes.account_services import AccountServices
+from readapi.processes.periodic import repeat
+from readapi.processes.publishing_services import PublishingDependencies
+from readapi.publishing.originals.references import Originals
+from readapi.state.state import open_state
+from schemas import heap
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+SWEEP_SECONDS = 600.0
+
+
+async def run(settings: Settings, network: Network, keeper: RefreshProcess) -> None:
+    """Run jobs until SIGTERM or SIGINT; unfinished jobs are left to the next process."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with working(settings, network, keeper):
+        log.info("working", at_once=settings.job_workers)
+        if missing := await transcode.missing_limits():
+            log.warning("files of strangers are read with less protection than there could be", lacks=missing)
+        await stop.wait()
+
+
+@asynccontextmanager
+async def working(
+    settings: Settings, network: Network, keeper: RefreshProcess | None = None
+) -> AsyncIterator[None]:
+    """A running job worker, until the block ends."""
+    async with open_state(settings) as state, AccountServices(settings, state, network, keeper) as people:
+        index = Index(settings.data_dir, settings.base_url)
+        writing = Writing(people.pds, IndexerNudges(settings.data_dir, index), settings.collections)
+        blobs = Blobs(settings.data_dir / BLOBS, network, settings.audio_cache_bytes)
+        given = PublishingDependencies(settings, state, AudioStore.of(settings), people.pds, writing)
+        await index.follow()
+        tasks = [
+            # Report a mismatch when the service starts, and not only at the first sweep.
+            asyncio.create_task(Originals(state, given.store).pairing.check()),
+            asyncio.create_task(repeat(FOLLOW_SECONDS, index.follow)),
+            asyncio.create_task(repeat(SWEEP_SECONDS, publishing_services.sweeping(given).sweep)),
+            asyncio.create_task(
+                repeat(SWEEP_SECONDS, publishing_services.reconciling(given, blobs, index).reconcile)
+            ),
+            asyncio.create_task(publishing_services.worker(given, blobs, index, network).run()),
+            asyncio.create_task(heap.keep_trimming()),
+        ]
+        try:
+            async with process_metrics.serve_metrics(
+                settings.data_dir, process_metrics.WORK, generate_latest
+            ):
+                yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await blobs.close()

@@ -1,0 +1,27 @@
+"""Runs functions periodically in the background."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+log = structlog.get_logger()
+
+Step = Callable[[], Awaitable[object] | None]
+
+
+async def once(step: Step) -> None:
+    """Run a step, and await it if it is asynchronous."""
+    under_way = step()
+    if under_way is not None:
+        await under_way
+
+
+async def repeat(seconds: float, step: Step) -> None:
+    """Run a step after each pause, even if the previous run failed."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await once(step)
+        except Exception:
+            log.exception("step failed", step=step.__qualname__)

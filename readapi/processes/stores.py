@@ -1,0 +1,56 @@
+"""The read-only stores of a worker, reopened when the indexer publishes new versions."""
+
+import asyncio
+import time
+
+from readapi.index.folders import FOLLOW_SECONDS
+from readapi.index.indexer_client import IndexerStatus
+from readapi.index.lookups import Index
+from readapi.index.snapshots import Snapshots
+from readapi.metrics import Metrics
+from readapi.processes.periodic import Step, once, repeat
+from schemas.settings import Settings
+
+SNAPSHOT_SECONDS = 0.25
+STATUS_SECONDS = 1.0
+
+
+class Stores:
+    """The search index, the snapshots and the indexer's status. None of them needs to exist yet."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.index = Index(settings.data_dir, settings.base_url)
+        self.catalog = Snapshots(settings)
+        self.indexer = IndexerStatus(settings.data_dir)
+        self._followers: list[asyncio.Task[None]] = []
+
+    def version(self) -> object:
+        """Changes whenever responses may change: also every minute, because periods are relative to now."""
+        return self.index.generation, self.catalog.version, int(time.time()) // 60
+
+    async def open(self) -> None:
+        """Open the stores, and follow them until `close`."""
+        steps: tuple[tuple[float, Step], ...] = (
+            (FOLLOW_SECONDS, self.index.follow),
+            (SNAPSHOT_SECONDS, self.catalog.refresh),
+            (STATUS_SECONDS, self.indexer.refresh),
+        )
+        for seconds, step in steps:
+            await once(step)
+            self._followers.append(asyncio.create_task(repeat(seconds, step)))
+
+    async def close(self) -> None:
+        """Stop following the stores and close them."""
+        for follower in self._followers:
+            follower.cancel()
+        await asyncio.gather(*self._followers, return_exceptions=True)
+        self.catalog.close()
+
+    def watch(self, metrics: Metrics) -> None:
+        """Register the stores' metrics."""
+        metrics.watch("fmsvc_index_generation", "Version of the index read.", lambda: self.index.generation)
+        metrics.watch("fmsvc_index_documents", "Documents in the index.", lambda: self.index.documents)
+        self.catalog.watch(metrics)
+        metrics.watch(
+            "fmsvc_index_lag_seconds", "How far answers are behind.", lambda: self.indexer.lag_seconds or 0.0
+        )

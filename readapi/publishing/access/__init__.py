@@ -1,0 +1,1 @@
+"""Access of tracks: which publishing template applies, and the jobs that change it."""

@@ -1,0 +1,1 @@
+"""Original audio files in the private store: placement, references, reconciliation, trash and deletion."""

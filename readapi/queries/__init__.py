@@ -1,1 +1,0 @@
-"""Questions put to the index and to snapshots. No HTTP in here; SQL stands beside its function."""

@@ -1,0 +1,1 @@
+"""The JSON API: a module a resource, a function an endpoint."""

@@ -1,0 +1,192 @@
+"""Albums and their tracks: public reads, and writes by their artists."""
+
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from readapi.answers import Answer
+from readapi.audio import file_names
+from readapi.audio.archive import ZIP, Archive
+from readapi.audio.select import AudioSelection
+from readapi.errors import AudienceUnavailable, Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
+from readapi.http.endpoint import Routes
+from readapi.http.limits.clients import Client
+from readapi.http.response import headers
+from readapi.http.supporters import Supporters
+from readapi.http.viewer import SignedIn
+from readapi.index import cursors, present
+from readapi.index.cursors import Cursor, Limit
+from readapi.index.lookups import Index
+from readapi.index.paging import Page
+from readapi.index.queries import artists, lists, social
+from readapi.index.queries.identifiers import ArtistName, ListName
+from readapi.pds.records import albums as authoring
+from readapi.pds.repo import REFUSALS, Pds
+from readapi.pds.writing import Writing
+from readapi.publishing.access.policies import Policies
+from readapi.state.state import State
+from schemas.access import Viewer
+from schemas.api.albums import Album, AlbumChange, AlbumMetadata, AlbumPage, Cover, NewAlbum
+from schemas.api.shape import Deleted
+from schemas.ids import AtUri, list_id
+from schemas.publishing import Template
+from schemas.slugs import slug as slug_of
+from schemas.stored import Card
+
+routes = Routes("albums")
+
+CHANGES = (NotOwner, Conflict, PrivateAlbum, *REFUSALS)
+
+
+@routes.get("/albums/")
+async def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) -> Answer[AlbumPage]:
+    """List all albums, newest first."""
+    return _page(index.list_page("album", cursors.read_position(cursor, "albums"), limit))
+
+
+@routes.post("/albums/", requires=("list",), raises=(AudienceUnavailable, *CHANGES))
+async def make_album(
+    sent: NewAlbum, index: Index, who: SignedIn, state: State, policies: Policies, writing: Writing
+) -> Answer[AlbumMetadata]:
+    """Make an album with nothing on it; its address follows from its title."""
+    await policies.check_album(who, sent.publishing_defaults)
+    return await _told(index, *await authoring.make_album(writing, state, index, who, sent), who, state)
+
+
+@routes.get("/albums/{album_or_artist}")
+async def albums_of(
+    album_or_artist: ArtistName, index: Index, limit: Limit = 50, cursor: Cursor = None
+) -> Answer[AlbumPage]:
+    """List an artist's albums, newest first."""
+    artist = artists.find_artist(index, album_or_artist)
+    return _page(
+        index.list_page("album", cursors.read_position(cursor, "albums"), limit, artist_did=artist.did)
+    )
+
+
+@routes.patch("/albums/{album_or_artist}", requires=("list",), raises=(AudienceUnavailable, *CHANGES))
+async def change_album(
+    album_or_artist: ListName,
+    sent: AlbumChange,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    policies: Policies,
+    writing: Writing,
+) -> Answer[AlbumMetadata]:
+    """Change your album's title, description or template, which is for what comes later."""
+    album = lists.find_own_list(index, "album", album_or_artist, who.did)
+    await policies.check_album(who, sent.publishing_defaults)
+    written = await authoring.change_album(writing, state, index, who, album, sent)
+    return await _told(index, *written, who, state)
+
+
+@routes.delete("/albums/{album_or_artist}", requires=("list",), raises=CHANGES)
+async def delete_album(
+    album_or_artist: ListName, index: Index, who: SignedIn, state: State, writing: Writing
+) -> Deleted:
+    """Delete your album; its tracks stay."""
+    await authoring.delete_album(
+        writing, state, who, lists.find_own_list(index, "album", album_or_artist, who.did)
+    )
+    return Deleted(deleted=True)
+
+
+# Before the parts of albums, because an album may be called "Cover": no id of an album is a handle or a DID.
+@routes.get("/albums/{handle:did:[^/]+|[^/:]+[.][^/:]+}/{slug}")
+async def get_album(
+    handle: ArtistName, slug: str, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+) -> Answer[Album]:
+    """Return the album that an artist's address names, and its tracks."""
+    return await _whole(index, lists.find_album(index, handle, slug), supporters, viewer, state)
+
+
+@routes.post("/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
+async def put_cover(
+    album_id: ListName,
+    sent: Cover,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    pds: Pds,
+    writing: Writing,
+) -> Answer[AlbumMetadata]:
+    """Give your album a cover: a PNG, JPEG, WebP or GIF, sent as multipart/form-data."""
+    album = lists.find_own_list(index, "album", album_id, who.did)
+    written = await authoring.set_cover(writing, pds, who, album, sent.image)
+    return await _told(index, *written, who, state)
+
+
+@routes.get("/albums/by-id/{album_id}")
+async def album_by_id(
+    album_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+) -> Answer[Album]:
+    """Return an album and its tracks."""
+    return await _whole(index, lists.find_list(index, "album", album_id), supporters, viewer, state)
+
+
+@routes.get("/albums/{album_id}/archive", media_types=(ZIP,), raises=(NotFound,))
+async def album_archive(
+    album_id: ListName, index: Index, sources: AudioSelection, viewer: Viewer | None, client: Client
+) -> web.StreamResponse:
+    """Give out an album's originals as one zip: those that this viewer may have.
+
+    The others that they may know of are named in a text, with the reason.
+    """
+    album = lists.find_list(index, "album", album_id)
+    told = orjson.loads(album.card)
+    named = file_names.attachment(file_names.file_name(told["artist"], told["title"], "zip"))
+    sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
+    return Archive(lists.album_tracks(index, album, viewer), viewer, index, sources, client, sent)
+
+
+def _page(page: Page[Card]) -> Answer[AlbumPage]:
+    following = present.rest_members(cursors.write_cursor(page.after, "albums"))
+    return present.make_answer(
+        present.render_object(albums=present.render_array(map(lists.album_summary, page.items)), **following)
+    )
+
+
+async def _whole(
+    index: Index, album: Card, supporters: Supporters, viewer: Viewer | None, state: State
+) -> Answer[Album]:
+    held = lists.album_tracks(index, album, viewer)
+    viewer = await supporters.among(viewer, held)
+    metadata: bytes = album.card
+    if viewer is not None and viewer.did == album.did:
+        metadata = _with_template(metadata, await state.album_templates.get(lists.list_uri(album)))
+    listed = present.render_tracks(held, viewer, social.liked_keys(index, held, viewer))
+    return present.make_answer(present.render_object(metadata=metadata, tracks=listed))
+
+
+async def _told(
+    index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, state: State
+) -> Answer[AlbumMetadata]:
+    """An album of whoever asks: as the index shows it, or as it was written if it does not yet."""
+    card = index.find_list("album", str(uri))
+    metadata = card.card if card is not None else orjson.dumps(_as_written(index, uri, value, who))
+    return Answer(_with_template(metadata, await state.album_templates.get(uri)))
+
+
+def _with_template(metadata: bytes, template: Template | None) -> bytes:
+    """The album with its template, which only its artist sees."""
+    told = b"null" if template is None else template.model_dump_json().encode()
+    return present.join_parts(present.extend_object(metadata, publishing_defaults=told))
+
+
+def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) -> dict[str, Any]:
+    return {
+        "id": str(list_id(str(uri))),
+        "uri": str(uri),
+        "title": value["name"],
+        "slug": slug_of(value["name"]),
+        "description": value.get("description"),
+        "artist": artists.display_name(index, who.did) or who.handle,
+        "artist_handle": who.handle,
+        "artist_did": who.did,
+        "track_count": len(value["items"]),
+        "total_plays": 0,
+        "image_url": None,
+        "created_at": value["createdAt"],
+    }

@@ -1,0 +1,117 @@
+"""Artists, and what they like."""
+
+from typing import Any
+
+import orjson
+
+from readapi.answers import Answer
+from readapi.errors import Conflict, NotFound
+from readapi.http.endpoint import Routes
+from readapi.http.supporters import Supporters
+from readapi.http.viewer import SignedIn
+from readapi.index import cursors, present
+from readapi.index.cursors import Cursor, Limit
+from readapi.index.lookups import Index
+from readapi.index.queries import artists, social
+from readapi.index.queries.identifiers import ArtistName
+from readapi.pds.records import profiles
+from readapi.pds.repo import REFUSALS
+from readapi.pds.writing import Writing
+from readapi.state.publishing.profile_visibility import ProfileVisibility
+from schemas.access import Viewer
+from schemas.api.artists import Artist, ProfileChange
+from schemas.api.tracks import LikedTrackPage
+from schemas.ids import AtUri, Did
+from schemas.settings import Settings
+
+routes = Routes("artists")
+
+
+@routes.get("/artists/me")
+async def own_profile(
+    index: Index, who: SignedIn, showing: ProfileVisibility, settings: Settings
+) -> Answer[Artist]:
+    """Return your own profile, or what is known of you without one."""
+    return await _own(index, who, showing, settings)
+
+
+@routes.put("/artists/me", requires=("profile",), raises=(Conflict, *REFUSALS))
+async def put_profile(
+    sent: ProfileChange,
+    index: Index,
+    who: SignedIn,
+    showing: ProfileVisibility,
+    settings: Settings,
+    writing: Writing,
+) -> Answer[Artist]:
+    """Make your artist profile, or change what is given of it."""
+    index.require()
+    await profiles.put_profile(writing, who, sent)
+    if sent.show_liked_on_profile is not None:
+        await showing.choose(_profile(settings, who.did), sent.show_liked_on_profile)
+    return await _own(index, who, showing, settings)
+
+
+@routes.get("/artists/{artist}")
+async def get_artist(
+    artist: ArtistName, index: Index, showing: ProfileVisibility, settings: Settings
+) -> Answer[Artist]:
+    """Return an artist's profile."""
+    return await _shown(orjson.loads(artists.find_artist(index, artist).card), showing, settings)
+
+
+@routes.get("/users/{handle}/likes")
+async def liked_tracks(
+    handle: ArtistName,
+    index: Index,
+    supporters: Supporters,
+    showing: ProfileVisibility,
+    settings: Settings,
+    viewer: Viewer | None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Answer[LikedTrackPage]:
+    """List the tracks that somebody likes, newest like first; of others' only the public ones.
+
+    Who chose not to show what they like (`show_liked_on_profile`) is the only one to see it here.
+    """
+    user = artists.find_artist(index, handle)
+    is_own = viewer is not None and viewer.did == user.did
+    if not is_own and not await _shows_likes(user.did, showing, settings):
+        raise NotFound("They do not show what they like.")
+    page = index.liked_page(user.did, cursors.read_position(cursor, "liked"), limit)
+    viewer = await supporters.among(viewer, page.items)
+    return present.make_answer(
+        present.render_object(
+            user=orjson.dumps(artists.describe_person(user.did, user)),
+            tracks=present.render_tracks(page.items, viewer, social.liked_keys(index, page.items, viewer)),
+            count=b"%d" % index.liked_count(user.did),
+            **present.rest_members(cursors.write_cursor(page.after, "liked")),
+        )
+    )
+
+
+async def _own(index: Index, who: SignedIn, showing: ProfileVisibility, settings: Settings) -> Answer[Artist]:
+    index.require()
+    card = index.artist(who.did)
+    if card is not None:
+        return await _shown(orjson.loads(card.card), showing, settings)
+    nothing: dict[str, Any] = dict.fromkeys(Artist.model_fields)
+    named = {"did": who.did, "handle": who.handle}
+    return await _shown(nothing | named, showing, settings)
+
+
+async def _shown(artist: dict[str, Any], showing: ProfileVisibility, settings: Settings) -> Answer[Artist]:
+    shown = await _shows_likes(artist["did"], showing, settings)
+    return Answer(orjson.dumps({**artist, "show_liked_on_profile": shown}))
+
+
+async def _shows_likes(did: Did, showing: ProfileVisibility, settings: Settings) -> bool:
+    """Likes are public records, so a profile shows them unless its owner turns that off."""
+    chosen = await showing.of(_profile(settings, did))
+    return True if chosen is None else chosen
+
+
+def _profile(settings: Settings, did: Did) -> str:
+    """The URI of the account's profile record, under which its choices are stored."""
+    return str(AtUri(did, settings.collections.profile, profiles.RKEY))

@@ -1,0 +1,258 @@
+"""Playlists and their tracks: public reads, and writes by their owners."""
+
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from readapi.answers import Answer
+from readapi.errors import ApiError, Conflict, NotFound, NotOwner
+from readapi.http.endpoint import Routes
+from readapi.http.supporters import Supporters
+from readapi.http.viewer import SignedIn
+from readapi.index import cursors, present
+from readapi.index.cursors import Cursor
+from readapi.index.lookups import Index
+from readapi.index.paging import MOST_ROWS
+from readapi.index.queries import artists, lists, recommendations, social, tracks
+from readapi.index.queries.identifiers import AtUriName, DidName, ListName
+from readapi.pds.records import lists as authoring
+from readapi.pds.repo import REFUSALS, Create
+from readapi.pds.writing import Change, Writing, new_rkey
+from readapi.state.publishing.profile_visibility import ProfileVisibility
+from schemas.access import Viewer
+from schemas.api.playlists import (
+    AddedTrack,
+    NewPlaylist,
+    Order,
+    Playlist,
+    PlaylistChange,
+    PlaylistWithTracks,
+    Recommendations,
+)
+from schemas.api.shape import Deleted
+from schemas.ids import AtUri, list_id
+from schemas.stored import Card
+
+routes = Routes("playlists")
+
+CHANGES = (NotOwner, Conflict, *REFUSALS)
+Some = Annotated[int, Field(ge=1, le=50)]
+_ORDER = "playlists"
+
+
+@routes.get("/lists/playlists")
+async def own_playlists(
+    index: Index, who: SignedIn, showing: ProfileVisibility, cursor: Cursor = None
+) -> Answer[list[Playlist]]:
+    """List your own playlists, newest first, a thousand at a time.
+
+    The address of the next ones is in the header `Link`, with `rel="next"`.
+    """
+    return await _listed(index, who.did, who.viewer, showing, cursor)
+
+
+@routes.get("/lists/playlists/by-artist/{did}")
+async def playlists_of(
+    did: DidName, index: Index, viewer: Viewer | None, showing: ProfileVisibility, cursor: Cursor = None
+) -> Answer[list[Playlist]]:
+    """List the playlists that an account shows on its profile, newest first.
+
+    A thousand are looked at: where many are not shown, there may be few or none in one answer and more in the
+    next. Its address is in the header `Link`, with `rel="next"`.
+    """
+    return await _listed(index, did, viewer, showing, cursor)
+
+
+@routes.get("/lists/playlists/by-uri", raises=(NotFound,))
+async def playlist_by_uri(
+    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
+) -> Answer[PlaylistWithTracks]:
+    """Return the playlist that a record is, and its tracks."""
+    return await _whole(index, lists.find_list(index, "playlist", uri), supporters, viewer, showing)
+
+
+@routes.get("/lists/playlists/{playlist_id}")
+async def get_playlist(
+    playlist_id: ListName,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    showing: ProfileVisibility,
+) -> Answer[PlaylistWithTracks]:
+    """Return a playlist and its tracks."""
+    return await _whole(index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing)
+
+
+@routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
+async def recommend_tracks(
+    playlist_id: ListName, index: Index, who: SignedIn, supporters: Supporters, limit: Some = 10
+) -> Answer[Recommendations]:
+    """Suggest tracks for your playlist: of the tags and artists that are in it, the most popular first."""
+    held = lists.playlist_tracks(
+        index, lists.find_own_list(index, "playlist", playlist_id, who.did), who.viewer
+    )
+    found = recommendations.recommend_tracks(index, held, who.viewer, limit) if held else []
+    viewer = await supporters.among(who.viewer, found)
+    names = [tracks.parse_card(card)["artist"] for card in found]
+    listed = present.render_recommended(found, names, viewer, social.liked_keys(index, found, viewer))
+    return present.make_answer(present.render_object(tracks=listed, available=b"true" if held else b"false"))
+
+
+@routes.post("/lists/playlists", requires=("list",), raises=REFUSALS)
+async def make_playlist(
+    sent: NewPlaylist, index: Index, who: SignedIn, showing: ProfileVisibility, writing: Writing
+) -> Answer[Playlist]:
+    """Make a playlist with nothing in it. Your profile shows it only if `show_on_profile` is true."""
+    collection = writing.collections.list
+    value = authoring.new_list(collection, "playlist", sent.name, None)
+    uri = AtUri(who.did, collection, new_rkey())
+    await showing.choose(str(uri), sent.show_on_profile)  # first, so that no profile shows it for a moment
+    try:
+        await writing.commit(who, Create(collection, uri.rkey, value))
+    except ApiError:
+        await showing.choose(str(uri), None)
+        raise
+    return await _told(index, uri, value, who, showing)
+
+
+@routes.patch("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
+async def change_playlist(
+    playlist_id: ListName,
+    sent: PlaylistChange,
+    index: Index,
+    who: SignedIn,
+    showing: ProfileVisibility,
+    writing: Writing,
+) -> Answer[Playlist]:
+    """Rename your playlist, or choose whether your profile shows it."""
+    uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
+    record = await writing.edit(
+        who, uri.collection, uri.rkey, lambda found: authoring.rename_list(found, sent.name, None)
+    )
+    if sent.show_on_profile is not None:
+        await showing.choose(str(uri), sent.show_on_profile)
+    return await _told(index, uri, record.value, who, showing)
+
+
+@routes.delete("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
+async def delete_playlist(
+    playlist_id: ListName, index: Index, who: SignedIn, showing: ProfileVisibility, writing: Writing
+) -> Deleted:
+    """Delete your playlist; the tracks in it stay."""
+    uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
+    await writing.delete(who, uri.collection, uri.rkey)
+    await showing.choose(str(uri), None)
+    return Deleted(deleted=True)
+
+
+@routes.post("/lists/playlists/{playlist_id}/tracks", requires=("list",), raises=CHANGES)
+async def add_track(
+    playlist_id: ListName,
+    sent: AddedTrack,
+    index: Index,
+    who: SignedIn,
+    showing: ProfileVisibility,
+    writing: Writing,
+) -> Answer[Playlist]:
+    """Put a track at the end of your playlist. One that is in it stays where it is."""
+    uri = tracks.track_uri(tracks.find_track(index, sent.track_uri, who.viewer))
+    return await _edited(
+        playlist_id,
+        lambda found: authoring.add_track(found, str(uri), sent.track_cid),
+        index,
+        who,
+        showing,
+        writing,
+    )
+
+
+@routes.delete("/lists/playlists/{playlist_id}/tracks/{uri:.+}", requires=("list",), raises=CHANGES)
+async def remove_track(
+    playlist_id: ListName,
+    uri: AtUriName,
+    index: Index,
+    who: SignedIn,
+    showing: ProfileVisibility,
+    writing: Writing,
+) -> Answer[Playlist]:
+    """Take a track out of your playlist, wherever it stands in it."""
+    return await _edited(
+        playlist_id, lambda found: authoring.remove_track(found, uri), index, who, showing, writing
+    )
+
+
+@routes.put("/lists/playlists/{playlist_id}/reorder", requires=("list",), raises=CHANGES)
+async def reorder_playlist(
+    playlist_id: ListName,
+    sent: Order,
+    index: Index,
+    who: SignedIn,
+    showing: ProfileVisibility,
+    writing: Writing,
+) -> Answer[Playlist]:
+    """Put the same tracks in another order."""
+    return await _edited(
+        playlist_id,
+        lambda found: authoring.reorder_items(found, [place.uri for place in sent.items]),
+        index,
+        who,
+        showing,
+        writing,
+    )
+
+
+async def _edited(
+    name: str, change: Change, index: Index, who: SignedIn, showing: ProfileVisibility, writing: Writing
+) -> Answer[Playlist]:
+    uri = lists.list_uri(lists.find_own_list(index, "playlist", name, who.did))
+    record = await writing.edit(who, uri.collection, uri.rkey, change)
+    return await _told(index, uri, record.value, who, showing)
+
+
+async def _listed(
+    index: Index, did: str, viewer: Viewer | None, showing: ProfileVisibility, cursor: str | None
+) -> Answer[list[Playlist]]:
+    page = await lists.playlists_of(
+        index, showing, did, viewer, cursors.read_position(cursor, _ORDER), MOST_ROWS
+    )
+    following = cursors.write_cursor(page.after, _ORDER)
+    headers = {} if following is None else {"Link": f'<?cursor={following}>; rel="next"'}
+    return Answer(orjson.dumps(page.items), headers=headers)
+
+
+async def _whole(
+    index: Index, card: Card, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
+) -> Answer[PlaylistWithTracks]:
+    held = lists.playlist_tracks(index, card, viewer)
+    viewer = await supporters.among(viewer, held)
+    playlist = orjson.loads(card.card)
+    chosen = await showing.of(playlist["atproto_record_uri"])
+    listed = present.render_tracks(held, viewer, social.liked_keys(index, held, viewer))
+    return present.make_answer(
+        present.extend_object(orjson.dumps(lists.add_choice(playlist, chosen)), tracks=listed)
+    )
+
+
+async def _told(
+    index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, showing: ProfileVisibility
+) -> Answer[Playlist]:
+    """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""
+    card = index.find_list("playlist", str(uri))
+    told = orjson.loads(card.card) if card is not None else _as_written(index, uri, value, who)
+    return Answer(orjson.dumps(lists.add_choice(told, await showing.of(str(uri)))))
+
+
+def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) -> dict[str, Any]:
+    return {
+        "id": str(list_id(str(uri))),
+        "name": value["name"],
+        "owner_did": who.did,
+        "owner_handle": who.handle,
+        "owner_display_name": artists.display_name(index, who.did),
+        "track_count": len(value["items"]),
+        "image_url": None,
+        "show_on_profile": True,
+        "atproto_record_uri": str(uri),
+        "created_at": value["createdAt"],
+    }

@@ -1,0 +1,177 @@
+"""Access of published tracks and albums, changed by jobs; preferences for new ones."""
+
+from http import HTTPStatus
+
+from readapi.answers import Answer, render
+from readapi.errors import (
+    AudienceUnavailable,
+    Conflict,
+    NotFound,
+    NotOwner,
+    PrivateAlbum,
+    ScopeUpgradeRequired,
+)
+from readapi.http.admission import Authorization
+from readapi.http.endpoint import Routes
+from readapi.http.request.headers import IdempotencyKey
+from readapi.http.viewer import SignedIn
+from readapi.index.lookups import Index
+from readapi.index.queries import lists, tracks
+from readapi.index.queries.identifiers import ListName, TrackName
+from readapi.publishing.access.capabilities import Capabilities
+from readapi.publishing.access.enqueue import JobQueue
+from readapi.publishing.access.policies import Policies
+from readapi.publishing.access.run_job import with_warning
+from readapi.state.db.claims import UNFINISHED
+from readapi.state.publishing import jobs, preferences
+from readapi.state.state import State
+from schemas import datetimes
+from schemas.api.publishing import (
+    AlbumJobAccepted,
+    Availability,
+    ChosenPreferences,
+    Failure,
+    Job,
+    JobAccepted,
+    Preferences,
+    WantedAlbumSettings,
+    WantedSettings,
+)
+from schemas.api.publishing import (
+    Capabilities as CapabilitiesTold,
+)
+from schemas.publishing import DEFAULT
+
+routes = Routes("publishing")
+
+QUEUED = "The change is queued; ask for the job to learn what becomes of it."
+WHILE_PENDING = {"Retry-After": "1"}
+
+
+@routes.post(
+    "/tracks/{track_id}/publishing",
+    requires=("track", "blobs"),
+    raises=(NotOwner, AudienceUnavailable, Conflict),
+    status=HTTPStatus.ACCEPTED,
+)
+async def publish_anew(
+    track_id: TrackName,
+    sent: WantedSettings,
+    key: IdempotencyKey,
+    index: Index,
+    who: SignedIn,
+    queueing: JobQueue,
+) -> JobAccepted:
+    """Queue a change of who may hear, download and find your track.
+
+    With an `Idempotency-Key` the same request, sent again, stands for the same job.
+    """
+    job = await queueing.track(who, tracks.find_own_track(index, track_id, who.viewer), sent, key)
+    return JobAccepted(job_id=job.id, status=job.status, message=with_warning(QUEUED, job.asked))
+
+
+@routes.post(
+    "/albums/{album_id}/publishing",
+    requires=("track", "blobs"),
+    raises=(NotOwner, AudienceUnavailable, PrivateAlbum, Conflict),
+    status=HTTPStatus.ACCEPTED,
+)
+async def publish_album_anew(
+    album_id: ListName,
+    sent: WantedAlbumSettings,
+    key: IdempotencyKey,
+    index: Index,
+    who: SignedIn,
+    queueing: JobQueue,
+) -> AlbumJobAccepted:
+    """Give your album a template, and queue the change of its tracks: each of them for itself."""
+    job = await queueing.album(who, lists.find_own_list(index, "album", album_id, who.did), sent, key)
+    return AlbumJobAccepted(
+        job_id=job.id,
+        status=job.status,
+        message=with_warning(QUEUED, job.asked),
+        selected_track_ids=_ids(job, *SELECTED),
+        preserved_track_ids=_ids(job, "preserved"),
+    )
+
+
+@routes.get("/tracks/publishing-jobs/{job_id}", acts=True)
+async def get_publishing_job(job_id: str, who: SignedIn, state: State) -> Answer[Job]:
+    """Tell how far a publishing job of yours is, track by track. `Retry-After` says when to ask again."""
+    job = await state.jobs.find(job_id)
+    if job is None or job.asked.did != who.did:
+        raise NotFound("There is no such job.")
+    return Answer(render(_told(job)), headers=WHILE_PENDING if job.status in UNFINISHED else {})
+
+
+@routes.get("/capabilities", acts=True)
+async def get_capabilities(who: SignedIn, capabilities: Capabilities) -> CapabilitiesTold:
+    """Tell which audiences you may choose, and why not the others."""
+    listening, downloads = await capabilities.listening(who), capabilities.downloads()
+    return CapabilitiesTold(
+        audiences={name: _availability(reason) for name, reason in listening.items()},
+        downloads={name: _availability(reason) for name, reason in downloads.items()},
+    )
+
+
+@routes.get("/preferences/", acts=True)
+async def get_preferences(who: SignedIn, state: State) -> Preferences:
+    """Return what you chose: the Portal template, whether plays are scrobbled, rights to attach."""
+    return _chosen(await state.preferences.of(who.did))
+
+
+@routes.put("/preferences/", raises=(AudienceUnavailable, ScopeUpgradeRequired))
+async def put_preferences(
+    sent: ChosenPreferences, who: SignedIn, state: State, policies: Policies, admission: Authorization
+) -> Preferences:
+    """Choose anew, all of it. Without the member `rights`, those that are saved stay.
+
+    They are the owner and parties that templates attach. An ISRC or ISWC is sent with the track that has it.
+    """
+    saved = await state.preferences.of(who.did)
+    rights = sent.rights if "rights" in sent.model_fields_set else saved.rights
+    has_rights = rights is not None
+    await policies.check(who, sent.publishing_defaults, "publishing_defaults", has_rights=has_rights)
+    if sent.scrobbling:
+        admission.check_scopes(who, "scrobbling")
+    chosen = preferences.Preferences(sent.publishing_defaults, sent.scrobbling, rights)
+    await state.preferences.put(who.did, chosen)
+    return _chosen(chosen)
+
+
+SELECTED = ("pending", "updated", "failed")
+
+
+def _ids(job: jobs.Job, *outcomes: str) -> list[int]:
+    return [track.id for track in job.tracks if track.outcome in outcomes]
+
+
+def _told(job: jobs.Job) -> Job:
+    return Job(
+        job_id=job.id,
+        status=job.status,
+        message=job.message,
+        selected_track_ids=_ids(job, *SELECTED),
+        preserved_track_ids=_ids(job, "preserved"),
+        updated_track_ids=_ids(job, "updated"),
+        failed_track_ids=_ids(job, "failed"),
+        failures=[
+            Failure(track_id=track.id, reason=str(track.reason), message=str(track.message))
+            for track in job.tracks
+            if track.outcome == "failed"
+        ],
+        created_at=datetimes.render(job.created_at),
+        completed_at=None if job.completed_at is None else datetimes.render(job.completed_at),
+    )
+
+
+def _availability(reason: str | None) -> Availability:
+    return Availability(available=reason is None, reason=reason)
+
+
+def _chosen(chosen: preferences.Preferences) -> Preferences:
+    return Preferences(
+        publishing_defaults=chosen.publishing_defaults or DEFAULT,
+        scrobbling=chosen.scrobbling,
+        rights=chosen.rights,
+    )

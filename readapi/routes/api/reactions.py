@@ -1,0 +1,152 @@
+"""Reactions to tracks: likes, comments and plays."""
+
+from typing import Any
+
+import orjson
+import structlog
+
+from readapi.answers import Answer
+from readapi.audio.select import check_listening
+from readapi.errors import (
+    ApiError,
+    Conflict,
+    InvalidRequest,
+    NotAuthenticated,
+    NotOwner,
+    SpaceRefused,
+    SupportRequired,
+)
+from readapi.http.endpoint import Routes
+from readapi.http.limits.clients import Client
+from readapi.http.supporters import Supporters
+from readapi.http.viewer import SignedIn
+from readapi.index.lookups import Index
+from readapi.index.queries import artists, social, tracks
+from readapi.index.queries.identifiers import TrackName
+from readapi.oauth import scopes
+from readapi.pds.records import reactions
+from readapi.pds.repo import REFUSALS, Record
+from readapi.pds.writing import Writing
+from readapi.state.state import State
+from schemas.access import Viewer
+from schemas.api.comments import Comment, CommentChange, NewComment
+from schemas.api.shape import Deleted, PublicId
+from schemas.api.tracks import LikeState, PlayCount
+from schemas.collections import SCROBBLING
+from schemas.datetimes import parse_datetime
+from schemas.ids import AtUri, record_id
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+routes = Routes("reactions")
+
+
+@routes.post("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
+async def like_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
+    """Like a track; liking it again changes nothing."""
+    await reactions.like_track(writing, index, who, tracks.find_track(index, track_id, who.viewer))
+    return LikeState(liked=True)
+
+
+@routes.delete("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
+async def unlike_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
+    """Take a like back; without one nothing changes."""
+    await reactions.unlike_track(writing, index, who, tracks.find_track(index, track_id, who.viewer))
+    return LikeState(liked=False)
+
+
+@routes.post("/tracks/{track_id}/comments", requires=("comment",), raises=(Conflict, *REFUSALS))
+async def comment_on_track(
+    track_id: TrackName,
+    sent: NewComment,
+    who: SignedIn,
+    index: Index,
+    state: State,
+    settings: Settings,
+    writing: Writing,
+) -> Answer[Comment]:
+    """Say something at a moment of a track."""
+    track = tracks.find_track(index, track_id, who.viewer)
+    said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
+    most = settings.comments_per_track
+    return _told(index, await reactions.write_comment(writing, state.locks, index, who, track, said, most))
+
+
+@routes.patch("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, Conflict, *REFUSALS))
+async def change_comment(
+    comment_id: PublicId, sent: CommentChange, who: SignedIn, index: Index, writing: Writing
+) -> Answer[Comment]:
+    """Change what a comment of yours says, or the moment it stands at."""
+    known = social.find_own_comment(index, comment_id, who.viewer)
+    said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
+    given = {name: value for name, value in said.items() if value is not None}
+    if not given:
+        raise InvalidRequest("Nothing is to be changed.")
+    return _told(index, await reactions.change_comment(writing, index, who, known, given), known["id"])
+
+
+@routes.delete("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, *REFUSALS))
+async def delete_comment(comment_id: PublicId, who: SignedIn, index: Index, writing: Writing) -> Deleted:
+    """Take a comment of yours away."""
+    uri = social.comment_uri(social.find_own_comment(index, comment_id, who.viewer))
+    await writing.delete(who, uri.collection, uri.rkey)
+    return Deleted(deleted=True)
+
+
+@routes.post(
+    "/tracks/{track_id}/play",
+    from_any_page=True,
+    raises=(NotAuthenticated, SupportRequired, SpaceRefused),
+)
+async def play_track(
+    track_id: TrackName,
+    who: SignedIn | None,
+    client: Client,
+    index: Index,
+    state: State,
+    settings: Settings,
+    supporters: Supporters,
+    writing: Writing,
+) -> PlayCount:
+    """Count a play: one for each listener within the track's length, 30 seconds at least, an hour at most.
+
+    Players in other sites' pages may tell of them too; whoever may not listen is refused, as at the stream.
+    It is scrobbled for whoever turned that on and granted it; if their server is away, it is not.
+    """
+    viewer: Viewer | None = None if who is None else who.viewer
+    track = tracks.find_track(index, track_id, viewer)
+    check_listening(track.access, await supporters.among(viewer, [track]))
+    known = tracks.parse_card(track)
+    listener = client if who is None else who.did
+    play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
+    if who is not None and play.counted_at is not None and await _scrobbles(who, state, settings):
+        try:
+            await reactions.write_scrobble(writing, who, known, play.counted_at)
+        except ApiError as error:
+            log.info("not scrobbled", reason=error.message)
+    return PlayCount(play_count=play.count)
+
+
+async def _scrobbles(who: SignedIn, state: State, settings: Settings) -> bool:
+    granted = scopes.covers(who.scopes, SCROBBLING, settings.collections)
+    return granted and (await state.preferences.of(who.did)).scrobbling
+
+
+def _told(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
+    """A comment as it was written, with the id that the index shows, or will if no other record shares it."""
+    value, did, uri = written.value, written.uri.did, str(written.uri)
+    if comment_id is None:
+        comment_id = index.comment_id(uri)
+    updated_at = value.get("updatedAt")
+    comment: dict[str, Any] = {
+        "id": record_id(uri) if comment_id is None else comment_id,
+        "uri": uri,
+        "user_did": did,
+        "text": value["text"],
+        "timestamp_ms": value["timestampMs"],
+        "created_at": parse_datetime(value["createdAt"]),
+        "updated_at": None if updated_at is None else parse_datetime(updated_at),
+    }
+    signed = social.add_author(comment, artists.name_people(index, [did])[did])
+    return Answer(orjson.dumps(signed, option=orjson.OPT_UTC_Z))

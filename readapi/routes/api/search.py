@@ -1,0 +1,73 @@
+"""Search over everything."""
+
+from typing import Annotated, Any, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from readapi.answers import Answer
+from readapi.http.endpoint import Routes
+from readapi.index import cursors, present
+from readapi.index.cursors import Cursor
+from readapi.index.lookups import Index
+from readapi.index.queries.identifiers import DidName
+from readapi.index.search import execute
+from readapi.index.search.execute import Search
+from readapi.index.search.matches import Sort
+from schemas.api.search import SearchPage
+from schemas.search_index import Kind
+
+routes = Routes("search")
+
+ORDER = "search"
+_KINDS: dict[str, Kind] = {f"{kind}s": kind for kind in get_args(Kind)}
+
+
+def _split(given: Any) -> Any:
+    """`type=tracks,tags` is what `type=tracks&type=tags` is, too."""
+    return [name.strip() for text in given for name in text.split(",")] if isinstance(given, list) else given
+
+
+def _known(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in _KINDS:
+            raise ValueError(f"must be some of {', '.join(_KINDS)}")
+    return tuple(dict.fromkeys(names))
+
+
+Text = Annotated[str, Field(min_length=2, max_length=100, description="What to look for.")]
+Types = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_split),
+    AfterValidator(_known),
+    Field(description=f"Some of {', '.join(_KINDS)}, separated by commas; all without it."),
+]
+Limit = Annotated[int, Field(ge=1, le=50, description="Most results of each type.")]
+
+
+@routes.get("/search/")
+async def search(
+    q: Text,
+    index: Index,
+    type: Types = tuple(_KINDS),
+    tag: Annotated[str | None, Field(max_length=200, description="Only what carries this tag.")] = None,
+    artist_did: DidName | None = None,
+    sort: Sort = "relevance",
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> Answer[SearchPage]:
+    """Find tracks, artists, albums, playlists and tags by name, words, beginnings, or nearly so.
+
+    `counts` are totals of every type, whichever are asked for. Unlisted tracks are found, private ones never.
+    """
+    wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did)
+    found = execute.search(index, wanted, cursors.read_text(cursor, ORDER), limit)
+    following = None if found.after is None else cursors.encode(ORDER, found.after)
+    return present.make_answer(
+        present.render_object(
+            results=present.render_array(found.results),
+            counts=present.render_object(
+                **{name: b"%d" % found.counts[kind] for name, kind in _KINDS.items()}
+            ),
+            **present.rest_members(following),
+        )
+    )

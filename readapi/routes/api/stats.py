@@ -1,0 +1,14 @@
+"""Totals of the index."""
+
+from readapi.http.endpoint import Routes
+from readapi.index.queries import stats
+from readapi.index.snapshots import Snapshots
+from schemas.api.stats import Stats
+
+routes = Routes("meta")
+
+
+@routes.get("/stats")
+async def totals(catalog: Snapshots) -> Stats:
+    """Count everything that may be seen, as of `as_of`."""
+    return await stats.count_totals(catalog)

@@ -1,0 +1,147 @@
+"""Uploads: new tracks, replacements of a track's audio, and earlier versions of it."""
+
+from http import HTTPStatus
+
+from aiohttp import web
+
+from readapi.answers import EVENT_STREAM
+from readapi.errors import (
+    ArtistProfileRequired,
+    AudienceUnavailable,
+    Conflict,
+    NotFound,
+    NotOwner,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from readapi.http.endpoint import Routes
+from readapi.http.request.headers import LastEventId
+from readapi.http.viewer import SignedIn
+from readapi.index.lookups import Index
+from readapi.index.queries import tracks
+from readapi.index.queries.identifiers import TrackName
+from readapi.pds.repo import REFUSALS
+from readapi.publishing.uploads import progress
+from readapi.publishing.uploads.progress import UploadWatch
+from readapi.publishing.uploads.receive import UploadIntake
+from readapi.state.publishing import revisions as state_revisions
+from readapi.state.publishing.uploads import Upload
+from readapi.state.state import State
+from schemas import datetimes
+from schemas.api.publishing import (
+    NewAudio,
+    NewTrack,
+    Revision,
+    Revisions,
+    UploadAccepted,
+    UploadProgress,
+)
+
+routes = Routes("publishing")
+
+ACCEPTED = HTTPStatus.ACCEPTED
+OF_FILES = (TooLarge, UnsupportedMediaType, *REFUSALS)
+
+
+@routes.post(
+    "/tracks/",
+    requires=("track", "blobs"),
+    raises=(ArtistProfileRequired, AudienceUnavailable, NotOwner, *OF_FILES),
+    status=ACCEPTED,
+)
+async def publish_track(sent: NewTrack, who: SignedIn, receiving: UploadIntake) -> UploadAccepted:
+    """Publish a track: an audio file, sent as multipart/form-data, and what is to be said of it.
+
+    Once this answers the file is safe, and becomes a record of yours whatever happens here, unless it turns
+    out to be no audio: the upload tells what became of it.
+    """
+    return _accepted(await receiving.publish(who, sent))
+
+
+@routes.get("/tracks/uploads/{upload_id}", acts=True)
+async def get_upload(upload_id: str, who: SignedIn, state: State, watched: UploadWatch) -> UploadProgress:
+    """Tell how far an upload of yours is."""
+    return watched.told(await progress.find_upload(state, upload_id, who))
+
+
+@routes.get("/tracks/uploads/{upload_id}/progress", acts=True, media_types=(EVENT_STREAM,))
+async def watch_upload(
+    upload_id: str, who: SignedIn, last_seen: LastEventId, state: State, watched: UploadWatch
+) -> web.StreamResponse:
+    """Tell how far an upload of yours is, whenever that changes, as server-sent events.
+
+    With `Last-Event-ID` only what is newer than that event; 204 after the last. A connection ends after five
+    minutes, and with the session or token that it was opened with. An account may watch four at a time.
+    """
+    upload = await progress.find_upload(state, upload_id, who)
+    if upload.is_settled and upload.version <= last_seen.version:
+        return web.Response(status=HTTPStatus.NO_CONTENT)
+    return watched.events(upload, last_seen.version, who)
+
+
+@routes.put(
+    "/tracks/{track_id}/audio",
+    requires=("track", "blobs"),
+    raises=(NotOwner, Conflict, *OF_FILES),
+    status=ACCEPTED,
+)
+async def replace_audio(
+    track_id: TrackName, sent: NewAudio, index: Index, who: SignedIn, receiving: UploadIntake
+) -> UploadAccepted:
+    """Put other audio in place of your track's, which keeps its id, likes and comments."""
+    track = tracks.find_own_track(index, track_id, who.viewer)
+    return _accepted(await receiving.replace(who, tracks.track_uri(track), sent.file))
+
+
+@routes.get("/tracks/{track_id}/revisions", raises=(NotOwner, Conflict), acts=True)
+async def list_revisions(track_id: TrackName, index: Index, who: SignedIn, state: State) -> Revisions:
+    """List the last ten earlier versions of your track's audio, newest first."""
+    track = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
+    versions = await state.revisions.of(track)
+    return Revisions(
+        track_id=tracks.public_id(index, track), revisions=[_told(index, version) for version in versions]
+    )
+
+
+@routes.post(
+    "/tracks/{track_id}/revisions/{revision_id}/restore",
+    requires=("track", "blobs"),
+    raises=(NotOwner, Conflict, *OF_FILES),
+)
+async def restore_revision(
+    track_id: TrackName,
+    revision_id: int,
+    index: Index,
+    who: SignedIn,
+    state: State,
+    receiving: UploadIntake,
+    watched: UploadWatch,
+) -> Revision:
+    """Make an earlier version of your track's audio its audio again. Answers when that is done.
+
+    The answer is the newest earlier version then: the audio that was replaced by the restored one.
+    """
+    track = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
+    version = await state.revisions.find(track, revision_id)
+    if version is None:
+        raise NotFound("There is no such version.")
+    await watched.completed(await receiving.restore(who, version))
+    newest, *_ = await state.revisions.of(track) or [version]
+    return _told(index, newest)
+
+
+def _accepted(upload: Upload) -> UploadAccepted:
+    return UploadAccepted(upload_id=upload.id, status=upload.status, message=upload.message)
+
+
+def _told(index: Index, version: state_revisions.Revision) -> Revision:
+    return Revision(
+        id=version.id,
+        track_id=tracks.public_id(index, version.track),
+        created_at=datetimes.render(version.created_at),
+        file_type=version.audio.file_type,
+        original_file_type=version.audio.file_type,
+        audio_storage=version.storage,
+        duration=version.audio.duration,
+        was_gated=version.access.listening != "public",
+    )

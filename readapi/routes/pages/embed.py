@@ -1,0 +1,46 @@
+"""Players to be framed by other people's pages.
+
+Whoever looks is a stranger to them: browsers send no cookies of ours to a frame in another site.
+"""
+
+from readapi.answers import HTML, Answer
+from readapi.http.endpoint import Routes
+from readapi.http.supporters import Supporters
+from readapi.index.lookups import Index
+from readapi.index.queries import tracks
+from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
+from readapi.pages import responses
+from readapi.pages.public import content, views
+from readapi.pages.render import Renderer
+
+routes = Routes("embed")
+
+
+@routes.get("/embed/track/{track_id}", media_types=(HTML,))
+async def embed_track(
+    track_id: TrackName, index: Index, supporters: Supporters, renderer: Renderer
+) -> Answer[str]:
+    """Play a track, or say why it cannot be played."""
+    card = tracks.find_track(index, track_id, None)
+    (track,) = await content.load_tracks(supporters, [card], None)
+    return responses.page(renderer, "embed_track.html", views.of_track(track, card.thumb, renderer.addresses))
+
+
+@routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,))
+async def embed_album(
+    handle: ArtistName, slug: str, index: Index, supporters: Supporters, renderer: Renderer
+) -> Answer[str]:
+    """Play an album."""
+    view = views.of_album(*await content.album(index, supporters, None, handle, slug), renderer.addresses)
+    return responses.page(renderer, "embed_list.html", view)
+
+
+@routes.get("/embed/playlist/{playlist_id}", media_types=(HTML,))
+async def embed_playlist(
+    playlist_id: ListName, index: Index, supporters: Supporters, renderer: Renderer
+) -> Answer[str]:
+    """Play a playlist."""
+    view = views.of_playlist(
+        *await content.playlist(index, supporters, None, playlist_id), renderer.addresses
+    )
+    return responses.page(renderer, "embed_list.html", view)

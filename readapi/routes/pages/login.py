@@ -1,0 +1,90 @@
+"""The sign-in page, and the return from the user's authorization server."""
+
+from readapi.answers import Answer
+from readapi.http.request.cookies import Browser, Cookies
+from readapi.http.request.headers import Accept, prefers_page
+from readapi.http.viewer import InSession, SignedIn
+from readapi.oauth.errors import OAuthError
+from readapi.pages import notices, responses
+from readapi.pages.page_routes import PageRoutes
+from readapi.pages.portal import account_views
+from readapi.pages.portal.account_views import Attempt
+from readapi.pages.render import Renderer
+from readapi.pages.return_address import Landing
+from readapi.pds import oauth_errors
+from readapi.pds.signing_in import PAGE, NoSuchExchange, SignIn, TokenMade, bind_to_browser
+from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
+from schemas.api.auth import AddAccount
+
+routes = PageRoutes()
+
+
+@routes.page("/login")
+async def login_page(
+    who: InSession | None, renderer: Renderer, note: str | None = None, to: Landing = "settings"
+) -> Answer[str]:
+    """Show where to sign in; to those who have, the page that they want to go on to."""
+    if who is not None:
+        return responses.landed(to, note)
+    return responses.account(renderer, "login.html", account_views.of_login(to, notices.note(note)))
+
+
+@routes.deed("/login", raises=oauth_errors.TO_START)
+async def leave_to_sign_in(
+    sent: AddAccount,
+    accept: Accept,
+    browser: Browser,
+    signing_in: SignIn,
+    cookies: Cookies,
+    renderer: Renderer,
+    to: Landing = "settings",
+) -> Answer[str]:
+    """Lead somebody to their own server, to sign in there."""
+    secret = cookies.secret(browser)
+    errand = AuthorizationPurpose(
+        "sign_in", details={PAGE: notices.back("signed-in", to), **bind_to_browser(secret)}
+    )
+    try:
+        page = await signing_in.begin(sent.handle, errand)
+    except OAuthError as error:
+        refusal = oauth_errors.start_refusal(error)
+        if not prefers_page(accept.header):
+            raise refusal from error
+        view = account_views.of_login(to, attempt=Attempt(sent.handle, error.sentence))
+        return responses.account(renderer, "login.html", view, status=refusal.status)
+    return responses.away(page, cookies.leaving(secret))
+
+
+@routes.page(notices.RETURN, acts=True, even_ended=True)
+async def come_back(
+    who: SignedIn | None,
+    browser: Browser,
+    signing_in: SignIn,
+    cookies: Cookies,
+    renderer: Renderer,
+    exchange_token: str = "",
+    done: str | None = None,
+    error: str | None = None,
+    to: Landing = "settings",
+) -> Answer[str]:
+    """Take back whoever left from a page of ours, and show what came of it."""
+    if error is not None:
+        return responses.sign_in(to, error)
+    try:
+        made = await signing_in.exchange(exchange_token, who, cookies.proof(browser))
+    except NoSuchExchange:
+        return responses.sign_in(to, "expired")
+    if isinstance(made, TokenMade):
+        return responses.account(renderer, "token.html", account_views.of_token(made))
+    return responses.landed(to, done, cookies.session(made.session_id))
+
+
+@routes.page(notices.ARRIVED, acts=True)
+async def arrived(renderer: Renderer, exchange_token: str = "") -> Answer[str]:
+    """Give the exchange token to a person whose program began to sign them in.
+
+    It is of no use in a browser: a link could have led a visitor here who asked for nothing.
+    """
+    if not exchange_token:
+        return responses.sign_in("settings")
+    return responses.account(renderer, "arrived.html", account_views.of_arrival(exchange_token))

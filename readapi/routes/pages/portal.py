@@ -1,0 +1,138 @@
+"""The Portal: an artist's published tracks and albums, upload forms, and progress of uploads and jobs."""
+
+import dataclasses
+
+from readapi.answers import Answer
+from readapi.errors import (
+    ApiError,
+    ArtistProfileRequired,
+    AudienceUnavailable,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    NotOwner,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from readapi.http.request.cookies import Cookies
+from readapi.http.request.headers import Accept
+from readapi.http.viewer import InSession
+from readapi.index.cursors import Cursor
+from readapi.pages import notices, responses
+from readapi.pages.page_routes import PageRoutes
+from readapi.pages.portal import form_errors
+from readapi.pages.portal.forms import ProfileForm, TemplateForm, UploadForm
+from readapi.pages.portal.pages import PortalPages
+from readapi.pages.portal.rights_form import RightsForm
+from readapi.pds.records import profiles
+from readapi.pds.repo import REFUSALS
+from readapi.pds.writing import Writing
+from readapi.publishing.access.policies import Policies
+from readapi.publishing.uploads.receive import UploadIntake
+from readapi.state.state import State
+
+routes = PageRoutes()
+
+
+@routes.page("/portal")
+async def portal(
+    who: InSession | None,
+    desk: PortalPages,
+    cookies: Cookies,
+    note: str | None = None,
+    cursor: Cursor = None,
+) -> Answer[str]:
+    """Show artists what they have published, and let them publish more; lead nobody to where to sign in."""
+    if who is None:
+        return responses.sign_in("portal", note)
+    shown = await desk.front(who, note=notices.note(note, who.name), cursor=cursor)
+    renewed = cookies.session(who.session_id) if who.by_cookie else {}
+    return shown._replace(headers={**shown.headers, **renewed})
+
+
+@routes.deed("/portal/profile", requires=("profile",), raises=(Conflict, *REFUSALS))
+async def save_profile(
+    sent: ProfileForm, who: InSession, accept: Accept, writing: Writing, desk: PortalPages
+) -> Answer[str]:
+    """Make your artist profile, or change it."""
+    try:
+        await profiles.put_profile(writing, who, sent.wanted())
+    except ApiError as error:
+        tried = form_errors.refused("profile", sent, error, accept)
+        return await desk.front(who, tried)
+    return responses.onward("/portal", "profile-saved")
+
+
+@routes.deed("/portal/template", raises=(InvalidRequest, AudienceUnavailable))
+async def save_template(
+    sent: TemplateForm,
+    who: InSession,
+    accept: Accept,
+    policies: Policies,
+    state: State,
+    desk: PortalPages,
+) -> Answer[str]:
+    """Choose what new tracks get that have no template of their own, nor an album with one."""
+    chosen = await state.preferences.of(who.did)
+    try:
+        template = sent.template()
+        await policies.check(who, template, "settings", has_rights=chosen.rights is not None)
+    except ApiError as error:
+        tried = form_errors.refused("template", sent, error, accept)
+        return await desk.front(who, tried)
+    await state.preferences.put(who.did, dataclasses.replace(chosen, publishing_defaults=template))
+    return responses.onward("/portal", "template-saved")
+
+
+@routes.deed("/portal/rights", raises=(InvalidRequest, Conflict))
+async def save_rights(
+    sent: RightsForm, who: InSession, accept: Accept, state: State, desk: PortalPages
+) -> Answer[str]:
+    """Save the owner and parties that your templates attach, or none."""
+    chosen = await state.preferences.of(who.did)
+    template = chosen.publishing_defaults
+    try:
+        rights = sent.wanted()
+        if rights is None and template is not None and template.attach_rights:
+            raise Conflict("Your Portal template attaches your rights metadata; change the template first.")
+    except ApiError as error:
+        return await desk.front(who, form_errors.refused("rights", sent, error, accept))
+    await state.preferences.put(who.did, dataclasses.replace(chosen, rights=rights))
+    return responses.onward("/portal", "rights-saved")
+
+
+@routes.deed(
+    "/portal/uploads",
+    requires=("track", "blobs"),
+    raises=(ArtistProfileRequired, AudienceUnavailable, NotOwner, TooLarge, UnsupportedMediaType, *REFUSALS),
+)
+async def upload_track(
+    sent: UploadForm, who: InSession, accept: Accept, receiving: UploadIntake, desk: PortalPages
+) -> Answer[str]:
+    """Publish a track, with a template of its own where any question of a template is answered."""
+    try:
+        upload = await receiving.publish(who, sent.wanted(), sent.once, attaches=True)
+    except ApiError as error:
+        tried = form_errors.refused("upload", sent, error, accept, at="file")
+        return await desk.front(who, tried)
+    return responses.onward(f"/portal/uploads/{upload.id}", "upload-begun")
+
+
+@routes.page("/portal/uploads/{upload_id}", raises=(NotFound,))
+async def upload_page(
+    upload_id: str, who: InSession | None, desk: PortalPages, note: str | None = None
+) -> Answer[str]:
+    """Tell how far an upload of yours is."""
+    if who is None:
+        return responses.sign_in("portal")
+    return await desk.upload(who, upload_id, notices.note(note))
+
+
+@routes.page("/portal/jobs/{job_id}", raises=(NotFound,))
+async def job_page(
+    job_id: str, who: InSession | None, desk: PortalPages, note: str | None = None
+) -> Answer[str]:
+    """Tell how far a change of who may listen is."""
+    if who is None:
+        return responses.sign_in("portal")
+    return await desk.job(who, job_id, notices.note(note))

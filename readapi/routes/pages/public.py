@@ -1,0 +1,85 @@
+"""Public pages of tracks, artists, albums and playlists, each as the viewer may see it."""
+
+from readapi.answers import HTML, Answer
+from readapi.errors import NotFound, PdsUnavailable, SessionExpired
+from readapi.http.endpoint import Routes
+from readapi.http.supporters import Supporters
+from readapi.http.viewer import SignedIn
+from readapi.index import cursors
+from readapi.index.cursors import Cursor
+from readapi.index.lookups import Index
+from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
+from readapi.pages import responses, security_headers
+from readapi.pages.public import content, views
+from readapi.pages.render import Renderer
+from readapi.spaces.find_track import SpaceTrackFinder
+from readapi.state.publishing.profile_visibility import ProfileVisibility
+from schemas.access import Viewer
+
+routes = Routes("pages")
+
+_ORDER = "page of an artist"
+
+
+@routes.get("/", media_types=(HTML,))
+async def home(renderer: Renderer) -> Answer[str]:
+    """Say what this is, and where to go on."""
+    return Answer(renderer.page("home.html"), HTML, headers=security_headers.bare_headers())
+
+
+@routes.get("/track/{track_id}", media_types=(HTML,), raises=(NotFound, PdsUnavailable, SessionExpired))
+async def track_page(
+    track_id: TrackName,
+    finder: SpaceTrackFinder,
+    supporters: Supporters,
+    who: SignedIn | None,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Show a track; one in a private Space to those whom the Space lets in."""
+    card, viewer = await finder.show(track_id, who)
+    (track,) = await content.load_tracks(supporters, [card], viewer)
+    view = views.of_track(track, card.thumb, renderer.addresses)
+    return responses.page(renderer, "track.html", view, is_personal=who is not None)
+
+
+@routes.get("/u/{handle}", media_types=(HTML,))
+async def artist_page(
+    handle: ArtistName,
+    index: Index,
+    showing: ProfileVisibility,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    renderer: Renderer,
+    cursor: Cursor = None,
+) -> Answer[str]:
+    """Show an artist, and what there is of them."""
+    shelf = await content.shelf(
+        index, showing, supporters, viewer, handle, cursors.read_position(cursor, _ORDER)
+    )
+    view = views.of_shelf(shelf, cursors.write_cursor(shelf.older, _ORDER), renderer.addresses)
+    return responses.page(renderer, "artist.html", view, is_personal=viewer is not None)
+
+
+@routes.get("/u/{handle}/album/{slug}", media_types=(HTML,))
+async def album_page(
+    handle: ArtistName,
+    slug: str,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Show an album."""
+    found = await content.album(index, supporters, viewer, handle, slug)
+    view = views.of_album(*found, renderer.addresses)
+    return responses.page(renderer, "list.html", view, is_personal=viewer is not None)
+
+
+@routes.get("/playlist/{playlist_id}", media_types=(HTML,))
+async def playlist_page(
+    playlist_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, renderer: Renderer
+) -> Answer[str]:
+    """Show a playlist."""
+    found = await content.playlist(index, supporters, viewer, playlist_id)
+    view = views.of_playlist(*found, renderer.addresses)
+    return responses.page(renderer, "list.html", view, is_personal=viewer is not None)

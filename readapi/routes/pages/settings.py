@@ -1,0 +1,138 @@
+"""The settings page of the signed-in account: linked accounts, permissions and developer tokens."""
+
+from collections.abc import Awaitable
+
+from readapi.answers import Answer
+from readapi.errors import NotAuthenticated, NotFound
+from readapi.http.request.cookies import Cookies
+from readapi.http.request.headers import Accept, prefers_page
+from readapi.http.viewer import InSession, SignedIn
+from readapi.oauth.errors import OAuthError
+from readapi.pages import notices, responses
+from readapi.pages.notices import Notice
+from readapi.pages.page_routes import PageRoutes
+from readapi.pages.portal import account_views
+from readapi.pages.portal.account_views import FRESH, Attempt
+from readapi.pages.portal.permissions import Permissions
+from readapi.pages.render import Renderer
+from readapi.pds import oauth_errors
+from readapi.pds.sessions import OwnSessions
+from readapi.pds.signing_in import PAGE, SignIn
+from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
+from readapi.state.state import State
+from schemas.api.auth import AddAccount, WantedToken
+from schemas.collections import SCROBBLING
+from schemas.settings import Settings
+
+routes = PageRoutes()
+
+
+@routes.page("/settings", even_ended=True)
+async def settings_page(
+    who: InSession | None,
+    state: State,
+    settings: Settings,
+    renderer: Renderer,
+    note: str | None = None,
+) -> Answer[str]:
+    """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
+    if who is None:
+        return responses.sign_in("settings", note)
+    view = await _view(who, state, settings, notices.note(note, who.name))
+    return responses.account(renderer, "settings.html", view)
+
+
+@routes.deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
+async def sign_out(who: SignedIn | None, belongings: OwnSessions, cookies: Cookies) -> Answer[str]:
+    """Sign out all accounts of the session; who has none any more is signed out already."""
+    await belongings.sign_out(who)
+    return responses.onward("/login", "signed-out", cookies.no_session())
+
+
+@routes.deed("/settings/accounts", raises=oauth_errors.TO_START, even_ended=True)
+async def leave_to_add_account(
+    sent: AddAccount,
+    who: InSession,
+    accept: Accept,
+    state: State,
+    settings: Settings,
+    signing_in: SignIn,
+    renderer: Renderer,
+) -> Answer[str]:
+    """Lead somebody to the server of another account of theirs."""
+    try:
+        page = await signing_in.add_account(who, sent.handle, **{PAGE: notices.back("account-added")})
+    except OAuthError as error:
+        refusal = oauth_errors.start_refusal(error)
+        if not prefers_page(accept.header):
+            raise refusal from error
+        view = await _view(who, state, settings, attempt=Attempt(sent.handle, error.sentence))
+        return responses.account(renderer, "settings.html", view, status=refusal.status)
+    return responses.away(page)
+
+
+@routes.deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
+async def use_account(did: str, who: InSession, belongings: OwnSessions) -> Answer[str]:
+    """Be another account of the session from now on."""
+    await belongings.switch(who, did)
+    return responses.onward("/settings", "account-switched")
+
+
+@routes.deed("/settings/accounts/{did}/remove", raises=(NotFound,), even_ended=True)
+async def remove_account(did: str, who: InSession, belongings: OwnSessions, cookies: Cookies) -> Answer[str]:
+    """Take an account out of the session; with the last one the session ends."""
+    if await belongings.drop(who, did):
+        return responses.onward("/settings", "account-removed")
+    return responses.onward("/login", "signed-out", cookies.no_session())
+
+
+@routes.deed("/settings/permissions", even_ended=True)
+async def leave_for_permissions(who: InSession, signing_in: SignIn) -> Answer[str]:
+    """Ask somebody's server for what they have not granted."""
+    return await _away(signing_in.upgrade(who, (), **_PERMISSIONS_CHANGED))
+
+
+@routes.deed("/settings/scrobbling/on")
+async def turn_scrobbling_on(who: InSession, signing_in: SignIn) -> Answer[str]:
+    """Ask somebody's server for what scrobbling needs."""
+    return await _away(signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
+
+
+@routes.deed("/settings/scrobbling/off")
+async def turn_scrobbling_off(who: InSession, signing_in: SignIn) -> Answer[str]:
+    """Ask somebody's server for the rest: nothing that was granted can be given back in part."""
+    errand = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
+    return await _away(signing_in.begin(who.did, errand))
+
+
+@routes.deed("/settings/tokens")
+async def leave_for_token(sent: WantedToken, who: InSession, signing_in: SignIn) -> Answer[str]:
+    """Ask somebody's server for what a new developer token is to act with."""
+    return await _away(signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notices.RETURN}))
+
+
+@routes.deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
+async def revoke_token(token_id: str, who: InSession, belongings: OwnSessions) -> Answer[str]:
+    """Revoke a developer token, here and at its owner's server."""
+    await belongings.revoke_token(who, token_id)
+    return responses.onward("/settings", "token-revoked")
+
+
+_PERMISSIONS_CHANGED = {PAGE: notices.back("permissions-changed")}
+
+
+async def _away(leaving: Awaitable[str]) -> Answer[str]:
+    """Redirect to the account's authorization server, or to the settings with the error."""
+    try:
+        return responses.away(await leaving)
+    except OAuthError as error:
+        return responses.onward("/settings", error.kind)
+
+
+async def _view(
+    who: InSession, state: State, settings: Settings, note: Notice | None = None, attempt: Attempt = FRESH
+) -> account_views.View:
+    accounts = await state.accounts.of(who.key)
+    tokens = await state.developer_tokens.of(who.did)
+    permissions = Permissions.of(who.scopes, settings.collections)
+    return account_views.of_settings(who.account, accounts, permissions, tokens, note, attempt)

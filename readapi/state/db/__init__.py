@@ -1,0 +1,1 @@
+"""The state database itself: connections, transactions, locks, encryption, migrations, tables."""

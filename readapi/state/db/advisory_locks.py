@@ -1,0 +1,73 @@
+"""PostgreSQL advisory locks, all of a process on one connection, so that their number costs nothing.
+
+Locks are held during requests to accounts' servers. With one connection per lock, a few slow servers would
+use up the connection pool. A pooler in between must work in session mode.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from weakref import WeakValueDictionary
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.sql.functions import Function
+
+LOOK_SECONDS = 0.025
+
+
+class Advisory:
+    """Locks that end with the connection, so with this process. Raises SQLAlchemyError or OSError."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._connection: AsyncConnection | None = None
+        self._asking = asyncio.Lock()
+        self._here: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def holding(self, number: int) -> AsyncIterator[None]:
+        """Wait for the lock, then hold it for as long as the block runs."""
+        # Advisory locks are reentrant per connection, so a local lock keeps this process's tasks apart.
+        async with self._here.setdefault(number, asyncio.Lock()):
+            try:
+                while not await self._ask(func.pg_try_advisory_lock(number)):  # noqa: ASYNC110  # others set no event of ours
+                    await asyncio.sleep(LOOK_SECONDS)
+                yield
+            finally:
+                with suppress(SQLAlchemyError, OSError):  # a lost connection has released the lock already
+                    await self._ask(func.pg_advisory_unlock(number))
+
+    async def close(self) -> None:
+        """Release all locks."""
+        async with self._asking:
+            await self._hang_up()
+        await self._engine.dispose()
+
+    async def _ask(self, question: Function[bool]) -> bool:
+        # A cancelled task must not break the connection that all locks are held on.
+        return await asyncio.shield(asyncio.create_task(self._asked(question)))
+
+    async def _asked(self, question: Function[bool]) -> bool:
+        async with self._asking:
+            was_there = self._connection is not None
+            try:
+                return await self._answer(question)
+            except (SQLAlchemyError, OSError):
+                await self._hang_up()
+                if not was_there:
+                    raise
+            return await self._answer(question)  # retried: the connection may have broken while idle
+
+    async def _answer(self, question: Function[bool]) -> bool:
+        if self._connection is None:
+            self._connection = await self._engine.connect()
+        return bool((await self._connection.execute(select(question))).scalar_one())
+
+    async def _hang_up(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError, OSError):
+                await connection.invalidate()
+                await connection.close()

@@ -1,0 +1,59 @@
+"""Locks between processes, which end with the process that holds them.
+
+On SQLite a lock is a locked file beside the database, on PostgreSQL an advisory lock.
+Neither has a time limit: a new holder can be sure that the one before has finished or ended.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from readapi.state.db.advisory_locks import LOOK_SECONDS
+from readapi.state.db.database import Database
+
+_FILES = 4096  # names that share a file wait for each other, which should be rare
+
+
+class Locks:
+    """One holder per name at a time, among all processes that share the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def holding(self, name: str) -> AsyncIterator[None]:
+        """Wait for the lock, then hold it for as long as the block runs."""
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+        advisory = self._database.advisory
+        async with self._hold_file(number) if advisory is None else advisory.holding(number):
+            yield
+
+    @asynccontextmanager
+    async def _hold_file(self, number: int) -> AsyncIterator[None]:
+        path = self._folder() / f"{number % _FILES:03x}"
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not _try_lock(file):  # noqa: ASYNC110  # other processes set no event of ours
+                await asyncio.sleep(LOOK_SECONDS)
+            yield
+        finally:
+            os.close(file)
+
+    def _folder(self) -> Path:
+        database = self._database.engine.url.database
+        assert database is not None
+        folder = Path(database).parent / "locks"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

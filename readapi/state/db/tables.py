@@ -1,0 +1,172 @@
+"""The state database's tables, the same on SQLite and on PostgreSQL."""
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Instant(TypeDecorator[datetime]):
+    """A moment as microseconds since 1970: SQLite has no time zones, and numbers compare alike everywhere."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        """As stored."""
+        return None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """As Python code uses it."""
+        return None if value is None else _EPOCH + value * _MICROSECOND
+
+
+# Constraints have names, so that later migrations can refer to them.
+metadata = MetaData(
+    naming_convention={"pk": "pk_%(table_name)s", "fk": "fk_%(table_name)s_%(column_0_name)s"},
+)
+
+# `sealed` is encrypted, and null once the grant has ended.
+# `ended_at`: when it ended, or since when it is unused while its server could not be reached to revoke it.
+grants = Table(
+    "grants",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("did", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("sealed", LargeBinary),
+    Column("sealed_with", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("refreshed_at", Instant, nullable=False),
+    Column("ended_at", Instant),
+    Column("ended_because", Text),
+)
+
+# `key` is the hash of the session id.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("active_did", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("renewed_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Index("ix_sessions_expires_at", "expires_at"),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("session_key", LargeBinary, ForeignKey("sessions.key", ondelete="CASCADE"), primary_key=True),
+    Column("did", Text, primary_key=True),
+    Column("handle", Text, nullable=False),
+    Column("grant_id", Text, ForeignKey("grants.id"), nullable=False),
+    Column("linked_at", Instant, nullable=False),
+    Index("ix_accounts_grant_id", "grant_id"),
+)
+
+developer_tokens = Table(
+    "developer_tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    Column("prefix", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("did", Text, nullable=False),
+    Column("handle", Text, nullable=False),
+    Column("grant_id", Text, ForeignKey("grants.id"), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Column("last_used_at", Instant),
+    Index("ix_developer_tokens_key", "key", unique=True),
+    Index("ix_developer_tokens_did", "did"),
+    Index("ix_developer_tokens_grant_id", "grant_id"),
+)
+
+flights = Table(
+    "flights",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Index("ix_flights_expires_at", "expires_at"),
+)
+
+exchanges = Table(
+    "exchanges",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Index("ix_exchanges_expires_at", "expires_at"),
+)
+
+# Recent plays, kept while a repetition by the same listener does not count. `listener` is a keyed hash.
+listens = Table(
+    "listens",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("listener", LargeBinary, primary_key=True),
+    Column("counted_at", Instant, nullable=False),
+    Index("ix_listens_counted_at", "counted_at"),
+)
+
+# Read by the indexer (indexer/catalog/play_counts.py), which relies on these names.
+play_counts = Table(
+    "play_counts",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("plays", BigInteger, nullable=False),
+    Column("counted_at", Instant, nullable=False),
+    Index("ix_play_counts_counted_at", "counted_at"),
+)
+
+# `subject` is the at-uri of the playlist or profile that its owner shows or hides.
+shown_on_profile = Table(
+    "shown_on_profile",
+    metadata,
+    Column("subject", Text, primary_key=True),
+    Column("shown", Boolean, nullable=False),
+)
+
+# The address of each track in a private Space, by its public id.
+space_tracks = Table(
+    "space_tracks",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("did", Text, nullable=False),
+    Column("uri", Text, nullable=False),
+    Index("ix_space_tracks_did", "did"),
+)
+
+# The original in the audio store of each track; when that was last set.
+managed_audio = Table(
+    "managed_audio",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("did", Text, nullable=False),
+    Column("file_id", Text, nullable=False),
+    Column("file_type", Text, nullable=False),
+    Column("mime_type", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("duration", Integer),
+    Column("rendition_type", Text),
+    Column("held_since", Instant, nullable=False, server_default="0"),
+    Index("ix_managed_audio_file_id", "file_id"),
+)

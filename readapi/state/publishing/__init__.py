@@ -1,0 +1,1 @@
+"""The stored state of publishing: uploads, jobs, revisions, stored files, preferences, plays."""

@@ -1,0 +1,53 @@
+"""Accounts' preferences: the Portal template, rights owner and parties to attach, scrobbling."""
+
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+from sqlalchemy import select
+
+from readapi.state.db.database import Database
+from readapi.state.db.publishing_tables import preferences
+from schemas.ids import Did
+from schemas.publishing import Template
+from schemas.rights import Ownership
+
+_RIGHTS = TypeAdapter(Ownership)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """One account's preferences. Default: no template, no scrobbling, no rights."""
+
+    publishing_defaults: Template | None = None
+    scrobbling: bool = False
+    rights: Ownership | None = None
+
+
+class PreferenceStore:
+    """One row per account that ever set a preference."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, did: Did) -> Preferences:
+        """The account's preferences."""
+        async with self._database.reading() as connection:
+            row = (
+                await connection.execute(select(preferences).where(preferences.c.did == did))
+            ).one_or_none()
+        if row is None:
+            return Preferences()
+        template = row.publishing_defaults and Template.model_validate_json(row.publishing_defaults)
+        return Preferences(template, row.scrobbling, row.rights and _RIGHTS.validate_json(row.rights))
+
+    async def put(self, did: Did, chosen: Preferences) -> None:
+        """Store the preferences in place of the ones before."""
+        template, rights = chosen.publishing_defaults, chosen.rights
+        row = {
+            "did": did,
+            "publishing_defaults": None if template is None else template.model_dump_json(),
+            "scrobbling": chosen.scrobbling,
+            "rights": None if rights is None else rights.model_dump_json(exclude_none=True),
+        }
+        async with self._database.writing() as connection:
+            await connection.execute(self._database.upsert(preferences, row))

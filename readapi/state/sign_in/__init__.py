@@ -1,0 +1,1 @@
+"""The stored state of sign-in: sessions, grants, tokens, authorization requests."""

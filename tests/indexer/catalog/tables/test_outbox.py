@@ -1,0 +1,202 @@
+"""Each change marks every search document that shows it, once per transaction."""
+
+from indexer.catalog.tables.images import ImageFact
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.events import Account, IdentityFact
+from indexer.repo.changes import RecordChange
+from schemas.ids import AtUri, record_key
+from tests import documents
+from tests.indexer.changes import account, album, comment, delete, did, like, put, uri
+
+TRACK, OTHER = uri("ana", "track", 0), uri("ana", "track", 1)
+ALBUM = uri("ana", "list", 0)
+
+Document = tuple[str, int | str]
+
+
+def stale(writer: Writer, *changes: RecordChange | Account, **facts: object) -> set[Document]:
+    """What a transaction marks, as (kind, key or name)."""
+    before = writer.op
+    batch = Batch(
+        changes=[change for change in changes if isinstance(change, RecordChange)],
+        accounts=[event for event in changes if isinstance(event, Account)],
+        **facts,  # type: ignore[arg-type]
+    )
+    written = writer.write(batch)
+    rows = (
+        writer.reader()
+        .execute("select op, kind, key, name from outbox where op > ? order by op", [before])
+        .fetchall()
+    )
+    found = {(kind, name if key is None else key) for _, kind, key, name in rows}
+    assert [op for op, *_ in rows] == list(range(before + 1, written.op + 1))
+    assert len(found) == len(rows)
+    return found
+
+
+def doc(kind: str, where: AtUri) -> Document:
+    """The document of a record."""
+    return kind, record_key(str(where))
+
+
+def pair(person: str, subject: AtUri) -> Document:
+    """The document of a person's liking of a track."""
+    return "like", record_key(f"{did(person)} {subject}")
+
+
+def artist(person: str) -> Document:
+    """The document of a person."""
+    return "artist", did(person)
+
+
+def person(name: str) -> Document:
+    """That a person has a document."""
+    return "person", did(name)
+
+
+def test_a_track_marks_itself_its_artist_and_its_tags(writer: Writer) -> None:
+    """Tags that it had, too."""
+    first = stale(writer, put("ana", "track", at=1, tags=["old", "kept"]))
+    second = stale(writer, put("ana", "track", at=2, tags=["kept", "new"]))
+
+    assert first == {doc("track", TRACK), artist("ana"), ("tag", "old"), ("tag", "kept")}
+    assert second == first | {("tag", "new")}
+
+
+def test_a_track_marks_the_lists_that_hold_it(writer: Writer) -> None:
+    """Anybody's; and its artist's albums if it names one or named one."""
+    ben_list = uri("ben", "list")
+    stale(writer, album("ben", [TRACK], at=1, listType="playlist"), album("ana", [], at=1, name="Wasser"))
+
+    plain = stale(writer, put("ana", "track", at=2))
+    named = stale(writer, put("ana", "track", at=3, album="Wasser"))
+    unnamed = stale(writer, put("ana", "track", at=4))
+
+    assert plain == {doc("track", TRACK), artist("ana"), doc("list", ben_list)}
+    assert named == unnamed == plain | {doc("list", ALBUM)}
+
+
+def test_a_like_marks_the_pair_the_track_and_the_person(writer: Writer) -> None:
+    """And when it changes its subject, both pairs and both tracks."""
+    liked = stale(writer, like("ben", TRACK, at=1))
+    moved = stale(writer, like("ben", OTHER, at=2))
+    deleted = stale(writer, delete("ben", "like", at=3))
+
+    assert liked == {pair("ben", TRACK), doc("track", TRACK), person("ben")}
+    assert moved == {pair("ben", TRACK), doc("track", TRACK), pair("ben", OTHER), doc("track", OTHER)}
+    assert deleted == {pair("ben", OTHER), doc("track", OTHER), artist("ben")}
+
+
+def test_a_like_marks_no_more_than_the_count_when_a_search_knows_no_other(writer: Writer) -> None:
+    """Four likes are told apart; from then on it knows the power of two below."""
+    marked = [stale(writer, like(f"fan {number}", TRACK, at=number)) for number in range(1, 10)]
+
+    _, key = doc("track", TRACK)
+    kinds = [kind for found in marked for kind, name in found if name == key]
+    assert kinds == [*["track"] * 4, *["count"] * 3, "track", "count"]
+
+
+def test_a_comment_marks_itself_the_count_and_the_person(writer: Writer) -> None:
+    """A tombstone of a comment that nobody ever saw marks nothing."""
+    written = stale(writer, comment("ben", TRACK, at=1))
+    unseen = stale(writer, delete("ben", "comment", 7, at=1))
+
+    assert written == {doc("comment", uri("ben", "comment")), doc("count", TRACK), person("ben")}
+    assert unseen == set()
+
+
+def test_a_list_marks_what_it_holds_and_held(writer: Writer) -> None:
+    """Tracks show their album; of playlists they know nothing."""
+    stale(writer, album("ana", [TRACK], at=1))
+
+    changed = stale(writer, album("ana", [OTHER], at=2))
+    ended = stale(writer, album("ana", [OTHER], at=3, listType="playlist"))
+    playlist = stale(writer, album("ana", [TRACK], at=4, listType="playlist"))
+
+    assert changed == {doc("list", ALBUM), doc("track", TRACK), doc("track", OTHER), artist("ana")}
+    assert ended == changed - {doc("track", TRACK)}
+    assert playlist == {doc("list", ALBUM), artist("ana")}
+
+
+def test_an_album_marks_its_artists_other_albums_and_their_tracks(writer: Writer) -> None:
+    """One album more can change the slugs of the others; and tracks may name it."""
+    third = uri("ana", "track", 2)
+    stale(writer, album("ana", [TRACK], 0, at=1), put("ana", "track", 2, at=1, album="Another"))
+
+    added = stale(writer, album("ana", [OTHER], 1, at=2, name="Another"))
+
+    assert added == {
+        doc("list", ALBUM),
+        doc("list", uri("ana", "list", 1)),
+        doc("track", TRACK),
+        doc("track", OTHER),
+        doc("track", third),
+        artist("ana"),
+    }
+
+
+def test_a_new_name_marks_what_shows_it(writer: Writer) -> None:
+    """Own tracks and lists, lists that hold the tracks, tracks that feature the artist; not the likes."""
+    stale(
+        writer,
+        put("ana", "track", at=1),
+        album("ana", [], at=1),
+        album("ben", [TRACK], at=1, listType="playlist"),
+        put("ben", "track", at=1, features=[{"did": did("ana")}]),
+        like("ana", OTHER, at=1),
+    )
+
+    profile = stale(writer, put("ana", "profile", at=2, displayName="Ana"))
+    identity = stale(writer, identities=[IdentityFact(did("ana"), "ana.example", "https://pds.example")])
+    same = stale(writer, identities=[IdentityFact(did("ana"), "ana.example", "https://pds.example")])
+
+    assert profile == {
+        artist("ana"),
+        doc("track", TRACK),
+        doc("list", ALBUM),
+        doc("list", uri("ben", "list")),
+        doc("track", uri("ben", "track")),
+    }
+    assert identity == profile
+    assert same == set()
+
+
+def test_a_hidden_account_marks_everything_that_it_wrote_and_touched(writer: Writer) -> None:
+    """Also when it comes back, and when it is removed; a status that changes nothing marks nothing."""
+    stale(
+        writer,
+        put("ana", "track", at=1, tags=["tag"]),
+        like("ana", uri("ben", "track", 3), at=1),
+        comment("ana", uri("ben", "track", 4), at=1),
+        album("ben", [TRACK], at=1, listType="playlist"),
+    )
+    everything = {
+        artist("ana"),
+        doc("track", TRACK),
+        ("tag", "tag"),
+        doc("track", uri("ben", "track", 3)),
+        doc("count", uri("ben", "track", 4)),
+        pair("ana", uri("ben", "track", 3)),
+        doc("comment", uri("ana", "comment")),
+        doc("list", uri("ben", "list")),
+    }
+
+    assert stale(writer, account("ana", "deactivated", at=2)) == everything
+    assert stale(writer, account("ana", "takendown", at=3)) == set()
+    assert stale(writer, account("ana", "active", at=4)) == everything
+    assert stale(writer, account("ana", "active", at=5)) == set()
+    assert stale(writer, account("ana", "deleted", at=6)) == everything
+
+
+def test_a_measured_image_marks_what_shows_it(writer: Writer) -> None:
+    """Tracks and lists carry the size of their picture."""
+    stale(writer, put("ana", "track", at=1, document=documents.full("track")), put("ana", "track", 1, at=1))
+    ((cid,),) = writer.reader().execute("select image_cid from tracks where image_cid is not null").fetchall()
+
+    measured = stale(writer, images=[ImageFact(cid, 640, 480), ImageFact("bafyother", 1, 1)])
+
+    assert measured == {doc("track", TRACK)}
+    assert writer.reader().execute("select width, height from images where cid = ?", [cid]).fetchall() == [
+        (640, 480)
+    ]

@@ -1,0 +1,281 @@
+"""The search index follows the catalogue: nothing skipped, nothing left over, whatever was killed when."""
+
+import itertools
+import multiprocessing
+import os
+import random
+from collections.abc import Iterator
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import orjson
+import pytest
+import tantivy
+
+from indexer.catalog.tables.cursors import StreamCursor
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.faults import StoreError
+from indexer.search.index import SearchIndex
+from indexer.search.rebuild import rebuild
+from schemas import search_index
+from schemas.ids import record_key
+from schemas.search_index import COUNT_SHIFT
+from schemas.stored import Stored
+from tests.features.indexing.test_crash import SOURCE, event
+from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
+from tests.indexer.killing import killed
+
+KILLS = int(os.environ.get("SEARCH_KILLS", "8"))
+BASE = "https://music.example"
+
+# What is stored of a document, and how popular a search knows it to be.
+Contents = dict[str, Any]
+
+children = multiprocessing.get_context("forkserver")
+children.set_forkserver_preload([__name__])
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[SearchIndex]:
+    """An empty search index beside the test's catalogue."""
+    opened = SearchIndex.open(tmp_path / "search", BASE)
+    yield opened
+    opened.close()
+
+
+def caught_up(index: SearchIndex, writer: Writer) -> int:
+    """Follow to the end."""
+    with writer.reader() as con:
+        while index.follow(con) < writer.op:
+            pass
+    return index.watermark
+
+
+def contents(folder: Path) -> Contents:
+    """Everything that an index stores, by document; without the watermark."""
+    found: Contents = {}
+    for name, schema in search_index.schemas().items():
+        index = tantivy.Index(schema, str(folder / name))
+        searcher = index.searcher()
+        addresses = [address for _, address in searcher.search(tantivy.Query.all_query(), 100_000).hits]
+        stored = [Stored(memoryview(searcher.doc(address)[search_index.STORED][0])) for address in addresses]
+        documents: Contents = {document.doc: document for document in stored}
+        assert len(documents) == len(stored), "one document per name"
+        if name == search_index.WORDS_FOLDER:
+            popular = searcher.fast_field_values("popular", addresses)
+            documents = {f"words {doc}": document for doc, document in documents.items()}
+            found |= {f"popular {doc}": key for doc, key in zip(documents, popular, strict=True)}
+        found |= documents
+    return {doc: content for doc, content in found.items() if not doc.endswith(search_index.CURSOR)}
+
+
+def kinds(found: Contents) -> list[str]:
+    """What documents are of, in the order of their names."""
+    return [name.partition(":")[0] for name in sorted(found) if not name.startswith("popular ")]
+
+
+def versions(found: Contents) -> dict[str, str]:
+    """The version of each track that can be found, by uri."""
+    tracks = [
+        orjson.loads(document.card + b"}") for doc, document in found.items() if doc.startswith("track:")
+    ]
+    return {track["uri"]: track["cid"] for track in tracks}
+
+
+def test_what_is_written_can_be_found_and_what_is_deleted_cannot(writer, index, tmp_path):
+    """Every kind of document comes, changes and goes with its record."""
+    track = uri("ana", "track")
+    write(
+        writer, put("ana", "track", at=1, tags=["dub"]), album("ana", [track], at=2), like("ben", track, at=3)
+    )
+    write(writer, comment("ben", track, at=4))
+    caught_up(index, writer)
+    names = kinds(contents(tmp_path / "search"))
+
+    write(writer, delete("ana", "track", at=5), delete("ana", "list", at=6), delete("ben", "like", at=7))
+    caught_up(index, writer)
+    left = kinds(contents(tmp_path / "search"))
+
+    assert names == [
+        "artist", "artist", "comment", "like", "list", "tag", "track",
+        "words artist", "words list", "words tag", "words track",
+    ]  # fmt: skip
+    assert left == ["artist", "comment"]
+
+
+def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, index, tmp_path):
+    """Its tracks, its likes in others' counts, its tags."""
+    write(writer, put("ana", "track", at=1, tags=["dub"]), like("ben", uri("ana", "track"), at=2))
+    caught_up(index, writer)
+    before = contents(tmp_path / "search")
+
+    write(writer, account("ana", "takendown", at=3))
+    caught_up(index, writer)
+    hidden = contents(tmp_path / "search")
+    write(writer, account("ana", "active", at=4))
+    caught_up(index, writer)
+
+    assert kinds(hidden) == ["artist", "like"]
+    assert contents(tmp_path / "search") == before
+
+
+def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer, index, tmp_path):
+    """The artist, too, is as popular as the tracks together."""
+    tracks = [uri("ana", "track", number) for number in (1, 2)]
+    write(writer, *(put("ana", "track", number, at=1) for number in (1, 2)))
+    caught_up(index, writer)
+
+    told = []
+    for fan in range(6):
+        write(writer, *(like(f"fan {fan}", track, number, at=fan + 2) for number, track in enumerate(tracks)))
+        caught_up(index, writer)
+        found = contents(tmp_path / "search")
+        track, artist = f"track:{record_key(str(tracks[0]))}", f"artist:{tracks[0].did}"
+        card = orjson.loads(found[track].card + b"}")
+        popular = (found[f"popular words {name}"] >> COUNT_SHIFT for name in (track, artist))
+        told.append((card["like_count"], *popular))
+
+    assert told == [(1, 1, 2), (2, 2, 4), (3, 3, 4), (4, 4, 8), (5, 4, 8), (6, 4, 8)]
+
+
+def test_long_outboxes_are_followed_in_steps(writer, index):
+    """Each step is committed, and a later start goes on from there."""
+    write(writer, *(put("ana", "track", n, at=n, tags=[f"tag {n}"]) for n in range(20)))
+    index.step_entries = 15
+
+    marks = []
+    with writer.reader() as con:
+        while not marks or marks[-1] < writer.op:
+            marks.append(index.follow(con))
+        marks.append(index.follow(con))
+
+    assert marks[:2] == [15, 30]
+    assert marks[-1] == marks[-2] == writer.op == index.watermark
+
+
+def test_an_index_that_is_gone_is_made_again_while_the_outbox_is_whole(writer, tmp_path):
+    """Once entries were pruned only a rebuild helps, and it is told."""
+    write(writer, put("ana", "track", at=1))
+    first = SearchIndex.open(tmp_path / "first", BASE)
+    caught_up(first, writer)
+    first.close()
+
+    again = SearchIndex.open(tmp_path / "again", BASE)
+    assert caught_up(again, writer) == writer.op
+    again.close()
+    writer.prune(writer.op)
+    empty = SearchIndex.open(tmp_path / "empty", BASE)
+
+    with writer.reader() as con, pytest.raises(StoreError, match="fmsvc-server rebuild"):
+        empty.follow(con)
+    empty.close()
+
+
+def test_an_index_of_another_catalogue_is_refused(writer, index, tmp_path):
+    """Its watermark lies beyond everything the catalogue knows."""
+    write(writer, put("ana", "track", at=1))
+    caught_up(index, writer)
+
+    with Writer.open(settings(tmp_path / "other")) as other, other.reader() as con:
+        index.close()
+        reopened = SearchIndex.open(tmp_path / "search", BASE)
+        with pytest.raises(StoreError, match=r"another catalogue.*fmsvc-server rebuild"):
+            reopened.follow(con)
+        reopened.close()
+
+
+def test_a_second_writer_is_refused(index, tmp_path):
+    """With a sentence that says what to do."""
+    with pytest.raises(StoreError, match="in use by another indexer; stop that one first"):
+        SearchIndex.open(tmp_path / "search", BASE)
+
+
+def test_an_index_without_a_version_is_an_older_ones(tmp_path):
+    """Its fields are others."""
+    (tmp_path / "search" / "catalog").mkdir(parents=True)
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("title")
+    tantivy.Index(builder.build(), str(tmp_path / "search" / "catalog"))
+
+    with pytest.raises(StoreError, match=r"an older version .* makes it anew when it starts"):
+        SearchIndex.open(tmp_path / "search", BASE)
+
+
+@pytest.mark.parametrize("damage", ["meta.json", "segments"])
+def test_damaged_files_are_refused_and_a_rebuild_mends_them(writer, index, tmp_path, damage):
+    """The sentence names the command."""
+    write(writer, put("ana", "track", at=1))
+    caught_up(index, writer)
+    sound = contents(tmp_path / "search")
+    index.close()
+    for file in (tmp_path / "search" / "catalog").iterdir():
+        if file.name == "meta.json" if damage == "meta.json" else file.suffix in (".store", ".term", ".fast"):
+            file.write_bytes(b"damaged")
+
+    with pytest.raises(StoreError, match="fmsvc-server rebuild"):
+        SearchIndex.open(tmp_path / "search", BASE)
+    with writer.reader() as con:
+        rebuild(con, tmp_path / "search", BASE, lambda done, total: None)
+
+    assert contents(tmp_path / "search") == sound
+
+
+def test_a_rebuild_gives_the_same_answers(writer, index, tmp_path):
+    """Document for document; following goes on where it was."""
+    for number in range(1, 400, 40):
+        write(writer, *(event(seq) for seq in range(number, number + 40)))
+    caught_up(index, writer)
+    index.close()
+    followed = contents(tmp_path / "search")
+    said: list[tuple[int, int]] = []
+
+    with writer.reader() as con:
+        rebuild(con, tmp_path / "search", BASE, lambda done, total: said.append((done, total)))
+    rebuilt = SearchIndex.open(tmp_path / "search", BASE)
+
+    assert contents(tmp_path / "search") == followed
+    assert said[-1][0] == said[-1][1]
+    assert rebuilt.watermark == writer.op
+    rebuilt.close()
+
+
+def work(folder: Path, last: int, at_work: Event | None = None) -> None:
+    """What the indexer does: write a batch, follow, forget what was followed."""
+    with Writer.open(settings(folder)) as writer:
+        index = SearchIndex.open(folder / "search", BASE)
+        done = writer.cursor(SOURCE) or 0
+        with writer.reader() as con:
+            for number in itertools.count():
+                until = min(last, done + 1 + number * 7 % 60)
+                changes = [event(seq) for seq in range(done + 1, until + 1)]
+                writer.write(Batch(changes=changes, cursors={SOURCE: StreamCursor(until, START)}))
+                done = until
+                writer.prune(index.follow(con))
+                if at_work is not None:
+                    at_work.set()
+                if done >= last and index.watermark >= writer.op:
+                    break
+        index.close()
+
+
+@pytest.mark.slow
+def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
+    """Afterwards every track that the catalogue shows is found in that version, and no other."""
+    dice = random.Random(int(os.environ.get("SEARCH_SEED", "7")))
+    for number in range(KILLS):
+        killed(children, work, tmp_path, dice, number)
+
+    with Writer.open(settings(tmp_path)) as writer:
+        reached = writer.cursor(SOURCE) or 0
+    work(tmp_path, reached + 150)
+
+    with duckdb.connect(tmp_path / "catalog.duckdb") as con:
+        shown = dict(con.execute("select uri, cid from visible_tracks").fetchall())
+        followed = contents(tmp_path / "search")
+        rebuild(con, tmp_path / "search", BASE, lambda done, total: None)
+    assert len(shown) > 20
+    assert versions(followed) == shown
+    assert contents(tmp_path / "search") == followed

@@ -1,0 +1,61 @@
+"""The settings choose the source; a new one goes on about where another ended."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from indexer import service
+from indexer.catalog.tables.cursors import StreamCursor
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from indexer.stream import select
+from indexer.stream.firehose import Firehose
+from indexer.stream.jetstream import Jetstream
+from tests.indexer.changes import settings
+
+JETSTREAM = "wss://jetstream.example"
+AT = datetime(2025, 3, 1, 12, tzinfo=UTC)
+MICROS = 1_740_830_400_000_000
+TEN_MINUTES = 600_000_000
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def test_a_jetstream_takes_the_relays_place(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    """Only where one is set."""
+    plain, other = settings(tmp_path), settings(tmp_path, jetstream=JETSTREAM, jetstream_version="2")
+
+    assert isinstance(select.choose(plain, plain.collections.all, session), Firehose)
+    assert select.choose(other, other.collections.all, session).name.startswith(f"{JETSTREAM}/xrpc/")
+
+
+async def test_each_source_goes_on_at_its_own_cursor(writer: Writer, session: aiohttp.ClientSession) -> None:
+    """A relay that was never followed begins where a new install does: its numbers know no time."""
+    relay = Firehose("wss://relay.example", session)
+    writer.write(Batch(cursors={relay.name: StreamCursor(7, AT)}))
+
+    assert service.begin(relay, writer) == 7
+    assert service.begin(Firehose("wss://other.example", session), writer) is None
+
+
+async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
+    writer: Writer, session: aiohttp.ClientSession
+) -> None:
+    """Ten minutes before it: the clocks of servers differ. A clock that is fast is not believed."""
+    jetstream = Jetstream(JETSTREAM, session, frozenset())
+    nowhere = service.begin(jetstream, writer)
+    writer.write(Batch(cursors={"wss://relay.example": StreamCursor(7, AT)}))
+    after_a_relay = service.begin(jetstream, writer)
+    writer.write(Batch(cursors={"wss://fast.example": StreamCursor(7, AT + timedelta(days=36500))}))
+    latest = datetime.now(UTC) - timedelta(minutes=10)
+
+    assert nowhere is None
+    assert after_a_relay == MICROS - TEN_MINUTES
+    assert (service.begin(jetstream, writer) or 0) <= (jetstream.cursor_at(latest) or 0) + 5_000_000

@@ -1,0 +1,245 @@
+"""Searches find what people mean, best first; any text may be searched for."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from readapi.errors import InvalidCursor
+from readapi.index.search.execute import Search, search
+from schemas.api.search import SearchPage
+from tests.readapi.indexed import Indexed, artist_documents, person, tag_documents, track_documents
+
+ANA, BEN = person("ana", "Ana Ray"), person("ben", "Beñat Étoile")
+
+
+@pytest.fixture(scope="module")
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    """A few tracks, each found by another tier of one search."""
+    index = Indexed(tmp_path_factory.mktemp("stocked"))
+    index.write(
+        [
+            track_documents(1, "Night Rain", ANA, likes=0),
+            track_documents(2, "Night Rain over the Harbour", ANA, likes=5),
+            track_documents(3, "Cold Rain at Night", ANA, likes=50),
+            track_documents(4, "Rain", ANA, likes=500, album="The Night"),
+            track_documents(5, "Sun", ANA, likes=5000, description="Made in a night of rain."),
+            track_documents(6, "Nigth Rain", BEN, likes=50_000),
+            track_documents(7, "Might of Rain", BEN, likes=500_000),
+            track_documents(8, "Something Else", BEN, likes=5_000_000),
+            track_documents(9, "夜の東京", BEN),
+            track_documents(10, "Déjà Vu", BEN, visibility="unlisted"),
+            track_documents(11, "Night Rain, private", BEN, visibility="private", listening="space"),
+            track_documents(12, "<b>Bold</b> & Beautiful", BEN),
+            track_documents(13, "!!!", ANA),
+            track_documents(14, "demo.wav", ANA, tags=["field recording"]),
+            artist_documents(ANA, 10),
+            artist_documents(BEN),
+            tag_documents("field recording"),
+        ]
+    )
+    yield index
+    index.close()
+
+
+def test_tiers_come_in_their_order(stocked):
+    """Exact, prefix, words of the title, of the names, of the text, then typos: popularity decides within."""
+    assert stocked.titles("night rain") == [
+        "Night Rain",
+        "Night Rain over the Harbour",
+        "Cold Rain at Night",
+        "Rain",
+        "Sun",
+        "Nigth Rain",
+        "Might of Rain",
+    ]
+
+
+def test_popularity_decides_among_equals(tmp_path):
+    """And the id among those that are equally popular, so the order never wavers."""
+    index = Indexed(tmp_path)
+    index.write(track_documents(number, "Echo", ANA, likes=number // 2) for number in range(8))
+
+    ids = [result["id"] for result in index.results("echo")]
+
+    likes = {card.key: orjson.loads(card.card + b"}") for card in index.index.tracks(range(8))}
+    expected = sorted(likes.values(), key=lambda track: (-track["like_count"], -track["id"]))
+    assert ids == [track["id"] for track in expected]
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("DEJA vu", "Déjà Vu"),
+        ("deja v", "Déjà Vu"),
+        ("東京", "夜の東京"),
+        ("夜", "夜の東京"),
+        ("夜の東亰", "夜の東京"),
+        ("benat 東京", "夜の東京"),
+        ("etoile deja", "Déjà Vu"),
+        ("@ben.example vu", "Déjà Vu"),
+        ("vu ben.exam", "Déjà Vu"),
+        ("demo.wav", "demo.wav"),
+        ("!!!", "!!!"),
+        ("nightrainover", "Night Rain over the Harbour"),
+        ("harbour rain", "Night Rain over the Harbour"),
+        ("harbor", "Night Rain over the Harbour"),
+        ("field recordings", "demo.wav"),
+    ],
+)
+def test_people_find_what_they_mean(stocked, text, title):
+    """Accents, scripts, handles, signs, words run together, a typo."""
+    assert title in stocked.titles(text)
+
+
+def test_every_kind_is_found_and_shaped_as_the_api_says(stocked):
+    """With totals of all kinds, whichever are asked for."""
+    for text in ("ana", "field", "night", "ben.example"):
+        found = search(stocked.index, Search(text), None, 20)
+        body = b'{"results":[%b],"counts":{%b},"next_cursor":null,"has_more":false}' % (
+            b",".join(found.results),
+            b",".join(b'"%bs":%d' % (kind.encode(), count) for kind, count in found.counts.items()),
+        )
+        page = SearchPage.model_validate_json(body, strict=True)
+        assert page.results
+        assert all(0 < result.relevance <= 1 for result in page.results)
+
+    only_tracks = search(stocked.index, Search("ana", kinds=("track",)), None, 20)
+    assert only_tracks.counts["artist"] == 1
+    assert not any(b'"type":"artist"' in result for result in only_tracks.results)
+
+
+def test_private_tracks_are_never_found(stocked):
+    """Not by their title, not among their artist's, not by a typo; unlisted ones are."""
+    everything = [
+        title for text in ("night rain private", "privat", "benat") for title in stocked.titles(text)
+    ]
+
+    assert "Night Rain, private" not in everything
+    assert "Déjà Vu" in everything
+
+
+def test_filters_narrow_a_search(stocked):
+    """To an artist, to a tag however it is spelt; totals with it."""
+    assert stocked.titles("rain", artist_did=BEN.did) == ["Might of Rain", "Nigth Rain"]
+    assert stocked.titles("demo", tag="#Field  Recording") == ["demo.wav"]
+    assert stocked.titles("demo", tag="dub") == []
+    assert search(stocked.index, Search("rain", artist_did=BEN.did), None, 20).counts["track"] == 2
+
+
+def test_sorting_by_time_or_popularity(stocked):
+    """The same matches in another order."""
+    matches = stocked.titles("night rain")
+
+    assert stocked.titles("night rain", sort="recent") == [
+        "Might of Rain", "Nigth Rain", "Sun", "Rain", "Cold Rain at Night", "Night Rain over the Harbour",
+        "Night Rain",
+    ]  # fmt: skip
+    assert stocked.titles("night rain", sort="popular") == matches[::-1]
+
+
+def test_matched_words_are_marked_and_everything_else_is_escaped(stocked):
+    """So a page may put the highlight into its HTML as it is."""
+    (bold,) = stocked.results("bold bea", kinds=("track",))
+
+    assert bold["highlight"] == "&lt;b&gt;<mark>Bold</mark>&lt;/b&gt; &amp; <mark>Beautiful</mark>"
+    assert stocked.results("夜の")[0]["highlight"] == "<mark>夜の</mark>東京"
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(text=st.text(min_size=1, max_size=100), sort=st.sampled_from(["relevance", "recent", "popular"]))
+def test_any_text_may_be_searched_for(stocked, text, sort):
+    """Whatever is in it, the answer is results and totals that agree."""
+    found = search(stocked.index, Search(text, sort=sort), None, 50)
+
+    assert len(found.results) == sum(found.counts.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"', '"night" AND', "title:night", "night^9~2", "[* TO *]", "a" + "\u0301" * 99, "🎵🎶", "  ", "\0\0",
+        "\u202e\u200b", "AND OR NOT", "((((", "*", "夜" * 100, "x" * 100, "é" * 100, "a " * 50, "ﷺ" * 99,
+        "a.b." * 25,
+    ],
+)  # fmt: skip
+def test_nothing_typed_is_an_error(stocked, text):
+    """There is no query language to get wrong."""
+    search(stocked.index, Search(text), None, 20)
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    """More matches than are fetched at once, in every tier, many of them equal."""
+    index = Indexed(tmp_path_factory.mktemp("crowd"))
+    titles = ["Echo", "Echo Park", "An Echo", "Eco", "Silence"]
+    documents = [
+        track_documents(number, titles[number % 5], ANA, likes=number % 3, description="echo" * (number % 2))
+        for number in range(700)
+    ]
+    index.write([*documents, artist_documents(person("echo", "Echo")), tag_documents("echo", 3)])
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize("sort", ["relevance", "recent", "popular"])
+@pytest.mark.parametrize("text", ["echo", "echo park", "eco"])
+def test_cursors_visit_every_result_once(crowd, text, sort):
+    """As many as the totals say, in the order of one long page."""
+    asked = Search(text, sort=sort, kinds=("track",))
+    found, after = [], None
+    for _ in itertools.count():
+        page = search(crowd.index, asked, after, 37)
+        found += page.results
+        after = page.after
+        if after is None:
+            break
+
+    assert len(set(found)) == len(found) == page.counts["track"] > 100
+    assert found == search(crowd.index, asked, None, 1000).results
+
+
+def test_what_arrives_between_pages_repeats_nothing(crowd):
+    """New matches of every tier, while somebody follows cursors."""
+    asked, found, after = Search("echo", kinds=("track",)), [], None
+    before = {orjson.loads(result)["id"] for result in search(crowd.index, asked, None, 1000).results}
+    for number in itertools.count(1000):
+        page = search(crowd.index, asked, after, 50)
+        found += [orjson.loads(result)["id"] for result in page.results]
+        crowd.write([track_documents(number, "Echo", ANA, likes=9), track_documents(-number, "An Echo", ANA)])
+        after = page.after
+        if after is None:
+            break
+
+    assert len(found) == len(set(found))
+    assert before <= set(found)
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "x", "[]", "{}", "[1,2]", '[1,{"track":[0,1]}]', '[1,{"track":[0,-1,2]}]', '[9,{"track":[0,1,2]}]',
+     '[1,{"track":[0,1.5,2]}]', '[1,{"track":[0,1,36893488147419103232]}]', '[1,{"track":[true,1,2]}]',
+     "null"],
+)  # fmt: skip
+def test_a_cursor_of_nobodys_is_refused(stocked, cursor):
+    """Whatever it looks like."""
+    with pytest.raises(InvalidCursor):
+        search(stocked.index, Search("rain"), cursor, 20)
+
+
+def test_typos_join_only_when_there_is_little_else(tmp_path: Path):
+    """Fifty strict matches are enough for anybody."""
+    index = Indexed(tmp_path)
+    index.write([track_documents(number, f"Echo {number}", ANA) for number in range(50)])
+    index.write([track_documents(50, "Ecko", ANA)])
+    assert "Ecko" not in index.titles("echo")
+
+    index.drop("track:0")
+
+    assert "Ecko" in index.titles("echo")
+    index.close()

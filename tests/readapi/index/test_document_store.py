@@ -1,0 +1,84 @@
+"""Documents read where they lie are those that Tantivy tells of; other formats are refused."""
+
+import random
+
+import orjson
+import pytest
+import tantivy
+
+from readapi.index.document_store import DocumentStore, UnknownFormat
+from readapi.index.folder import IndexFolder as Reader
+from schemas import search_index
+from tests.readapi.indexed import Indexed, person, track_documents
+
+OWNER = person("ana", "Ana")
+
+
+@pytest.fixture
+def indexed(tmp_path):
+    index = Indexed(tmp_path)
+    yield index
+    index.close()
+
+
+def numbered(*numbers):
+    return [track_documents(number, f"Song {number}", OWNER, description="x" * number) for number in numbers]
+
+
+def test_documents_are_those_that_tantivy_tells_of(indexed):
+    """In several blocks and segments, after some were replaced and others dropped."""
+    dice = random.Random(1)
+    indexed.write(numbered(*range(400)))
+    for _ in range(8):
+        indexed.write(numbered(*dice.sample(range(500), 30)))
+        indexed.drop(*(f"track:{number}" for number in dice.sample(range(400), 5)))
+
+    searcher = indexed.index.catalog.searcher
+    found = [address for _, address in searcher.search(tantivy.Query.all_query(), 1000, count=False).hits]
+    told = [searcher.doc(address)[search_index.STORED][0] for address in found]
+
+    assert len(found) > 350
+    assert searcher.num_segments > 1
+    assert all(folder.is_mapped for folder in (indexed.index.catalog, indexed.index.social))
+    assert indexed.index.catalog.stored(found) == told
+
+
+def test_an_index_that_stores_otherwise_is_asked(indexed, tmp_path):
+    """Slower, with the same answers."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    other = tantivy.Index(search_index.catalog_schema(), str(folder))
+    search_index.register_tokenizers(other)
+    writer = other.writer(num_threads=1)
+    writer.add_document(tantivy.Document(doc=["track:1"], stored=[b"bytes"]))
+    writer.commit()
+
+    (folder / search_index.VERSION_FILE).write_text(str(search_index.VERSION))
+
+    reader = Reader(folder, search_index.catalog_schema())
+    reader.refresh()
+
+    [address] = [address for _, address in reader.searcher.search(reader.term("doc", "track:1")).hits]
+    assert not reader.is_mapped
+    assert reader.stored([address]) == [b"bytes"]
+
+
+@pytest.mark.parametrize("damage", ["magic", "version", "compression", "format"])
+def test_other_formats_are_refused(indexed, tmp_path, damage):
+    """Every mark of the format is looked at."""
+    indexed.write(numbered(1, 2, 3))
+    file = max((tmp_path / "search" / "catalog").glob("*.store"), key=lambda path: path.stat().st_size)
+    content = bytearray(file.read_bytes())
+    footer_at = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    at = {"magic": -4, "version": footer_at - 28, "compression": footer_at - 16, "format": None}[damage]
+    if at is None:
+        footer = orjson.loads(content[footer_at:-8])
+        assert footer["version"]["index_format_version"] == 7
+        content[footer_at:-8] = content[footer_at:-8].replace(b'_version":7', b'_version":8')
+    else:
+        content[at] += 1
+    (tmp_path / "changed.store").write_bytes(content)
+
+    assert DocumentStore(file).count == 3 + 1
+    with pytest.raises(UnknownFormat):
+        DocumentStore(tmp_path / "changed.store")

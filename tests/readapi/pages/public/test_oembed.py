@@ -1,0 +1,114 @@
+"""oEmbed documents: sizes, pictures, and strangers' text in JSON, XML and the HTML within."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from readapi.pages.public import oembed
+from readapi.pages.public.oembed import Box, Embeddable
+from tests.readapi.pages.examples import BASE_URL, COVER, HOSTILE
+
+SHOWN = Embeddable(
+    title="Slow Water",
+    author="Mara Lindqvist",
+    author_page=f"{BASE_URL}/u/mara.example",
+    player=f"{BASE_URL}/embed/track/7",
+    width=400,
+    height=165,
+    image_url=COVER,
+    image_size=(640, 480),
+)
+
+
+class Frame(HTMLParser):
+    """The one element of an oEmbed document's HTML."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
+    """Nothing is missing, and the HTML is one sandboxed frame."""
+    document = oembed.describe(SHOWN, Box(), BASE_URL)
+
+    assert document.model_dump() == {
+        "version": "1.0",
+        "type": "rich",
+        "provider_name": "fmsvc",
+        "provider_url": BASE_URL,
+        "title": "Slow Water",
+        "author_name": "Mara Lindqvist",
+        "author_url": "https://music.example/u/mara.example",
+        "width": 400,
+        "height": 165,
+        "html": '<iframe src="https://music.example/embed/track/7" title="Slow Water by Mara Lindqvist" '
+        'width="400" height="165" style="border:0;max-width:100%" loading="lazy" allow="autoplay" '
+        'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>',
+        "thumbnail_url": COVER,
+        "thumbnail_width": 640,
+        "thumbnail_height": 480,
+        "cache_age": 3600,
+    }
+
+
+@pytest.mark.parametrize(
+    ("box", "size"),
+    [
+        (Box(), (400, 165)),
+        (Box(1000, 1000), (400, 165)),
+        (Box(320), (320, 165)),
+        (Box(None, 100), (400, 100)),
+        (Box(1, 1), (1, 1)),
+    ],
+)
+def test_the_player_is_never_larger_than_asked(box, size):
+    """Nor larger than it likes to be."""
+    document = oembed.describe(SHOWN, box, BASE_URL)
+
+    assert (document.width, document.height) == size
+    assert f'width="{size[0]}" height="{size[1]}"' in document.html
+
+
+@pytest.mark.parametrize(
+    ("box", "changes"),
+    [
+        (Box(639), {}),
+        (Box(None, 479), {}),
+        (Box(), {"image_size": None}),
+        (Box(), {"image_url": None}),
+        (Box(), {"image_url": "data:image/png,x"}),
+    ],
+)
+def test_thumbnail_members_are_left_out_together(box, changes):
+    """A picture that does not fit, of unknown size or without a web address, is not told at all."""
+    told = oembed.describe(replace(SHOWN, **changes), box, BASE_URL).model_dump(exclude_none=True)
+
+    assert not [name for name in told if name.startswith("thumbnail")]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_stays_text(hostile):
+    """One frame with the attributes it always has, in JSON and in XML alike."""
+    document = oembed.describe(replace(SHOWN, title=hostile, author=hostile), Box(), BASE_URL)
+
+    parsed = ElementTree.fromstring(oembed.xml(document))
+    frame = Frame(document.html)
+
+    assert {member.tag: member.text for member in parsed} == {
+        name: str(value) for name, value in document.model_dump(exclude_none=True).items()
+    }
+    ((element, attributes),) = frame.elements
+    assert element == "iframe"
+    assert list(attributes) == ["src", "title", "width", "height", "style", "loading", "allow", "sandbox"]
+    assert frame.text == ""
