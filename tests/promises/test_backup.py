@@ -33,6 +33,7 @@ pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 KILLS = int(os.environ.get("BACKUP_KILLS", "1"))
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
+TAG = f"load{SEED}"  # of every track that is written while the backup runs
 PRIVATE = json.dumps(template("owner", "off", "unlisted"))
 # The instant of the snapshot that was counted, and what changes with every start.
 PASSING = re.compile(rb'"as_of":"[^"]*"')
@@ -62,8 +63,8 @@ async def test_a_restored_service_answers_as_the_one_that_was_backed_up(net: Tes
         assert await command(data, "backup", str(target)) == 0
         assert not target.with_name(f"{target.name}.partial").exists()
         stop.set()
-        written = await load[0]
-        await load[1]
+        written, uploaded = await load[0], await load[1]
+        await _until_counted(mara, {"written": len(written), "uploaded": uploaded})
         paths = await _paths(mara, written, private["id"])
         before = await _settled(studio, paths)
 
@@ -101,15 +102,17 @@ async def _write(mara: Artist, stop: asyncio.Event) -> list[int]:
     for number in itertools.count():
         if stop.is_set():
             return written
-        written.append((await mara.write_track(f"Written {number}"))[0])
+        written.append((await mara.write_track(f"Written {number}", tags=[TAG]))[0])
     raise AssertionError
 
 
-async def _upload(mara: Artist, place: Path, stop: asyncio.Event) -> None:
+async def _upload(mara: Artist, place: Path, stop: asyncio.Event) -> int:
+    """Tracks published through the API until `stop`; how many."""
     for number in itertools.count():
         if stop.is_set():
-            return
-        await mara.publish(own_sound(place), title=f"Uploaded {number}")
+            return number
+        await mara.publish(own_sound(place), title=f"Uploaded {number}", tags=json.dumps([TAG]))
+    raise AssertionError
 
 
 async def _killed(data: Path, target: Path) -> None:
@@ -149,6 +152,20 @@ async def _paths(mara: Artist, written: list[int], private: int) -> list[str]:
     ]
 
 
+async def _until_counted(mara: Artist, titles: dict[str, int]) -> None:
+    """Wait until search finds the tracks of each title, and the snapshot behind `/stats` counts all of them.
+
+    Both follow some time after a record is shown, and stay the same until then: to look twice is not enough.
+    """
+    for title, count in titles.items():
+        await mara.shows(
+            f"/search/?q={title}&type=tracks",
+            lambda reply, count=count: reply.json["counts"]["tracks"] == count,
+        )
+    tag = {"name": TAG, "track_count": sum(titles.values()), "total_plays": 0}
+    await mara.shows(f"/tracks/tags?q={TAG}", lambda reply: tag in reply.json)
+
+
 async def _settled(studio: Studio, paths: list[str]) -> dict[str, Any]:
     """The answers when nothing moves any more."""
     answers = await _answers(studio, paths)
@@ -162,7 +179,7 @@ async def _settled(studio: Studio, paths: list[str]) -> dict[str, Any]:
 
 
 async def _until_same(studio: Studio, before: dict[str, Any]) -> dict[str, Any]:
-    until = time.monotonic() + PATIENCE_SECONDS / 3
+    until = time.monotonic() + PATIENCE_SECONDS
     while True:
         after = await _answers(studio, list(before))
         if after == before or time.monotonic() > until:
