@@ -49,25 +49,25 @@ test-duckdb-next: .venv-duckdb-next/installed ## the stores' tests on the next m
 
 lock: $(INSTALLED) ## choose the newest versions that pyproject.toml allows
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra test --extra bench \
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras \
 		--generate-hashes --upgrade --quiet --output-file requirements.lock --custom-compile-command "make lock"
-	echo "setuptools>=80" | $(BIN)/uv pip compile pyproject.toml - --universal --python-version 3.11 \
+	echo "hatchling>=1.27" | $(BIN)/uv pip compile pyproject.toml - --extra server --universal --python-version 3.11 \
 		--constraint requirements.lock --no-annotate --generate-hashes --quiet \
 		--output-file deploy/requirements.lock --custom-compile-command "make lock"
 
 clean: ## remove what was installed and cached; the catalogue in data/ stays
 	rm -rf .venv .venv-* tests/network/node/node_modules tests/consumers/node_modules *.egg-info .*_cache .hypothesis .schemathesis
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml deploy/pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps -e .
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . -e ./deploy
 	@touch $@
 
-.venv-duckdb-next/installed: requirements.lock pyproject.toml
+.venv-duckdb-next/installed: requirements.lock pyproject.toml deploy/pyproject.toml
 	$(PYTHON) -m venv .venv-duckdb-next
 	.venv-duckdb-next/bin/pip install --quiet --require-hashes -r requirements.lock
-	.venv-duckdb-next/bin/pip install --quiet --no-deps -e .
+	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e . -e ./deploy
 	.venv-duckdb-next/bin/pip install --quiet "duckdb>=2,<3"
 	@touch $@
 

@@ -10,7 +10,7 @@ app = cyclopts.App(
     name="fmsvc-server",
     help="An index of every audio record on the AT Protocol network, and the API on top of it. "
     "Configured by FMSVC_* environment variables.",
-    version=lambda: f"fmsvc-server {metadata.version('fmsvc')}",
+    version=lambda: f"fmsvc-server {metadata.version('fmsvc-server')}",
     version_flags="--version",
 )
 

@@ -44,7 +44,7 @@ async def make(settings: Settings, target: Path, copy_catalogue: CopyCatalogue) 
             folder.copy(key, partial / folder.KEY)
         manifest = Manifest(
             format=FORMAT,
-            fmsvc=metadata.version("fmsvc"),
+            fmsvc=metadata.version("fmsvc-server"),
             made_at=made_at,
             catalogue=catalogue,
             state=state,

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-PACKAGES = ("schemas", "indexer", "readapi")
+PACKAGES = ("schemas", "indexer", "readapi", "fmsvc")
 
 
 def test_the_map_is_what_the_modules_say_of_themselves() -> None:
@@ -47,11 +47,16 @@ def test_every_setting_is_told_with_its_default() -> None:
 
 
 def test_every_dependency_is_accounted_for() -> None:
-    """What each saves and what it costs."""
+    """What each saves and what it costs; tools of tests and measurements are not users'."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    used = [
+        *project["dependencies"],
+        *(name for extra in extras.keys() - {"test", "bench"} for name in extras[extra]),
+    ]
     told = (ROOT / "docs" / "dependencies.md").read_text()
 
-    for requirement in project["dependencies"]:
+    for requirement in used:
         name = re.match(r"[\w-]+", requirement)
         assert name is not None
         assert f"**{name[0]}**" in told, f"docs/dependencies.md does not say why {name[0]} is here"
@@ -68,7 +73,9 @@ def test_every_link_and_path_leads_somewhere(page: Path) -> None:
     text = page.read_text()
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (page.parent / link).exists(), f"{page.name} links to {link}, which is not there"
-    for path in re.findall(r"`((?:schemas|indexer|readapi|tests|docs|deploy|lexicons)/[\w./-]+)`", text):
+    for path in re.findall(
+        r"`((?:schemas|indexer|readapi|fmsvc|tests|docs|deploy|lexicons)/[\w./-]+)`", text
+    ):
         assert (ROOT / path).exists(), f"{page.name} names {path}, which is not there"
 
 

@@ -134,15 +134,16 @@ def test_the_containerfile_copies_every_package() -> None:
     """From paths that exist, without a fault that hadolint knows."""
     text = (DEPLOY / "Containerfile").read_text()
     copied = [line.split()[1:-1] for line in text.splitlines() if re.match(r"COPY (?!--)", line)]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    servers = tomllib.loads((DEPLOY / "pyproject.toml").read_text())
 
     paths = {path for line in copied for path in line}
-    assert {package.partition(".")[0] for package in project["tool"]["setuptools"]["packages"]} <= paths
+    packages = servers["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"].values()
+    assert {"fmsvc", "pyproject.toml", "deploy/pyproject.toml", *packages} <= paths
     ignored = (ROOT / ".containerignore").read_text()
     for path in paths:
         assert (ROOT / path).exists(), path
         assert f"\n!{path}\n" in ignored, path
-    assert {"fmsvc-server"} <= project["project"]["scripts"].keys()
+    assert "fmsvc-server" in servers["project"]["scripts"]
     assert 'ENTRYPOINT ["fmsvc-server"]' in text
     run(program("hadolint"), DEPLOY / "Containerfile")
 
@@ -151,7 +152,8 @@ def test_what_is_installed_is_what_was_tested() -> None:
     """The versions are those of requirements.lock; all dependencies are there, and nothing of the tests."""
     tested, shipped = (versions(ROOT / place / "requirements.lock") for place in ("", "deploy"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = {re.split(r"[^\w.-]", name)[0].lower() for name in project["dependencies"]}
+    dependencies = [*project["dependencies"], *project["optional-dependencies"]["server"]]
+    needed = {re.split(r"[^\w.-]", name)[0].lower() for name in dependencies}
 
     assert needed <= shipped.keys(), needed - shipped.keys()
     assert {name: version for name, version in shipped.items() if tested.get(name, version) != version} == {}

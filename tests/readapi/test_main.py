@@ -93,7 +93,7 @@ def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
     """Told on standard output, and nothing else is done."""
     told = run(tmp_path / "data", "--version")
 
-    assert (told.returncode, told.stdout) == (0, f"fmsvc-server {metadata.version('fmsvc')}\n")
+    assert (told.returncode, told.stdout) == (0, f"fmsvc-server {metadata.version('fmsvc-server')}\n")
     assert not (tmp_path / "data").exists()
 
 

@@ -87,7 +87,7 @@ def describe(endpoints: Iterable[Endpoint], server: str) -> bytes:
         "openapi": "3.1.1",
         "info": {
             "title": "fmsvc",
-            "version": version("fmsvc"),
+            "version": version("fmsvc-server"),
             "description": _DESCRIPTION,
             "license": _LICENSE,
             "contact": {"url": server},
