@@ -61,13 +61,15 @@ clean: ## remove what was installed and cached; the catalogue in data/ stays
 $(INSTALLED): requirements.lock pyproject.toml deploy/pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . -e ./deploy
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e ./deploy
 	@touch $@
 
 .venv-duckdb-next/installed: requirements.lock pyproject.toml deploy/pyproject.toml
 	$(PYTHON) -m venv .venv-duckdb-next
 	.venv-duckdb-next/bin/pip install --quiet --require-hashes -r requirements.lock
-	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e . -e ./deploy
+	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e .
+	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e ./deploy
 	.venv-duckdb-next/bin/pip install --quiet "duckdb>=2,<3"
 	@touch $@
 
