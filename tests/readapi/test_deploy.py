@@ -71,6 +71,14 @@ def expressions() -> list[str]:
     return [*alerts, *(target["expr"] for panel in panels for target in panel["targets"])]
 
 
+def test_rates_are_of_counters_and_nothing_else_is() -> None:
+    """`delta` of a counter falls when its process restarts; `rate` of a gauge is no number of anything."""
+    for expression in expressions():
+        for function, name in re.findall(r"(\w+)\((\w+)(?:\{[^}]*\})?\[", expression):
+            is_counter = name.endswith(("_total", "_bucket", "_count", "_sum"))
+            assert is_counter == (function in {"rate", "increase"}), expression
+
+
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="session")
 async def test_every_metric_that_is_asked_for_is_there(studio: Studio) -> None:

@@ -61,7 +61,7 @@ class ConnectionLimits:
     def watch(self, metrics: Metrics) -> None:
         """Register the counts as metrics."""
         metrics.watch("fmsvc_connections", "Connections of clients that are open.", lambda: self.all)
-        metrics.watch(
+        metrics.tally(
             "fmsvc_connections_refused", "Connections refused: too many are open.", lambda: self.refused
         )
 

@@ -14,6 +14,7 @@ from readapi.http.endpoint import Routes
 from readapi.http.limits import connections as connection_limits
 from readapi.http.limits.connections import ConnectionLimits
 from readapi.http.server import ConnectionTimeouts
+from readapi.metrics import Metrics
 from schemas.settings import Settings
 from tests.readapi.site import Site, running
 
@@ -172,6 +173,19 @@ def test_one_network_leaves_seats_for_others() -> None:
         if seat is not None:
             places.leave(seat)
     assert places.take("2001:db8:7::1") is not None
+
+
+def test_refused_connections_are_a_counter_and_open_ones_a_gauge() -> None:
+    """So that `rate` and `increase` tell how many were refused, whichever process restarted."""
+    places, metrics = ConnectionLimits(Settings(), most=1), Metrics()
+    places.watch(metrics)
+
+    places.take("192.0.2.1")
+    places.take("192.0.2.2")
+
+    text = metrics.text().decode()
+    assert "# TYPE fmsvc_connections_refused_total counter\nfmsvc_connections_refused_total 1.0\n" in text
+    assert "# TYPE fmsvc_connections gauge\nfmsvc_connections 1.0\n" in text
 
 
 def test_as_many_files_may_be_open_as_the_system_allows() -> None:
