@@ -25,7 +25,7 @@ from indexer.control.replay import Replay
 from indexer.control.socket import Control
 from indexer.faults import StoreError
 from indexer.network import connect
-from indexer.network.backoff import Patience
+from indexer.network.backoff import Backoff
 from indexer.network.connect import Internet
 from indexer.network.http.throttle import Throttle
 from indexer.network.identity.dns import Dns
@@ -58,7 +58,9 @@ PUBLISH_SECONDS = 0.1
 GIVE_BACK_SECONDS = 15.0  # a busy indexer frees more in a minute than it needs
 YOUNG_OBJECTS = 10_000  # before Python looks for garbage among them: a batch makes many, and few are cycles
 RESYNCS = 256  # at once; each mostly waits for its PDS
-RESYNC_PATIENCE = Patience(first_seconds=2, longest_seconds=6 * 3600)
+RESYNC_BACKOFF = Backoff(first_seconds=2, longest_seconds=6 * 3600)
+IDENTITY_BACKOFF = Backoff(first_seconds=30, longest_seconds=3600)
+PICTURE_BACKOFF = Backoff(first_seconds=30, longest_seconds=300)
 
 log = structlog.get_logger()
 
@@ -98,7 +100,7 @@ class Indexer:
             retry_seconds=retry_seconds,
         )
         self._resyncs = RetryQueue[Did](
-            "resync", resyncs.run, workers=RESYNCS, patience=RESYNC_PATIENCE.within(retry_seconds)
+            "resync", resyncs.run, workers=RESYNCS, backoff=RESYNC_BACKOFF.within(retry_seconds)
         )
         applier = EventApplier(
             self.repos,
@@ -109,10 +111,10 @@ class Indexer:
         )
         facts = Enrichment(self._resolver, outbound, self._intake, self.repos)
         self._identities = RetryQueue[Did](
-            "identity", facts.identity, workers=32, patience=Patience().within(retry_seconds)
+            "identity", facts.identity, workers=32, backoff=IDENTITY_BACKOFF.within(retry_seconds)
         )
         self._pictures = RetryQueue[Picture](
-            "picture", facts.picture, workers=8, patience=Patience(longest_seconds=300, attempts=4)
+            "picture", facts.picture, workers=8, backoff=PICTURE_BACKOFF, attempts=4
         )
         self.follower = Follower(stores.follow, stores.prune, watermark=stores.watermark, op=stores.writer.op)
         self.upkeep = Maintenance(

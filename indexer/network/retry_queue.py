@@ -8,7 +8,7 @@ import structlog
 from prometheus_client import Counter
 
 from indexer import faults
-from indexer.network.backoff import Patience
+from indexer.network.backoff import Backoff
 from indexer.network.http.client import NotNow, OutboundError
 
 log = structlog.get_logger()
@@ -26,12 +26,20 @@ class RetryQueue(Generic[Key]):
     """
 
     def __init__(
-        self, name: str, work: Callable[[Key], Awaitable[None]], *, workers: int, patience: Patience
+        self,
+        name: str,
+        work: Callable[[Key], Awaitable[None]],
+        *,
+        workers: int,
+        backoff: Backoff,
+        attempts: int | None = None,
     ) -> None:
+        """`attempts`: after how many failures in a row a key is given up; None: after none."""
         self._name = name
         self._run_work = work
         self._workers = workers
-        self._patience = patience
+        self._backoff = backoff
+        self._attempts = attempts
         self._queue: asyncio.Queue[Key] = asyncio.Queue()
         self._queued: set[Key] = set()
         self._running: set[Key] = set()
@@ -102,7 +110,8 @@ class RetryQueue(Generic[Key]):
     def _failed(self, key: Key, error: OutboundError) -> None:
         FAILED.labels(self._name).inc()
         failures = self._failures.pop(key, 0) + 1
-        pause = self._patience.pause(failures) if error.transient else None
+        given_up = not error.transient or failures == self._attempts
+        pause = None if given_up else self._backoff.pause(failures)
         log.info("errand failed", errand=self._name, key=str(key), reason=str(error), retry_in=pause)
         if pause is not None:
             self._failures[key] = failures

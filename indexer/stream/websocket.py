@@ -15,8 +15,7 @@ from yarl import URL
 
 from indexer import faults
 from indexer.events import Frame
-from indexer.network import backoff as network_backoff
-from indexer.network.backoff import Backoff
+from indexer.network.backoff import Backoff, parse_retry_after
 from indexer.stream import Status
 from indexer.stream.prefilter import Prefilter
 
@@ -37,6 +36,7 @@ class Bunch(NamedTuple):
 HEARTBEAT_SECONDS = 30.0
 CONNECT_SECONDS = 20.0
 CLOSE_SECONDS = 1.0
+STABLE_SECONDS = 30.0  # a connection that lasted so long ends a row of failures
 MAX_RETRY_AFTER_SECONDS = 3_600.0
 MAX_MESSAGE_BYTES = 8 << 20
 # Refusing a message for ever would stop the stream at it; the decoders refuse frames above their own limits.
@@ -95,7 +95,7 @@ class Stream:
             finally:
                 status.connected = False
                 await _disconnect(socket)
-            if status.frames > before and time.monotonic() - since >= self._backoff.stable_seconds:
+            if status.frames > before and time.monotonic() - since >= STABLE_SECONDS:
                 self._failures = 0
             await self._lost(socket, self._ended)
 
@@ -158,7 +158,7 @@ class Stream:
     async def _wait(self, reason: str, failure: str, at_least_seconds: float = 0.0) -> None:
         """Note a failure, and pause before the next attempt."""
         self._failures += 1
-        seconds = max(at_least_seconds, self._backoff.seconds(self._failures))
+        seconds = max(at_least_seconds, self._backoff.pause(self._failures))
         self.status.reconnects[reason] += 1
         self.status.error = failure[:_MAX_SENTENCE]
         self.status.retry_at = time.monotonic() + seconds
@@ -179,7 +179,7 @@ async def _disconnect(socket: Socket) -> None:
 def _retry_after(error: aiohttp.WSServerHandshakeError) -> float:
     """Seconds that the server's Retry-After asks for, at most an hour; 0 without the header."""
     asked = error.headers.get("Retry-After", "") if error.headers else ""
-    return min(network_backoff.seconds(asked) or 0.0, MAX_RETRY_AFTER_SECONDS)
+    return min(parse_retry_after(asked) or 0.0, MAX_RETRY_AFTER_SECONDS)
 
 
 class Inbox:

@@ -16,7 +16,8 @@ from prometheus_client import Counter
 
 from indexer import faults
 from indexer.catalog.tables.cursors import Listing
-from indexer.network import backoff, xrpc
+from indexer.network import xrpc
+from indexer.network.backoff import Backoff
 from indexer.network.http.client import Answered, Client, OutboundError
 from schemas.ids import Did, Nsid, is_did
 
@@ -27,8 +28,7 @@ PAGE_REPOS: Final = 1000
 PAGE_BYTES: Final = 4 << 20
 PAGE_SECONDS: Final = 60.0
 CURSOR_CHARACTERS: Final = 4096
-FIRST_PAUSE_SECONDS: Final = 5.0
-LONGEST_PAUSE_SECONDS: Final = 900.0
+BACKOFF: Final = Backoff(first_seconds=5.0, longest_seconds=900.0)
 
 LISTED = Counter("fmsvc_repos_listed_total", "Repos that discovery was told of, repetitions included.")
 
@@ -84,7 +84,7 @@ class Discovery:
                 if faults.is_fatal(error):
                     raise
                 faults.reason("discovery", error)
-                failures, pause = failures + 1, LONGEST_PAUSE_SECONDS
+                failures, pause = failures + 1, BACKOFF.longest_seconds
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._renewed.wait(), pause)
 
@@ -187,5 +187,5 @@ def _pause(error: OutboundError, failures: int) -> float:
     """Seconds until the next attempt: the host's Retry-After, else doubled with each failure."""
     asked = error.retry_after if isinstance(error, Answered) else None
     if asked is not None:
-        return min(max(asked, 1.0), LONGEST_PAUSE_SECONDS)
-    return backoff.jittered(backoff.doubled(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, failures))
+        return min(max(asked, 1.0), BACKOFF.longest_seconds)
+    return BACKOFF.pause(failures)

@@ -17,7 +17,7 @@ from schemas.settings import Settings
 from tests.indexer import empty_catalogues
 from tests.patience import PATIENCE_SECONDS
 
-QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04)
+QUICK = Backoff(first_seconds=0.01, longest_seconds=0.04)
 
 Row = tuple[Any, ...]
 

@@ -17,7 +17,7 @@ from indexer.catalog.writing.batch import Batch, Written
 from indexer.catalog.writing.intake import Intake
 from indexer.events import Frame
 from indexer.faults import StoreError
-from indexer.network.backoff import Patience
+from indexer.network.backoff import Backoff
 from indexer.network.retry_queue import RetryQueue
 from indexer.pipeline import Pipeline
 from indexer.repo import extract
@@ -408,8 +408,8 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
         repos,
         cursor=None,
         intake=intake,
-        identities=RetryQueue("identity", nothing, workers=1, patience=Patience()),
-        pictures=RetryQueue("picture", nothing, workers=1, patience=Patience()),
+        identities=RetryQueue("identity", nothing, workers=1, backoff=Backoff()),
+        pictures=RetryQueue("picture", nothing, workers=1, backoff=Backoff()),
         follower=Follower(nothing, nothing, watermark=0, op=0),
         applier=EventApplier(
             repos, ours, ask=lambda dids: None, doubt=lambda did: None, forget=lambda did: None

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import aiohttp
 
-from indexer.network import backoff
+from indexer.network.backoff import parse_retry_after
 from indexer.network.http.slots import Full
 
 CHUNK_BYTES = 64 << 10
@@ -149,7 +149,7 @@ class Pace:
 def pause_of(response: aiohttp.ClientResponse) -> float | None:
     """The seconds that the answer asks us to wait: by Retry-After, or by RateLimit-Reset of older drafts."""
     if asked := response.headers.get("retry-after"):
-        return backoff.seconds(asked)
+        return parse_retry_after(asked)
     if response.status != 429:
         return None  # A PDS sends the reset with every answer; only a 429 means that the limit is reached.
     try:

@@ -12,7 +12,8 @@ from typing import Final
 from prometheus_client import Counter
 from yarl import URL
 
-from indexer.network import backoff, ssrf
+from indexer.network import ssrf
+from indexer.network.backoff import Backoff
 from indexer.network.http.client import Answered, NotNow
 
 LANES: Final = 2
@@ -20,8 +21,7 @@ LANES_OF_OUR_OWN: Final = 8
 LANES_OF_A_SITE: Final = 32  # of all hosts under one registrable domain
 LONGEST_LINE: Final = 16
 MOST_WAITING: Final = 64  # in all lines together: each waiting request keeps a worker idle
-FIRST_PAUSE_SECONDS: Final = 30.0
-LONGEST_PAUSE_SECONDS: Final = 3600.0
+BACKOFF: Final = Backoff(first_seconds=30.0, longest_seconds=3600.0)
 WORTH_WAITING_SECONDS: Final = 5.0
 REMEMBERED: Final = 10_000
 
@@ -123,8 +123,8 @@ class Throttle:
         """
         now = self._clock()
         start = max(host.promised_until, now + host.turn_seconds * LONGEST_LINE / host.lanes / 2)
-        if start - now >= LONGEST_PAUSE_SECONDS:
-            return LONGEST_PAUSE_SECONDS
+        if start - now >= BACKOFF.longest_seconds:
+            return BACKOFF.longest_seconds
         host.promised_until = start + host.turn_seconds / host.lanes
         return start - now
 
@@ -137,10 +137,10 @@ class Throttle:
     def _refused(self, host: _Host, refusal: Answered) -> None:
         if refusal.status != 429 and refusal.retry_after is None:
             return
-        longer = backoff.doubled(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, host.refusals + 1)
+        longer = BACKOFF.full_pause(host.refusals + 1)
         seconds = longer if refusal.retry_after is None else refusal.retry_after
         host.refusals += 1
-        host.paused_until = max(host.paused_until, self._clock() + min(seconds, LONGEST_PAUSE_SECONDS))
+        host.paused_until = max(host.paused_until, self._clock() + min(seconds, BACKOFF.longest_seconds))
         PAUSED.inc()
 
     def _call_next(self, host: _Host) -> None:

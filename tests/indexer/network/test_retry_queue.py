@@ -5,19 +5,22 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from indexer.network.backoff import Patience
+from indexer.network.backoff import Backoff
 from indexer.network.http.client import NoSuchHost, NotNow, Unreachable
 from indexer.network.retry_queue import RetryQueue
 from tests.indexer.running import until
 
-QUICK = Patience(first_seconds=0.01, longest_seconds=0.02)
+QUICK = Backoff(first_seconds=0.01, longest_seconds=0.02)
 
 
 @asynccontextmanager
 async def running(
-    errand: Callable[[str], Awaitable[None]], workers: int = 2, patience: Patience = QUICK
+    errand: Callable[[str], Awaitable[None]],
+    workers: int = 2,
+    backoff: Backoff = QUICK,
+    attempts: int | None = None,
 ) -> AsyncIterator[RetryQueue[str]]:
-    errands = RetryQueue[str]("test", errand, workers=workers, patience=patience)
+    errands = RetryQueue[str]("test", errand, workers=workers, backoff=backoff, attempts=attempts)
     task = asyncio.create_task(errands.run())
     yield errands
     task.cancel()
@@ -118,19 +121,11 @@ async def test_patience_ends_after_its_attempts() -> None:
         ran += 1
         raise Unreachable("down")
 
-    async with running(errand, patience=Patience(0.01, 0.02, attempts=3)) as errands:
+    async with running(errand, attempts=3) as errands:
         errands.ask(["a"])
         await settled(errands)
 
     assert ran == 3
-
-
-def test_pauses_double_up_to_the_longest() -> None:
-    patience = Patience(first_seconds=30, longest_seconds=3600)
-
-    assert 15 <= (patience.pause(1) or 0) <= 30
-    assert 30 <= (patience.pause(2) or 0) <= 60
-    assert 1800 <= (patience.pause(10_000) or 0) <= 3600
 
 
 async def test_who_is_told_when_there_is_a_turn_comes_then_and_has_not_failed() -> None:
@@ -143,7 +138,6 @@ async def test_who_is_told_when_there_is_a_turn_comes_then_and_has_not_failed() 
         if ran < 5:
             raise NotNow("too many wait for this server", 0.01)
 
-    once = Patience(attempts=1)
-    async with running(errand, patience=once) as errands:
+    async with running(errand, backoff=Backoff(30, 3600), attempts=1) as errands:
         errands.ask(["a"])
         await until(lambda: ran == 5)

@@ -23,7 +23,7 @@ from tests.patience import PATIENCE_SECONDS
 
 OURS = Collections().all
 LIKE = "fm.svc.like"
-QUICK = Backoff(first_seconds=0.01, cap_seconds=0.04)
+QUICK = Backoff(first_seconds=0.01, longest_seconds=0.04)
 SECOND = 1_000_000
 NOW = datetime.now(UTC).replace(microsecond=0)
 

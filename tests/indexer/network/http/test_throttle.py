@@ -246,7 +246,7 @@ async def test_only_so_much_is_obeyed() -> None:
 
     await refused(turns, 503, 1e12)
 
-    assert await pause_of(turns) == throttle.LONGEST_PAUSE_SECONDS
+    assert await pause_of(turns) == throttle.BACKOFF.longest_seconds
 
 
 @pytest.mark.parametrize("error", [Answered(500, b""), Answered(404, b""), Unreachable("x")])
