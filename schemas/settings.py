@@ -176,6 +176,15 @@ class Settings(BaseModel):
         description="Requests that have to do with signing in, allowed for one account, "
         "or address without one.",
     )
+    mcp_hosts: tuple[str, ...] = Field(
+        (),
+        description="Names besides that of the public address under which /mcp is asked for, such as "
+        "music.internal:8000: other values of the Host header are refused there.",
+    )
+    mcp_origins: tuple[str, ...] = Field(
+        (),
+        description="Origins of web pages that may use /mcp, besides this service's own and FMSVC_WEB_URL.",
+    )
     limits_url: str | None = Field(
         None,
         repr=False,
@@ -256,7 +265,7 @@ class Settings(BaseModel):
     def _no_text_is_no_keys(cls, value: SecretStr | None) -> SecretStr | None:
         return value if value is not None and value.get_secret_value().strip() else None
 
-    @field_validator("secret_keys", "trusted_proxies", mode="before")
+    @field_validator("secret_keys", "trusted_proxies", "mcp_hosts", "mcp_origins", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
         return (
@@ -274,6 +283,23 @@ class Settings(BaseModel):
             except ValueError:
                 raise ValueError(f"{network} is not an address or a network") from None
         return value
+
+    @field_validator("mcp_hosts")
+    @classmethod
+    def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for host in value:
+            if "/" in host or "@" in host:
+                raise ValueError(f"{host} is not a name, or a name and a port")
+        return tuple(host.lower() for host in value)
+
+    @field_validator("mcp_origins")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            scheme, _, rest = origin.partition("://")
+            if scheme not in ("http", "https") or not rest or "/" in rest or "@" in rest:
+                raise ValueError(f"{origin} is not an origin such as https://app.example.com")
+        return tuple(origin.lower() for origin in value)
 
     @field_validator("secret_keys")
     @classmethod

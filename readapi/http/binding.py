@@ -30,6 +30,7 @@ OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
     Conditions: Conditions.of,
     LastEventId: lambda request: LastEventId(request.headers.get("Last-Event-ID", "")),
     IdempotencyKey: lambda request: IdempotencyKey(request.headers.get("Idempotency-Key", "")),
+    web.Request: lambda request: request,
 }
 ABSENT = inspect.Parameter.empty
 Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]

@@ -47,7 +47,8 @@ class Endpoint:
 
     `operational` routes report the state of the service: never cached, exempt from rate limits. A GET that
     `acts` has a side effect each time: its answers are not cached, and it has no HEAD. `redirects`: it may
-    answer browsers with a redirect. `status`: of the successful answer.
+    answer browsers with a redirect. `status`: of the successful answer. One that is not `described` speaks a
+    protocol of its own, and is not in the OpenAPI description.
     """
 
     method: Method
@@ -62,6 +63,7 @@ class Endpoint:
     acts: bool = False
     redirects: HTTPStatus | None = None
     status: HTTPStatus = HTTPStatus.OK
+    described: bool = True
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -168,6 +170,7 @@ class Options(TypedDict, total=False):
     acts: bool
     redirects: HTTPStatus
     status: HTTPStatus
+    described: bool
 
 
 class Conditions(Options, total=False):

@@ -62,7 +62,7 @@ class Gate:
         self._who_asks = who_asks
         self._clients = Clients(settings.trusted_proxies)
         self._cookies = Cookies(settings)
-        self._cors = Cors(settings.web_url)
+        self._cors = Cors(settings.web_url, settings.mcp_origins)
         self._responses = Responses(settings, self._cors, lag)
         self._metrics = metrics
         self._access_log = access_log

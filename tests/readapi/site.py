@@ -1,5 +1,6 @@
 """A small application of given routes, on a real port of 127.0.0.1."""
 
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -59,8 +60,9 @@ async def running(
     who_asks: WhoAsks = nobody,
     patience: ConnectionTimeouts | None = None,
     of_one_client: int = 100,
+    sock: socket.socket | None = None,
 ) -> AsyncIterator[Site]:
-    """Serve the routes for as long as the block runs."""
+    """Serve the routes for as long as the block runs; on any free port, unless a socket is given."""
     settings = settings or Settings()
     log, version = StringIO(), [1]
     metrics, access_log = Metrics(), AccessLog(settings, log)
@@ -85,8 +87,7 @@ async def running(
         shutdown_timeout=1,
     )
     await runner.setup()
-    listening = web.TCPSite(runner, "127.0.0.1", 0)
-    await listening.start()
+    await web.SockSite(runner, sock or socket.create_server(("127.0.0.1", 0))).start()
     site.address = "http://{}:{}".format(*runner.addresses[0][:2])
     async with aiohttp.ClientSession(auto_decompress=False) as client:
         site.client = client

@@ -72,8 +72,8 @@ class Description:
 
 
 def api_endpoints(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
-    """The routes of the API: without pages and their forms and fragments."""
-    return tuple(endpoint for endpoint in endpoints if not _is_of_pages(endpoint))
+    """The routes of the API: without pages and their forms and fragments, and without other protocols."""
+    return tuple(endpoint for endpoint in endpoints if endpoint.described and not _is_of_pages(endpoint))
 
 
 def describe(endpoints: Iterable[Endpoint], server: str) -> bytes:

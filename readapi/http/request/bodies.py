@@ -38,7 +38,7 @@ async def read_body(
     pace = Pace(intake, request.content)
     if request.content_type == PARTS and PARTS in encoding.kinds:
         return await _read_parts(request, pace, encoding, room)
-    text = await _text(request, pace)
+    text = await read_bytes(request, pace)
     if not text:
         return {}
     if request.content_type not in encoding.kinds:
@@ -48,7 +48,8 @@ async def read_body(
     return check_members(_parse_form(text, encoding.lists))
 
 
-async def _text(request: web.Request, pace: Pace) -> bytes:
+async def read_bytes(request: web.Request, pace: Pace) -> bytes:
+    """The body as it was sent; empty without one. Raises TooLarge, RequestTimeout."""
     text = bytearray()
     if not request.can_read_body:
         return b""

@@ -1,6 +1,6 @@
 """Response headers: CORS, caching, security, and the heads of responses as bytes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -19,16 +19,22 @@ EXPOSED = (
 ANYBODY: Mapping[str, str] = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
 
 
+MCP_PATH = "/mcp"
+MCP_HEADERS = ", Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id"
 _ONE_DAY = "86400"
 
 
 class Cors:
-    """CORS: any origin may read public answers, only the web application's may send credentials."""
+    """CORS: any origin may read public answers, only the web application's may send credentials.
 
-    def __init__(self, web_origin: str | None) -> None:
+    Pages of `mcp_origins` may send messages to `/mcp`, with a token if they have one, never with a cookie.
+    """
+
+    def __init__(self, web_origin: str | None, mcp_origins: Collection[str] = ()) -> None:
         # As browsers write it: in lower case, without the default port.
         web_origin = None if web_origin is None else str(URL(web_origin).origin())
         self._web_origin = web_origin
+        self._mcp_origins = frozenset(mcp_origins)
         self.trusted: Mapping[str, str] = {
             "Access-Control-Allow-Origin": web_origin or "*",
             "Access-Control-Allow-Credentials": "true",
@@ -47,10 +53,12 @@ class Cors:
         """The headers that answer a preflight request."""
         allowed = ", ".join(sorted(methods | {"OPTIONS"}))
         headers = {"Allow": allowed, "Access-Control-Max-Age": _ONE_DAY}
-        if self.is_trusted(request):
+        of_mcp = request.path == MCP_PATH and request.headers.get("Origin") in self._mcp_origins
+        if of_mcp or self.is_trusted(request):
             headers["Access-Control-Allow-Methods"] = allowed
             headers["Access-Control-Allow-Headers"] = (
                 "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Range"
+                + (MCP_HEADERS if request.path == MCP_PATH else "")
             )
         else:
             headers["Access-Control-Allow-Methods"] = ", ".join(
