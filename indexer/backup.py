@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 
 from indexer import operations
-from indexer.catalog.database import FILE, sentences
+from indexer.catalog.database import FILE, explain_errors
 from indexer.catalog.snapshots import CURRENT
 from indexer.faults import StoreError
 from schemas import steps
@@ -31,7 +31,7 @@ class Copied:
     cursors: dict[str, tuple[int, str | None]]
 
 
-def copy(settings: Settings, target: Path) -> Copied | None:
+def copy_catalogue(settings: Settings, target: Path) -> Copied | None:
     """Link or copy the newest snapshot to `target`; None without a catalogue. Raises StoreError."""
     current = settings.data_dir / "snapshots" / CURRENT
     until = time.monotonic() + PATIENCE_SECONDS
@@ -47,13 +47,13 @@ def copy(settings: Settings, target: Path) -> Copied | None:
     return None
 
 
-def restore(source: Path, settings: Settings, progress: Callable[[int, int], object]) -> None:
+def restore_catalogue(source: Path, settings: Settings, progress: Callable[[int, int], object]) -> None:
     """Put a catalogue into a data folder that has none, and build the search index. Raises StoreError."""
     target = settings.data_dir / FILE
-    with sentences(target):
+    with explain_errors(target):
         shutil.copyfile(source, target)
         target.chmod(0o600)
-    operations.rebuild(settings, progress)
+    operations.rebuild_search(settings, progress)
 
 
 def is_newer(tables: int) -> bool:
@@ -62,7 +62,7 @@ def is_newer(tables: int) -> bool:
 
 
 def _link(snapshot: Path, target: Path) -> None:
-    with sentences(target):
+    with explain_errors(target):
         try:
             os.link(snapshot, target)
         except FileNotFoundError:
@@ -73,7 +73,7 @@ def _link(snapshot: Path, target: Path) -> None:
 
 
 def _inspected(snapshot: Path) -> Copied:
-    with sentences(snapshot, also=duckdb.Error), duckdb.connect(snapshot, read_only=True) as con:
+    with explain_errors(snapshot, also=duckdb.Error), duckdb.connect(snapshot, read_only=True) as con:
         [(version,)] = con.execute("select value from meta where name = 'schema_version'").fetchall()
         found = con.execute("select source, seq, event_time from cursors order by source").fetchall()
     cursors = {source: (int(seq), None if at is None else f"{at.isoformat()}Z") for source, seq, at in found}

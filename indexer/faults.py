@@ -33,7 +33,7 @@ def is_panic(error: BaseException) -> bool:
     return type(error).__name__ == "PanicException"
 
 
-def reason(step: str, error: BaseException) -> str:
+def record_fault(step: str, error: BaseException) -> str:
     """Count and log an error. Returns a dead letter's reason: a line that names it, then the traceback."""
     FAULTS.labels(step).inc()
     frames = traceback.extract_tb(error.__traceback__)

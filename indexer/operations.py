@@ -11,18 +11,17 @@ import aiohttp
 import duckdb
 import orjson
 
-from indexer.catalog.database import require, sentences
+from indexer.catalog.database import explain_errors, require_catalogue
 from indexer.catalog.snapshots import CURRENT
 from indexer.catalog.tables.dead_letters import Wanted
 from indexer.catalog.writing.writer import Writer
 from indexer.control import dead_letters, repairs, socket
-from indexer.control.check import Report, inspect
-from indexer.control.check import check as check_catalogue
+from indexer.control.check import Report, check_catalogue, check_live
 from indexer.control.replay import ReplayProgress
 from indexer.network.identity.dns import Dns
 from indexer.search import index as tantivy_index
-from indexer.search.rebuild import rebuild as rebuild_index
-from indexer.service import Indexer, choose_source, opened
+from indexer.search.rebuild import rebuild_index
+from indexer.service import Indexer, choose_source, open_indexer
 from indexer.stream import Source, recording
 from indexer.stream.recording import Recorded
 from indexer.sync import audit as audits
@@ -35,25 +34,25 @@ Progress = Callable[[int], object]
 ProgressOf = Callable[[int, int], object]
 
 
-async def replay(settings: Settings, path: Path, progress: Progress) -> None:
+async def replay_recording(settings: Settings, path: Path, progress: Progress) -> None:
     """Index a recording. The relay's own cursor stays, so that no event that only it has is skipped."""
     source = Recorded(path)
     source.name = f"recording of {source.name}"
-    async with opened(settings, source) as indexer, _watched(source, progress):
+    async with open_indexer(settings, source) as indexer, _watched(source, progress):
         await indexer.replay(indexer.pipeline.read())
 
 
-async def record(
+async def record_stream(
     settings: Settings, path: Path, seconds: float | None, frames: int | None, progress: Progress
 ) -> None:
     """Write the frames of the relay (or Jetstream) to a file, until either limit."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
         source = choose_source(settings, session)
         async with _watched(source, progress):
-            await recording.record(source, path, seconds=seconds, frames=frames)
+            await recording.record_frames(source, path, seconds=seconds, frames=frames)
 
 
-def rebuild(settings: Settings, progress: ProgressOf) -> None:
+def rebuild_search(settings: Settings, progress: ProgressOf) -> None:
     """Rebuild the search index from the catalogue. Raises StoreError."""
     writer = Writer.open(settings)
     try:
@@ -63,25 +62,25 @@ def rebuild(settings: Settings, progress: ProgressOf) -> None:
         writer.close()
 
 
-def check(settings: Settings) -> Report:
+def check_stores(settings: Settings) -> Report:
     """Inspect the catalogue and the search index; while an indexer runs, its newest snapshot.
 
     Raises StoreError when a store cannot be opened.
     """
     now = datetime.now(UTC)
-    require(settings)
+    require_catalogue(settings)
     if socket.answers(settings.data_dir):
         newest = settings.data_dir / "snapshots" / CURRENT
-        with sentences(newest), duckdb.connect(newest, read_only=True) as con:
-            return inspect(con, None, now)
+        with explain_errors(newest), duckdb.connect(newest, read_only=True) as con:
+            return check_catalogue(con, None, now)
     index = tantivy_index.SearchIndex.open(settings.data_dir / tantivy_index.FOLDER, settings.base_url)
     try:
-        return check_catalogue(settings, index.watermark, now)
+        return check_live(settings, index.watermark, now)
     finally:
         index.close()
 
 
-async def repair(settings: Settings) -> tuple[str, ...]:
+async def repair_catalogue(settings: Settings) -> tuple[str, ...]:
     """Correct the rows that the catalogue derives from its records: in the running indexer, else here.
 
     Returns what was corrected, in sentences. Raises StoreError or Unanswered.
@@ -92,9 +91,9 @@ async def repair(settings: Settings) -> tuple[str, ...]:
             running.post(repairs.REPAIR_PATH) as response,
         ):
             return tuple(orjson.loads(await response.read()))
-    require(settings)
+    require_catalogue(settings)
     with Writer.open(settings) as writer:
-        return repairs.repair(writer)
+        return repairs.repair_faults(writer)
 
 
 async def replay_letters(settings: Settings, wanted: Wanted, progress: ProgressOf) -> ReplayProgress:
@@ -107,18 +106,18 @@ async def replay_letters(settings: Settings, wanted: Wanted, progress: ProgressO
             progress(last.tried, last.total)
 
     if socket.answers(settings.data_dir):
-        await follow(dead_letters.replay(settings, wanted))
+        await follow(dead_letters.replay_letters(settings, wanted))
         return last
-    require(settings)
+    require_catalogue(settings)
     async with (
         aiohttp.ClientSession() as session,
-        opened(settings, choose_source(settings, session)) as indexer,
+        open_indexer(settings, choose_source(settings, session)) as indexer,
     ):
         await indexer.replay(follow(indexer.retrial.run(wanted)))
     return last
 
 
-async def audit(settings: Settings) -> Counter[audits.Outcome]:
+async def audit_repos(settings: Settings) -> Counter[audits.Outcome]:
     """Compare every repo with its PDS and fetch those that differ: in the running indexer, else here.
 
     Returns the number of repos by outcome. Raises StoreError or Unanswered.
@@ -126,7 +125,7 @@ async def audit(settings: Settings) -> Counter[audits.Outcome]:
     if socket.answers(settings.data_dir):
         async with socket.asking(settings.data_dir) as running, running.post(AUDIT_PATH) as response:
             return Counter(orjson.loads(await response.read()))
-    require(settings)
+    require_catalogue(settings)
     outcomes: list[Counter[audits.Outcome]] = []
 
     async def compare(indexer: Indexer) -> None:
@@ -134,7 +133,7 @@ async def audit(settings: Settings) -> Counter[audits.Outcome]:
 
     async with (
         aiohttp.ClientSession() as session,
-        opened(settings, choose_source(settings, session)) as indexer,
+        open_indexer(settings, choose_source(settings, session)) as indexer,
     ):
         await indexer.replay(compare(indexer))
     return outcomes[0]

@@ -90,7 +90,7 @@ class Pipeline:
         `anew`: another source was followed before, so events before the first one of this source may be lost.
         """
         self._begins_anew = anew
-        reading = understood(self._source, self.finished, self._collections, self._repos)
+        reading = decode_frames(self._source, self.finished, self._collections, self._repos)
         async with contextlib.aclosing(reading) as frames:
             async for frame, events in frames:
                 if self._begins_anew:
@@ -105,7 +105,9 @@ class Pipeline:
     def again(self, letter: DeadLetter) -> bool:
         """Process a dead letter's frame again; the cursor stays. False: it still cannot be used."""
         frame, batch = Frame(letter.source, letter.raw, letter.received_at), self._intake.batch
-        events = dialects.understood(dialects.decoder(letter.source), frame, self._collections, self._repos)
+        events = dialects.decode_safely(
+            dialects.decoder_of(letter.source), frame, self._collections, self._repos
+        )
         if any(isinstance(event, Malformed) for event in events):
             return False
         refused_before = len(batch.dead_letters)
@@ -122,9 +124,9 @@ class Pipeline:
         except BaseException as error:
             if faults.is_fatal(error):
                 raise
-            reason = faults.reason("judge", error)
+            reason = faults.record_fault("judge", error)
             if not isinstance(event, Malformed):
-                self._apply(dialects.salvaged(frame.source, frame.raw, reason), frame)
+                self._apply(dialects.salvage_frame(frame.source, frame.raw, reason), frame)
 
     def _take(self, event: Event, frame: Frame) -> None:
         """Put an event into the batch."""
@@ -198,14 +200,14 @@ class Pipeline:
         self._follower.committed(written.op)
 
 
-async def understood(
+async def decode_frames(
     source: Source, after: int | None, collections: frozenset[Nsid], tracked: Container[Did]
 ) -> AsyncGenerator[tuple[Frame, tuple[Event, ...]], None]:
     """Yield the frames after `after` with their events; the prefilter drops most irrelevant frames."""
     source.prefilter = Prefilter(collections, tracked)
     async with contextlib.aclosing(source.frames(after)) as frames:
         async for frame in frames:
-            yield frame, dialects.understood(source.decode, frame, collections, tracked)
+            yield frame, dialects.decode_safely(source.decode, frame, collections, tracked)
 
 
 def _dead_letter(event: Malformed, frame: Frame) -> DeadLetter:

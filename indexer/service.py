@@ -71,7 +71,7 @@ class Indexer:
     """All parts around one source. `run` follows it until stopped, `replay` until it ends."""
 
     def __init__(self, settings: Settings, source: Source, stores: Stores, ways: Internet) -> None:
-        self._collections = projections.nsids(settings.collections)
+        self._collections = projections.indexed_nsids(settings.collections)
         collections, outbound = self._collections, ways.outbound
         self._settings = settings
         self._source = source
@@ -134,7 +134,7 @@ class Indexer:
             source,
             collections,
             self.repos,
-            cursor=begin(source, stores.writer),
+            cursor=choose_cursor(source, stores.writer),
             intake=self._intake,
             identities=self._identities,
             pictures=self._pictures,
@@ -161,7 +161,7 @@ class Indexer:
             nudge=self._nudges.apply,
             prove=self._prover.prove,
             routes=[
-                *dead_letters.routes(self.stores, self.retrial),
+                *dead_letters.letter_routes(self.stores, self.retrial),
                 *self.upkeep.routes(),
                 *self.repairs.routes(),
             ],
@@ -225,7 +225,7 @@ class Indexer:
         """Fetch a repo's records, when the throttle gives its PDS a slot."""
         async with self._hosts.turn(pds):
             now = datetime.now(UTC)
-            return await fetch.fetch(
+            return await fetch.fetch_repo(
                 self._downloads, pds, did, key, self._collections, now, spools=self._spools
             )
 
@@ -261,10 +261,10 @@ class Indexer:
 
 def choose_source(settings: Settings, session: aiohttp.ClientSession) -> Source:
     """The source that the settings ask for, of the collections that are indexed."""
-    return select.choose(settings, projections.nsids(settings.collections), session)
+    return select.choose_source(settings, projections.indexed_nsids(settings.collections), session)
 
 
-async def run(settings: Settings) -> None:
+async def run_indexer(settings: Settings) -> None:
     """Follow the relay until SIGTERM or SIGINT. Raises StoreError when our own store is at fault."""
     heap.bound_arenas()
     stop = asyncio.Event()
@@ -272,7 +272,7 @@ async def run(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
         source = choose_source(settings, session)
-        async with opened(settings, source) as indexer:
+        async with open_indexer(settings, source) as indexer:
             log.info("indexer started", source=source.name, cursor=indexer.pipeline.finished)
             # Every known account stays in memory; the garbage collector spent 5 % of all time walking them.
             gc.collect()
@@ -283,9 +283,9 @@ async def run(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
+async def open_indexer(settings: Settings, source: Source) -> AsyncIterator[Indexer]:
     """Open the stores and build an indexer around this source, until the block ends. Raises StoreError."""
-    async with connect.opened(settings) as ways:
+    async with connect.open_internet(settings) as ways:
         stores = await asyncio.to_thread(Stores.open, settings)
         try:
             yield Indexer(settings, source, stores, ways)
@@ -303,7 +303,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-def begin(source: Source, writer: Writer) -> int | None:
+def choose_cursor(source: Source, writer: Writer) -> int | None:
     """The cursor to begin at: the source's own, else the time at which the source before it ended."""
     cursor = writer.cursor(source.name)
     if cursor is not None:

@@ -17,7 +17,7 @@ from indexer.catalog.writing.writer import Writer
 from indexer.search.folder import OlderIndex
 from indexer.search.index import FOLDER, SearchIndex
 from indexer.search.rebuild import Rebuild, remove_leftovers
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import Did
 from schemas.settings import Settings
 
@@ -51,7 +51,7 @@ class Stores:
 
     async def write(self, batch: Batch) -> Written:
         """Commit a batch to the catalogue; parts that cannot be written become dead letters."""
-        return await _on(self._writing, lambda: poison.write(self.writer, batch))
+        return await _on(self._writing, lambda: poison.write_without_poison(self.writer, batch))
 
     @property
     def watermark(self) -> int:
@@ -86,7 +86,7 @@ class Stores:
             "select did from accounts where not stale and resolved_at < ? "
             "and did not in (select did from hidden_accounts) order by resolved_at, did limit ?"
         )
-        found = await self.read(lambda con: con.execute(query, [utc(instant), most]).fetchall())
+        found = await self.read(lambda con: con.execute(query, [to_utc(instant), most]).fetchall())
         return [did for (did,) in found]
 
     async def duckdb_bytes(self) -> int:

@@ -32,7 +32,7 @@ class Answer(NamedTuple, Generic[Shape]):
     tag: bytes = b""
 
 
-def render(value: object) -> bytes:
+def render_json(value: object) -> bytes:
     """Serialize a shape, or a list of shapes, as JSON."""
     return orjson.dumps(value, default=_dump, option=orjson.OPT_UTC_Z)
 

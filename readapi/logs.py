@@ -11,7 +11,7 @@ from schemas.settings import Settings
 LONGEST_VALUE = 500
 
 
-def configure(settings: Settings, program: str) -> None:
+def configure_logs(settings: Settings, program: str) -> None:
     """Send every log line to standard error, stamped with the program's name and a UTC time."""
     terminal = is_console(settings)
     renderer: Processor = (

@@ -58,7 +58,7 @@ def _unusual(text: str) -> datetime:
     return BEGINNING if instant.year == shift else instant.replace(year=instant.year - shift)
 
 
-def utc(instant: datetime | None) -> datetime | None:
+def to_utc(instant: datetime | None) -> datetime | None:
     """The instant as the catalogue keeps it: in UTC, without saying so."""
     if instant is None:
         return None

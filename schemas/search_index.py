@@ -40,7 +40,7 @@ _ID_BITS = 53
 COUNT_SHIFT = 64 - _COUNT_BITS  # of a popular_key, to get the count back
 
 
-def schemas() -> dict[str, tantivy.Schema]:
+def search_schemas() -> dict[str, tantivy.Schema]:
     """The folder of each index, and its fields."""
     return {CATALOG_FOLDER: catalog_schema(), WORDS_FOLDER: words_schema(), SOCIAL_FOLDER: social_schema()}
 

@@ -30,7 +30,7 @@ _LETTERS: dict[int, str | int] = {
 }
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """One spelling for what people type alike: case, accents, width, apostrophes and kana folded."""
     # Only what comes again is remembered: names and words. A cache of descriptions would take a gigabyte.
     return _name_folded(text) if len(text) <= REMEMBERED_LETTERS else _folded(text)
@@ -46,9 +46,9 @@ def _folded(text: str) -> str:
 _name_folded = lru_cache(maxsize=4096)(_folded)
 
 
-def runs(text: str) -> list[str]:
+def split_runs(text: str) -> list[str]:
     """The folded text cut where words end and where a script without spaces begins or ends."""
-    return [run[:WORD_LETTERS] for run in _RUN.findall(fold(text))]
+    return [run[:WORD_LETTERS] for run in _RUN.findall(fold_text(text))]
 
 
 def is_unspaced(run: str) -> bool:
@@ -56,29 +56,29 @@ def is_unspaced(run: str) -> bool:
     return _IS_UNSPACED.match(run) is not None
 
 
-def pairs(run: str) -> list[str]:
+def pair_letters(run: str) -> list[str]:
     """Each two neighbours of an unspaced run; the letter itself when it is alone."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The terms that a text is found by: its words, and letters and pairs of unspaced runs."""
     found: list[str] = []
-    for run in runs(text):
+    for run in split_runs(text):
         if is_unspaced(run):
             found.extend(run)
-            found.extend(pairs(run) if len(run) > 1 else [])
+            found.extend(pair_letters(run) if len(run) > 1 else [])
         else:
             found.append(run)
     return found
 
 
-def squeeze(text: str) -> str:
+def squeeze_name(text: str) -> str:
     """A whole name as one term, without spaces and signs; a name of nothing but signs keeps them."""
-    return ("".join(runs(text)) or "".join(fold(text).split()))[:256]
+    return ("".join(split_runs(text)) or "".join(fold_text(text).split()))[:256]
 
 
-def rests(word: str) -> list[str]:
+def letter_deletions(word: str) -> list[str]:
     """The word, and what is left of it without any one of its letters: words a typo apart share one."""
     if len(word) not in NEAR_LETTERS:
         return []
@@ -87,4 +87,4 @@ def rests(word: str) -> list[str]:
 
 def whole_rests(name: str) -> list[str]:
     """The rests of a squeezed name. A long one made of words is told by the rests of those."""
-    return rests(name) if len(name) <= SHORT_NAME_LETTERS or _IS_UNSPACED.search(name) else []
+    return letter_deletions(name) if len(name) <= SHORT_NAME_LETTERS or _IS_UNSPACED.search(name) else []

@@ -72,7 +72,7 @@ class Database:
     def open(cls, settings: Settings) -> Self:
         """Open the file, creating it when there is none. Raises StoreError."""
         path = settings.data_dir / FILE
-        with sentences(path, also=duckdb.Error):
+        with explain_errors(path, also=duckdb.Error):
             path.parent.mkdir(parents=True, exist_ok=True)
             with _alone(path.parent):
                 if not path.exists():
@@ -132,7 +132,7 @@ class Database:
         if self._failure is not None:
             raise self._failure
         try:
-            with sentences(self.path):
+            with explain_errors(self.path):
                 yield
         except StoreError as error:
             self._failure = error
@@ -185,26 +185,26 @@ class Database:
         return values
 
 
-def require(settings: Settings) -> None:
+def require_catalogue(settings: Settings) -> None:
     """Raises StoreError where there is no catalogue yet."""
     if not (settings.data_dir / FILE).exists():
         raise StoreError(f"{settings.data_dir} holds no catalogue; start the indexer or set FMSVC_DATA_DIR.")
 
 
-def keys(numbers: Iterable[int]) -> str:
+def join_keys(numbers: Iterable[int]) -> str:
     """The inside of `in (…)`. DuckDB compares a few literals while it scans; many are faster joined."""
     found = [str(int(number)) for number in numbers]
     literals = ",".join(found)
     return f"select unnest('[{literals}]'::bigint[])" if len(found) > FEW else literals or "null"
 
 
-def listed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Join words without spaces, such as DIDs or CIDs, into the one value bound to `in {LISTED}`."""
     return " ".join(words)
 
 
 @contextmanager
-def sentences(path: Path, also: type[Exception] = OSError) -> Iterator[None]:
+def explain_errors(path: Path, also: type[Exception] = OSError) -> Iterator[None]:
     """Turn errors of DuckDB and the system about the file into a StoreError; bugs of ours pass unchanged."""
     try:
         yield
@@ -315,7 +315,7 @@ def _connect(path: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
 
 def _prepare(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
-        schema.prepare(con)
+        schema.prepare_tables(con)
     except Newer as error:
         raise StoreError(f"{path} {error}; use that one, or {_afresh(path)}") from error
     except Unfit as error:

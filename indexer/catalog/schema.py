@@ -30,7 +30,7 @@ class Older(Unfit):
     """An older version made the file, and its rows cannot be migrated."""
 
 
-def prepare(con: duckdb.DuckDBPyConnection) -> None:
+def prepare_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Create the tables, or migrate them. Raises Unfit, with the file unchanged."""
     version = _version(con)
     if version is None:

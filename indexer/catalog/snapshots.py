@@ -18,7 +18,7 @@ import duckdb
 import structlog
 from prometheus_client import Counter
 
-from indexer.catalog.database import no_room, sentences
+from indexer.catalog.database import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from schemas.settings import Settings
@@ -54,7 +54,7 @@ class Snapshots:
         self._next = self._begun = self._next_export = self._opened_at = clock()
         self._hindered_since: float | None = None
         self._failures: dict[str, str] = {}
-        with sentences(self.folder):
+        with explain_errors(self.folder):
             self.parquet.mkdir(parents=True, exist_ok=True)
             for leftover in (*self.folder.glob("*.partial"), *self.parquet.glob("*.partial")):
                 leftover.unlink()
@@ -163,7 +163,7 @@ class Snapshots:
         """Write every `published_…` view of the current snapshot as a Parquet file. Raises StoreError."""
         self._next_export = self._clock() + self._export_pause
         snapshot = self.current.resolve()
-        with sentences(snapshot), duckdb.connect(snapshot, read_only=True) as con:
+        with explain_errors(snapshot), duckdb.connect(snapshot, read_only=True) as con:
             con.execute(f"set memory_limit = '{EXPORT_MEMORY}'; set threads = 1")
             con.execute("set preserve_insertion_order = false")  # else row groups are counted in rows alone
             found = con.execute(
@@ -238,7 +238,7 @@ class Snapshots:
 def _replacing(target: Path) -> Iterator[Path]:
     """Write a file under a temporary name; it gets its own when it is complete and synced to disk."""
     partial = target.with_name(f"{target.name}.partial")
-    with sentences(target):
+    with explain_errors(target):
         try:
             yield partial
             _sync(partial)

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from indexer.catalog import projections
-from indexer.catalog.database import Database, sentences
+from indexer.catalog.database import Database, explain_errors
 from indexer.catalog.projections import Projection
 from indexer.catalog.tables import recount
 from schemas.settings import Settings
@@ -34,26 +34,26 @@ class Report:
     problems: tuple[str, ...]
 
 
-def check(settings: Settings, watermark: int | None, now: datetime) -> Report:
+def check_live(settings: Settings, watermark: int | None, now: datetime) -> Report:
     """Open the live catalogue and inspect it. Raises StoreError when it cannot be opened or read.
 
     `watermark` is how far the search index has followed the outbox; None when there is no index.
     """
     catalogue = Database.open(settings)
     try:
-        with sentences(catalogue.path):
-            return inspect(catalogue.con, watermark, now)
+        with explain_errors(catalogue.path):
+            return check_catalogue(catalogue.con, watermark, now)
     finally:
         catalogue.close()
 
 
-def inspect(con: duckdb.DuckDBPyConnection, watermark: int | None, now: datetime) -> Report:
+def check_catalogue(con: duckdb.DuckDBPyConnection, watermark: int | None, now: datetime) -> Report:
     """Inspect a catalogue that is open: the live one, or a snapshot."""
     op = _meta(con, "outbox_op")
     problems = [*_misread(con), *_outbox(con, op, watermark)]
     for projection in projections.ALL:
         problems += _table(con, projection)
-    mismatches = len(recount.differing(con))
+    mismatches = len(recount.find_wrong_counts(con))
     if mismatches:
         problems.append(f"{mismatches} rows of track_counts differ from a recount.")
     return Report(_counts(con), _cursors(con, now), op, watermark, tuple(problems))

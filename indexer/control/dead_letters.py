@@ -12,7 +12,7 @@ import duckdb
 import orjson
 from aiohttp import web
 
-from indexer.catalog.database import Database, require, sentences
+from indexer.catalog.database import Database, explain_errors, require_catalogue
 from indexer.catalog.tables import dead_letters
 from indexer.catalog.tables.dead_letters import DeadLetter, Summary, Wanted
 from indexer.control import socket
@@ -33,7 +33,7 @@ class DeadLetterList:
     letters: list[Summary]
 
 
-def routes(stores: Stores, retrial: Replay) -> list[web.RouteDef]:
+def letter_routes(stores: Stores, retrial: Replay) -> list[web.RouteDef]:
     """The routes that a running indexer serves on its control socket."""
 
     async def listed(request: web.Request) -> web.Response:
@@ -41,7 +41,7 @@ def routes(stores: Stores, retrial: Replay) -> list[web.RouteDef]:
         return _json(await stores.read(lambda con: _listing(con, wanted, limit)))
 
     async def found(request: web.Request) -> web.Response:
-        letter = await stores.read(lambda con: dead_letters.find(con, request.match_info["name"]))
+        letter = await stores.read(lambda con: dead_letters.find_letter(con, request.match_info["name"]))
         return _json(letter and asdict(letter) | {"raw": base64.b64encode(letter.raw).decode()})
 
     async def replayed(request: web.Request) -> web.StreamResponse:
@@ -58,7 +58,7 @@ def routes(stores: Stores, retrial: Replay) -> list[web.RouteDef]:
     ]
 
 
-async def listing(settings: Settings, wanted: Wanted, limit: int) -> DeadLetterList:
+async def list_letters(settings: Settings, wanted: Wanted, limit: int) -> DeadLetterList:
     """The newest letters. Raises StoreError or Unanswered."""
     if not socket.answers(settings.data_dir):
         with _read(settings) as con:
@@ -67,16 +67,16 @@ async def listing(settings: Settings, wanted: Wanted, limit: int) -> DeadLetterL
     return DeadLetterList(answer["total"], [Summary(**_dated(letter)) for letter in answer["letters"]])
 
 
-async def letter(settings: Settings, name: str) -> DeadLetter | None:
+async def find_letter(settings: Settings, name: str) -> DeadLetter | None:
     """The newest letter with a name that begins with this. Raises StoreError or Unanswered."""
     if not socket.answers(settings.data_dir):
         with _read(settings) as con:
-            return dead_letters.find(con, name)
+            return dead_letters.find_letter(con, name)
     answer = await _ask(settings, f"{PATH}/{quote(name, safe='')}", {})
     return answer and DeadLetter(**_dated(answer) | {"raw": base64.b64decode(answer["raw"])})
 
 
-async def replay(settings: Settings, wanted: Wanted) -> AsyncIterator[ReplayProgress]:
+async def replay_letters(settings: Settings, wanted: Wanted) -> AsyncIterator[ReplayProgress]:
     """Have a running indexer process letters again. Raises Unanswered."""
     async with (
         socket.asking(settings.data_dir) as indexer,
@@ -93,17 +93,19 @@ async def _ask(settings: Settings, path: str, query: dict[str, str]) -> Any:
 
 @contextmanager
 def _read(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
-    require(settings)
+    require_catalogue(settings)
     catalogue = Database.open(settings)
     try:
-        with sentences(catalogue.path):
+        with explain_errors(catalogue.path):
             yield catalogue.con
     finally:
         catalogue.close()
 
 
 def _listing(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> DeadLetterList:
-    return DeadLetterList(dead_letters.count(con, wanted), dead_letters.summaries(con, wanted, limit))
+    return DeadLetterList(
+        dead_letters.count_letters(con, wanted), dead_letters.list_summaries(con, wanted, limit)
+    )
 
 
 def _wanted(request: web.Request) -> Wanted:

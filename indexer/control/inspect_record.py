@@ -43,9 +43,9 @@ class _Stop(Exception):
         self.check = Check(name, False, reason)
 
 
-async def inspect(settings: Settings, address: str) -> AsyncIterator[Check]:
+async def inspect_record(settings: Settings, address: str) -> AsyncIterator[Check]:
     """Run every check in order; ends early after a failed one that the rest depend on."""
-    async with connect.opened(settings) as ways:
+    async with connect.open_internet(settings) as ways:
         try:
             async for check in _checks(address, settings.collections, ways):
                 yield check
@@ -62,9 +62,9 @@ async def _checks(address: str, collections: Collections, ways: Internet) -> Asy
     key = _key(facts)
     yield Check("key", True, f"{key.multibase}, on {key.curve}")
     sent = await _ask(uri, facts.pds or "", ways.outbound)
-    yield Check("server", True, f"sent {len(sent):,} bytes: {prove.address(facts.pds or '', uri)}")
+    yield Check("server", True, f"sent {len(sent):,} bytes: {prove.proof_url(facts.pds or '', uri)}")
     try:
-        found = proof.read(sent, uri, datetime.now(UTC), key)
+        found = proof.verify_proof(sent, uri, datetime.now(UTC), key)
     except ProofError as error:
         for name in CHECKS[: CHECKS.index(error.check)]:
             yield Check(name, True, "holds")
@@ -108,14 +108,14 @@ def _handle(facts: IdentityFact) -> Check:
 
 def _key(facts: IdentityFact) -> Key:
     try:
-        return signing_keys.parse(facts.signing_key or "")
+        return signing_keys.parse_key(facts.signing_key or "")
     except KeyFault as error:
         raise _Stop("key", f"the DID document has none that can be used: {error}") from error
 
 
 async def _ask(uri: AtUri, pds: str, outbound: Outbound) -> bytes:
     try:
-        return await prove.ask(outbound, pds, uri)
+        return await prove.fetch_proof(outbound, pds, uri)
     except OutboundError as error:
         raise _Stop("server", f"{pds} does not give the proof: {error}") from error
 
@@ -128,14 +128,14 @@ def _proven(uri: AtUri, found: Proof) -> Iterator[Check]:
         raise _Stop("path", f"the signed tree has no {uri.collection}/{uri.rkey}")
     yield Check("path", True, f"{uri.collection}/{uri.rkey} is in the signed tree")
     try:
-        dag_cbor.decode(found.block or b"")
+        dag_cbor.decode_block(found.block or b"")
     except CborError as error:
         raise _Stop("record", f"the record {error}") from error
     yield Check("record", True, f"{found.cid}, in canonical form")
 
 
 def _lexicon(uri: AtUri, found: Proof, collections: Collections) -> Check:
-    projection = projections.of(collections).get(uri.collection)
+    projection = projections.projections_of(collections).get(uri.collection)
     if projection is None:
         return Check("lexicon", False, f"{uri.collection} is none of this service's collections")
     read = records.parse_record_as(

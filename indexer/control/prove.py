@@ -47,7 +47,7 @@ class Prover:
             if facts.pds is None:
                 raise NotProven(f"{uri.did} has no personal data server.", missing=True)
             async with self._hosts.turn(facts.pds, urgent=True):
-                car = await ask(self._outbound, facts.pds, uri)
+                car = await fetch_proof(self._outbound, facts.pds, uri)
             return Proven(await self._read(car, uri, facts), car)
         except Answered as error:
             missing = error.status in (400, 404)
@@ -73,15 +73,15 @@ class Prover:
 
 
 def _read(car: bytes, uri: AtUri, facts: IdentityFact) -> Proof:
-    return proof.read(car, uri, datetime.now(UTC), signing_keys.parse(facts.signing_key or ""))
+    return proof.verify_proof(car, uri, datetime.now(UTC), signing_keys.parse_key(facts.signing_key or ""))
 
 
-def address(pds: str, uri: AtUri) -> str:
+def proof_url(pds: str, uri: AtUri) -> str:
     """The URL of the record's proof at a PDS."""
     query = urlencode({"did": uri.did, "collection": uri.collection, "rkey": uri.rkey})
     return f"{pds}/xrpc/com.atproto.sync.getRecord?{query}"
 
 
-async def ask(outbound: Outbound, pds: str, uri: AtUri) -> bytes:
+async def fetch_proof(outbound: Outbound, pds: str, uri: AtUri) -> bytes:
     """Fetch the proof from the record's PDS, not verified yet. Raises OutboundError."""
-    return await outbound.fetch(address(pds, uri), MAX_BYTES, TIMEOUT_SECONDS)
+    return await outbound.fetch(proof_url(pds, uri), MAX_BYTES, TIMEOUT_SECONDS)

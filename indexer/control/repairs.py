@@ -62,19 +62,19 @@ class Faults:
             yield Batch(recount=set(self.counts[start : start + AT_ONCE]))
 
 
-def find(con: duckdb.DuckDBPyConnection) -> Faults:
+def find_faults(con: duckdb.DuckDBPyConnection) -> Faults:
     """Compare all derived rows with the records."""
     strays = 0
-    for table, condition in projections.strays():
+    for table, condition in projections.find_strays():
         ((count,),) = con.execute(f"select count(*) from {table} where {condition}").fetchall()
         strays += count
-    return Faults(tuple(recount.differing(con)), strays)
+    return Faults(tuple(recount.find_wrong_counts(con)), strays)
 
 
-def repair(writer: Writer) -> tuple[str, ...]:
+def repair_faults(writer: Writer) -> tuple[str, ...]:
     """Correct a catalogue that no indexer has open. Returns what was done, in sentences."""
     with writer.reader() as con:
-        faults = find(con)
+        faults = find_faults(con)
     for batch in faults.batches():
         writer.write(batch)
     return faults.sentences()
@@ -97,14 +97,16 @@ class Repairs:
     async def compare(self, start: int, most: int = SAMPLE) -> int:
         """Recount so many tracks from a key on, wrapping around. Returns how many were wrong."""
         subjects = await self._stores.read(lambda con: _round(con, start, most))
-        wrong = await self._stores.read(lambda con: recount.differing(con, subjects)) if subjects else []
+        wrong = (
+            await self._stores.read(lambda con: recount.find_wrong_counts(con, subjects)) if subjects else []
+        )
         COMPARED.inc(len(subjects))
         await self._put_right(Faults(tuple(wrong)))
         return len(wrong)
 
     async def repair(self) -> tuple[str, ...]:
         """Compare all derived rows with the records, and correct them."""
-        faults = await self._stores.read(find)
+        faults = await self._stores.read(find_faults)
         await self._put_right(faults)
         return faults.sentences()
 
@@ -131,7 +133,7 @@ class Repairs:
 
 
 def _round(con: duckdb.DuckDBPyConnection, start: int, most: int) -> list[int]:
-    found = recount.sample(con, start, most)
+    found = recount.sample_subjects(con, start, most)
     if len(found) < most:
-        found += recount.sample(con, -1 << 63, most - len(found))
+        found += recount.sample_subjects(con, -1 << 63, most - len(found))
     return list(dict.fromkeys(found))

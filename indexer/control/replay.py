@@ -35,7 +35,7 @@ class Replay:
         """Replay all letters that match now, the oldest first. Yields after each transaction."""
         tried = passed = 0
         after, until = BEGINNING, datetime.now(UTC)
-        total = await self._stores.read(lambda con: dead_letters.count(con, wanted))
+        total = await self._stores.read(lambda con: dead_letters.count_letters(con, wanted))
         yield ReplayProgress(0, 0, total)
         while letters := await self._page(wanted, after, until):
             passed += sum([self._pipeline.again(letter) for letter in letters])
@@ -44,4 +44,4 @@ class Replay:
             yield ReplayProgress(tried, passed, max(total, tried))
 
     async def _page(self, wanted: Wanted, after: datetime, until: datetime) -> list[DeadLetter]:
-        return await self._stores.read(lambda con: dead_letters.page(con, wanted, after, until))
+        return await self._stores.read(lambda con: dead_letters.read_page(con, wanted, after, until))

@@ -42,7 +42,7 @@ def of_letter(letter: DeadLetter) -> Iterator[str]:
     yield f"received: {letter.received_at:%Y-%m-%d %H:%M:%S.%f} UTC from {letter.source}"
     yield f"number: {letter.seq if letter.seq is not None else 'none'}, account: {letter.did or 'unknown'}"
     yield f"reason: {letter.reason}"
-    yield explain(letter.raw)
+    yield explain_bytes(letter.raw)
 
 
 def of_listing(listing: DeadLetterList) -> Iterator[str]:
@@ -54,7 +54,7 @@ def of_listing(listing: DeadLetterList) -> Iterator[str]:
     yield f"{len(listing.letters):,} of {listing.total:,} dead letters."
 
 
-def explain(raw: bytes) -> str:
+def explain_bytes(raw: bytes) -> str:
     """JSON as it is, DAG-CBOR as JSON with bytes and CIDs marked, anything else as hex."""
     try:
         parts = [orjson.loads(raw)] if raw.startswith(b"{") else libipld.decode_dag_cbor_multi(raw)

@@ -35,7 +35,7 @@ class Internet(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Internet]:
+async def open_internet(settings: Settings) -> AsyncIterator[Internet]:
     """Open the clients; their connections are closed when the block ends."""
     named = (settings.plc_url, settings.handle_resolver, settings.support_verifier, settings.relay_url)
     chosen = [url for url in named if url is not None]

@@ -96,7 +96,7 @@ class RetryQueue(Generic[Key]):
                 if not isinstance(error, Exception) and not faults.is_panic(error):
                     raise
                 self._failures.pop(key, None)
-                faults.reason(self._name, error)
+                faults.record_fault(self._name, error)
                 log.warning("errand broke", errand=self._name, key=str(key))
             else:
                 self._failures.pop(key, None)

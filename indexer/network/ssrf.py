@@ -43,7 +43,7 @@ def is_public(address: str, *, allow_loopback: bool = False) -> bool:
     return ip in _GLOBAL_UNICAST and not any(ip in block for block in _SPECIAL_IPV6)
 
 
-def permitted(url: str, *, allow_loopback: bool = False) -> URL:
+def check_url(url: str, *, allow_loopback: bool = False) -> URL:
     """Parse a URL and check its form: https, a public host, no user name, no port below 1024 but 443.
 
     Raises NotPermitted. What its host resolves to is checked when the socket is made.
@@ -82,7 +82,7 @@ def _is_public_name(host: str) -> bool:
         return "." in host.rstrip(".") and not last_label[:1].isdigit()
 
 
-def network(address: str) -> str:
+def network_of(address: str) -> str:
     """The /24 or /48 around an address: about what one customer is assigned. Raises ValueError."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
@@ -92,11 +92,11 @@ def network(address: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def site(host: str) -> str:
+def site_of(host: str) -> str:
     """The registrable domain of a host: all names under it have one owner. An IP address: its network."""
     name = host.rstrip(".").lower()
     try:
-        return network(name)
+        return network_of(name)
     except ValueError:
         return _suffixes().privatesuffix(name) or name
 

@@ -32,16 +32,16 @@ class RepoGone(Exception):
         self.status = status
 
 
-def address(host: str, method: str, **params: str | int | Sequence[str]) -> str:
+def query_url(host: str, method: str, **params: str | int | Sequence[str]) -> str:
     """The URL of a query; a sequence becomes a repeated parameter."""
     return f"{host}/xrpc/{method}?{urlencode(params, doseq=True)}"
 
 
-async def query(
+async def run_query(
     client: Client, host: str, method: str, max_bytes: int, timeout_seconds: float, **params: str | int
 ) -> dict[str, Any]:
     """Run a query; returns its JSON object. Raises OutboundError."""
-    body = await client.fetch(address(host, method, **params), max_bytes, timeout_seconds)
+    body = await client.fetch(query_url(host, method, **params), max_bytes, timeout_seconds)
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -57,7 +57,7 @@ def error_name(refusal: Answered) -> str:
     return found[1].decode() if found else ""
 
 
-def gone(refusal: Answered) -> RepoGone | None:
+def gone_state(refusal: Answered) -> RepoGone | None:
     """The account's state that a refusal names; None for any other refusal."""
     status = GONE.get(error_name(refusal))
     return None if status is None else RepoGone(status)

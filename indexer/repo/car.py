@@ -34,18 +34,18 @@ class Car:
     blocks: dict[bytes, bytes]
 
 
-def read(car: bytes, max_bytes: int = MAX_BYTES, max_blocks: int = MAX_BLOCKS) -> Car:
+def read_car(car: bytes, max_bytes: int = MAX_BYTES, max_blocks: int = MAX_BLOCKS) -> Car:
     """Split a CAR and compare every block with its CID. Raises CarError."""
-    roots, pairs = split(car, max_bytes, max_blocks)
+    roots, pairs = split_car(car, max_bytes, max_blocks)
     blocks: dict[bytes, bytes] = {}
     for cid, block in pairs:
-        if not matches(cid, block):
+        if not matches_cid(cid, block):
             raise CarError("a block does not match its CID")
         blocks[cid] = block
     return Car(roots, blocks)
 
 
-def split(
+def split_car(
     car: bytes, max_bytes: int = MAX_BYTES, max_blocks: int = MAX_BLOCKS
 ) -> tuple[tuple[bytes, ...], list[tuple[bytes, bytes]]]:
     """Split a CAR into roots and (CID, block) pairs in file order, hashes not compared. Raises CarError."""
@@ -87,7 +87,7 @@ def sections_in(file: IO[bytes], max_blocks: int) -> Iterator[bytes]:
         yield section
 
 
-def matches(cid: bytes, block: bytes) -> bool:
+def matches_cid(cid: bytes, block: bytes) -> bool:
     """True when the block hashes to what the CID says."""
     return hashlib.sha256(block).digest() == cid[4:]
 
@@ -102,7 +102,7 @@ def is_cid(value: object) -> TypeGuard[bytes]:
     return type(value) is bytes and len(value) == CID_BYTES and value.startswith(_DAG_CBOR)
 
 
-def write(roots: Iterable[bytes], blocks: Iterable[tuple[bytes, bytes]]) -> bytes:
+def write_car(roots: Iterable[bytes], blocks: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Write a CAR of these (CID, block) pairs, in this order."""
     # In DAG-CBOR a link is tag 42 around the CID with a zero byte before it; libipld makes that of CID bytes.
     header = libipld.encode_dag_cbor({"roots": list(roots), "version": 1})

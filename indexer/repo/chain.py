@@ -25,7 +25,7 @@ class Replayed:
     left: list[Commit] = field(default_factory=list)
 
 
-def follows(commit: Commit, known: RepoHead) -> bool:
+def follows_head(commit: Commit, known: RepoHead) -> bool:
     """True when the commit chains onto the known head, with no commit missing between.
 
     A commit on an empty tree holds the whole repo, so it chains onto any head that has no records.
@@ -36,7 +36,7 @@ def follows(commit: Commit, known: RepoHead) -> bool:
     return before == known.data and commit.since == known.rev
 
 
-def replay(
+def replay_commits(
     known: RepoHead, commits: Iterable[Commit], key: Key, collections: frozenset[Nsid], *, loose: bool = False
 ) -> Replayed:
     """Replay waiting commits onto `known`. `loose`: also apply verified commits that do not chain."""
@@ -46,7 +46,7 @@ def replay(
         if mark.rev is not None and commit.rev <= mark.rev:
             continue
         try:
-            head = verify.commit(commit, key)
+            head = verify.verify_commit(commit, key)
         except verify.Refused as refused:
             replayed.refused.append((commit, str(refused)))
             continue
@@ -56,9 +56,9 @@ def replay(
         except BaseException as error:
             if faults.is_fatal(error):
                 raise
-            replayed.refused.append((commit, faults.reason("replay", error)))
+            replayed.refused.append((commit, faults.record_fault("replay", error)))
             continue
-        if not replayed.left and follows(commit, mark):
+        if not replayed.left and follows_head(commit, mark):
             replayed.mark = RepoHead("active", head.rev, head.data)
         elif not loose:
             replayed.left.append(commit)

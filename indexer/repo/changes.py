@@ -83,7 +83,7 @@ class RepoHead:
     reason: str | None = None
 
 
-def newest(changes: list[RecordChange]) -> list[RecordChange]:
+def newest_changes(changes: list[RecordChange]) -> list[RecordChange]:
     """Each record's change with the highest rev, in order of arrival; of equal revs, a verified one."""
     found: dict[tuple[Did, Nsid, Rkey], RecordChange] = {}
     for change in changes:

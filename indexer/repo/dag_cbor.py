@@ -16,7 +16,7 @@ class CborError(ValueError):
     """The bytes are not canonical DAG-CBOR; the message says why in a few words."""
 
 
-def decode(block: bytes) -> Any:
+def decode_block(block: bytes) -> Any:
     """Decode a block. Links become the bytes of their CIDs. Raises CborError."""
     try:
         value = libipld.decode_dag_cbor(block)

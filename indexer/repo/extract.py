@@ -56,7 +56,7 @@ class RepoSlice:
         block = fetch_block(roots[0]) if roots else None
         if block is None:
             raise Refused("commit object", "the CAR has no commit")
-        head = verify.head({roots[0]: block}, roots[0], self.did, self.key)
+        head = verify.verify_head({roots[0]: block}, roots[0], self.did, self.key)
         # Such a rev would win against every honest version for ever.
         if tid_time(head.rev) - self.now > MAX_AHEAD:
             raise Refused("commit object", "rev lies in the future")
@@ -64,14 +64,14 @@ class RepoSlice:
 
     def is_most(self, root: bytes) -> bool:
         """True when all keys of the tree's root node, a random sample of the repo, are of our collections."""
-        keys = mst.read(root).keys
+        keys = mst.read_node(root).keys
         return all(key.partition(b"/")[0].decode() in self.collections for key in keys)
 
     def paths(self, head: Head, fetch_block: FetchBlock) -> Paths:
         """The CID of every record. Raises MstError, also for a missing node, or TooMuch."""
         found: dict[tuple[Nsid, Rkey], bytes] = {}
         for start, end in self.ranges():
-            _collect(mst.walk(head.data, fetch_block, start, end), found)
+            _collect(mst.walk_keys(head.data, fetch_block, start, end), found)
         return found
 
     def fetched(self, head: Head, paths: Paths, fetch_block: FetchBlock) -> Fetched:
@@ -106,7 +106,7 @@ class Trail:
         for (start, end), ahead in self._ahead.items():
             missing: list[Absent] = []
             for beginning in ahead:
-                _collect(mst.walk(beginning, fetch_block, start, end, missing), self.paths)
+                _collect(mst.walk_keys(beginning, fetch_block, start, end, missing), self.paths)
             self._ahead[start, end] = missing
         return [absent.cid for ahead in self._ahead.values() for absent in ahead]
 

@@ -60,7 +60,7 @@ class Absent(NamedTuple):
     place: Place | None
 
 
-def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
+def find_cid(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
     """Look up the CID of the record at `collection/rkey`; None proves that there is none.
 
     Raises MstError when a node on the path is missing or malformed, so that nothing is proved.
@@ -72,15 +72,15 @@ def find(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
     while subtree is not None and (place is None or place.layer >= layer):
         if (block := blocks.get(subtree)) is None:
             raise MissingNode(subtree)
-        node, place = opened(block, place)
+        node, place = open_node(block, place)
         at = bisect_left(node.keys, wanted)
         if at < len(node.keys) and node.keys[at] == wanted:
             return node.values[at]
-        subtree, place = node.subtrees[at], below(node, place, at)
+        subtree, place = node.subtrees[at], place_below(node, place, at)
     return None
 
 
-def walk(
+def walk_keys(
     root: bytes | Absent,
     fetch_block: FetchBlock,
     start: bytes = FIRST,
@@ -101,9 +101,9 @@ def layer_of(key: bytes) -> int:
     return (256 - int.from_bytes(hashlib.sha256(key).digest(), "big").bit_length()) // 2
 
 
-def opened(block: bytes, place: Place | None) -> tuple[Node, Place]:
+def open_node(block: bytes, place: Place | None) -> tuple[Node, Place]:
     """Read a node and check it against its place; the root's place follows from its keys. Raises MstError."""
-    node = read(block)
+    node = read_node(block)
     keys = node.keys
     if place is None:
         place = Place(layer_of(keys[0]) if keys else 0, FIRST, LAST)
@@ -122,14 +122,14 @@ def opened(block: bytes, place: Place | None) -> tuple[Node, Place]:
     return node, place
 
 
-def below(node: Node, place: Place, at: int) -> Place:
+def place_below(node: Node, place: Place, at: int) -> Place:
     """The place of the node's subtree at this index."""
     low = node.keys[at - 1] if at else place.low
     high = node.keys[at] if at < len(node.keys) else place.high
     return Place(place.layer - 1, low, high)
 
 
-def read(block: bytes) -> Node:
+def read_node(block: bytes) -> Node:
     """Read a block as a node; refuses every encoding but the canonical one. Raises MstError."""
     try:
         fields = libipld.decode_dag_cbor(block)
@@ -147,7 +147,7 @@ def read(block: bytes) -> Node:
         raise MstError("a node of the tree has wrong fields") from error
 
 
-def write(node: Node) -> bytes:
+def write_node(node: Node) -> bytes:
     """Encode a node as a block."""
     entries = []
     before = FIRST
@@ -210,11 +210,11 @@ def _walk(
         absent(beginning)
         return
     start, end = wanted
-    node, place = opened(block, beginning.place)
+    node, place = open_node(block, beginning.place)
     first, last = bisect_left(node.keys, start), bisect_left(node.keys, end)
     for at in range(first, last + 1):
         subtree = node.subtrees[at]
-        if subtree is not None and (inner := below(node, place, at)).high > start:
+        if subtree is not None and (inner := place_below(node, place, at)).high > start:
             yield from _walk(Absent(subtree, inner), fetch_block, wanted, absent)
         if at < last:
             yield node.keys[at], node.values[at]

@@ -84,13 +84,13 @@ class PartialTree:
         if block is None:
             self._gaps.append(Hidden(cid, TOP if place is None else place.layer))
             return
-        node, place = mst.opened(block, place)
+        node, place = mst.open_node(block, place)
         wanted = self._wanted_in(node, place)
         for at, subtree in enumerate(node.subtrees):
             if subtree is None:
                 self._gaps.append(None)
             elif at in wanted:
-                self._open(subtree, mst.below(node, place, at))
+                self._open(subtree, mst.place_below(node, place, at))
             else:
                 self._gaps.append(Hidden(subtree, place.layer - 1))
             if at < len(node.keys):
@@ -132,4 +132,4 @@ class PartialTree:
         starts, ends = [start, *(at + 1 for at in here)], [*here, end]
         subtrees = [self._subtree(*part, layer - 1) for part in zip(starts, ends, strict=True)]
         keys, values = [self._keys[at] for at in here], [self._values[at] for at in here]
-        return car.cid_of(mst.write(Node(keys, values, subtrees)))
+        return car.cid_of(mst.write_node(Node(keys, values, subtrees)))

@@ -38,16 +38,16 @@ class Proof:
     data: bytes
 
 
-def read(proof: bytes, uri: AtUri, now: datetime, key: Key) -> Proof:
+def verify_proof(proof: bytes, uri: AtUri, now: datetime, key: Key) -> Proof:
     """Check the hashes, the commit's signature and the path from root to record. Raises ProofError."""
     try:
-        opened = car.read(proof, MAX_BYTES)
+        opened = car.read_car(proof, MAX_BYTES)
         if len(opened.roots) != 1:
             raise ProofError("blocks", "the proof is not of one commit")
-        head = verify.head(opened.blocks, opened.roots[0], uri.did, key)
+        head = verify.verify_head(opened.blocks, opened.roots[0], uri.did, key)
         if tid_time(head.rev) - now > MAX_AHEAD:
             raise ProofError("signature", "rev lies in the future")
-        cid = mst.find(head.data, opened.blocks, f"{uri.collection}/{uri.rkey}")
+        cid = mst.find_cid(head.data, opened.blocks, f"{uri.collection}/{uri.rkey}")
         if cid is None:
             return Proof(head.rev, None, None, head.data)
         block = opened.blocks.get(cid)

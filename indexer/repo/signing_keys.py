@@ -54,7 +54,7 @@ class Key:
 
 
 @functools.lru_cache(_KEPT)
-def parse(multibase: str) -> Key:
+def parse_key(multibase: str) -> Key:
     """Read a Multikey: base58 of a curve's code and a compressed point. Raises KeyFault."""
     if not multibase.startswith("z"):
         raise KeyFault("the key is not in base58")

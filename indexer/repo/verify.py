@@ -53,7 +53,7 @@ class Head:
     cid: bytes
 
 
-def commit(message: Commit, key: Key) -> Head:
+def verify_commit(message: Commit, key: Key) -> Head:
     """Verify a commit: its signature, and that exactly its operations led to its tree.
 
     Raises Refused or Unproven.
@@ -64,12 +64,12 @@ def commit(message: Commit, key: Key) -> Head:
     return found
 
 
-def sync(message: Sync, key: Key) -> Head:
+def verify_sync(message: Sync, key: Key) -> Head:
     """Verify the state that a #sync message set a repo to. Raises Refused."""
     return _signed(message, key)
 
 
-def head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
+def verify_head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
     """Verify that the commit object of this CID is this account's and signed with its key. Raises Refused."""
     block = blocks.get(cid)
     if block is None:
@@ -94,7 +94,7 @@ def head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
 
 def _commit_object(block: bytes) -> dict[str, Any]:
     try:
-        fields = dag_cbor.decode(block)
+        fields = dag_cbor.decode_block(block)
     except CborError as error:
         raise Refused("commit object", f"the commit object {error}") from error
     if type(fields) is not dict or type(fields.get("version")) is not int or fields["version"] != VERSION:
@@ -108,7 +108,7 @@ def _without(signature: bytes, block: bytes) -> bytes:
 
 
 def _signed(message: Commit | Sync, key: Key) -> Head:
-    found = head(message.blocks, message.cid, message.did, key)
+    found = verify_head(message.blocks, message.cid, message.did, key)
     if found.rev != message.rev:
         raise Refused("envelope", "the message names another rev than its commit")
     return found
@@ -135,14 +135,14 @@ def _check_operations(message: Commit, root: bytes, before: bytes) -> None:
     except MstError as error:
         raise Refused("tree", str(error)) from error
     try:
-        undo(tree, message.operations)
+        undo_operations(tree, message.operations)
         if tree.root() != before:
             raise Refused("inversion", "without the operations the tree is not the one before")
     except MstError as error:
         raise Refused("inversion", str(error)) from error
 
 
-def undo(tree: PartialTree, operations: tuple[Operation, ...]) -> None:
+def undo_operations(tree: PartialTree, operations: tuple[Operation, ...]) -> None:
     """Undo the operations on the tree. Raises MstError."""
     # Deleted keys come back first: a created key may separate the two subtrees that a deleted one belongs to.
     for operation in operations:

@@ -35,7 +35,7 @@ class IndexFolder:
     @classmethod
     def open(cls, path: Path, schema: tantivy.Schema) -> Self:
         """Open the index in this folder, creating it if there is none. Raises StoreError, or OlderIndex."""
-        with sentences(path):
+        with explain_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             index = _opened(path, schema)
             index.config_reader("manual")
@@ -47,7 +47,7 @@ class IndexFolder:
 
     def drop(self, names: Iterable[str]) -> None:
         """Remove the documents of these names, if present."""
-        with sentences(self._path):
+        with explain_errors(self._path):
             for name in names:
                 self.writer.delete_documents_by_term("doc", name)
 
@@ -55,20 +55,20 @@ class IndexFolder:
         """Add new documents. Returns how many."""
         added = 0
         for fields in found:
-            with sentences(self._path):
+            with explain_errors(self._path):
                 self.writer.add_document(_document(fields, self._schema))
             added += 1
         return added
 
     def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
         """A numeric field of each committed document with one of these ids."""
-        with sentences(self._path):
+        with explain_errors(self._path):
             searcher, found = self._find("id", ids)
             return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
 
     def stored(self, keys: Collection[int]) -> dict[int, bytes]:
         """The stored bytes of each committed document with one of these keys."""
-        with sentences(self._path):
+        with explain_errors(self._path):
             searcher, found = self._find("key", keys)
             return {key: searcher.doc(address)[search_index.STORED][0] for key, address in found.items()}
 
@@ -88,7 +88,7 @@ class IndexFolder:
         """Commit the replaced documents together with the watermark."""
         self.drop([search_index.CURSOR])
         self.add([{"doc": search_index.CURSOR, "id": op, "card": orjson.dumps({"op": op})}])
-        with sentences(self._path):
+        with explain_errors(self._path):
             self.writer.commit()
         self.watermark = op
 
@@ -163,7 +163,7 @@ def _watermark(index: tantivy.Index) -> int:
 
 
 @contextmanager
-def sentences(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Turn what Tantivy and the system say about the files into a StoreError."""
     try:
         yield

@@ -15,7 +15,7 @@ import duckdb
 
 from indexer.faults import StoreError
 from indexer.search import render
-from indexer.search.folder import REBUILD, IndexFolder, sentences
+from indexer.search.folder import REBUILD, IndexFolder, explain_errors
 from indexer.search.render import Refs
 from schemas import search_index
 from schemas.ids import record_id
@@ -57,7 +57,7 @@ class SearchIndex:
         _finish_change(path)
         folders: list[IndexFolder] = []
         try:
-            for name, schema in search_index.schemas().items():
+            for name, schema in search_index.search_schemas().items():
                 folders.append(IndexFolder.open(path / name, schema))
         except BaseException:
             for folder in folders:
@@ -125,12 +125,12 @@ class SearchIndex:
         refs = Refs.of(entry[1:] for entry in entries)
         known = self._catalog.stored(refs.counts)
         refs.tracks |= refs.counts - known.keys()
-        refs.artists |= self._moved(render.popularity(con, refs)) | self._unknown(refs.persons)
+        refs.artists |= self._moved(render.artist_popularity(con, refs)) | self._unknown(refs.persons)
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
         self._social.drop(refs.social_names())
         self._add(con, refs)
-        self._catalog.add(render.recounted(con, known))
+        self._catalog.add(render.render_counts(con, known))
 
     def _moved(self, popular: Mapping[str, int]) -> set[str]:
         """The artists with another popularity than the search index has."""
@@ -151,11 +151,11 @@ class SearchIndex:
     def _add(self, con: duckdb.DuckDBPyConnection, refs: Refs) -> int:
         """Add new documents. Returns for how many things."""
         added = 0
-        for shown, words in render.catalog(con, refs, self._base_url):
+        for shown, words in render.render_catalogue(con, refs, self._base_url):
             added += self._catalog.add([shown])
             if words is not None:
                 self._words.add([words])
-        return added + self._social.add(render.social(con, refs))
+        return added + self._social.add(render.render_social(con, refs))
 
     def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
         """Refuse to go on from a watermark that the catalogue cannot continue."""
@@ -171,15 +171,15 @@ class SearchIndex:
         self._compared = True
 
 
-def beside(path: Path) -> tuple[Path, Path]:
+def replacement_folders(path: Path) -> tuple[Path, Path]:
     """The folder in which a replacement of the index is built, and the folder that this one moves to then."""
     return path.with_name(path.name + search_index.FRESH_SUFFIX), path.with_name(f"{path.name}.old")
 
 
 def put_in_place(path: Path) -> None:
     """Replace this index by the rebuilt one. Raises StoreError."""
-    fresh, old = beside(path)
-    with sentences(path):
+    fresh, old = replacement_folders(path)
+    with explain_errors(path):
         if path.exists():
             os.rename(path, old)
         os.rename(fresh, path)
@@ -187,7 +187,7 @@ def put_in_place(path: Path) -> None:
 
 def _finish_change(path: Path) -> None:
     """Complete a replacement that a crash interrupted: an old index exists only when the new one is whole."""
-    fresh, old = beside(path)
+    fresh, old = replacement_folders(path)
     if old.exists() and fresh.exists() and not path.exists():
         put_in_place(path)
 

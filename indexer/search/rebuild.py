@@ -8,8 +8,8 @@ from typing import Final
 import duckdb
 import structlog
 
-from indexer.search.folder import sentences
-from indexer.search.index import SearchIndex, beside, put_in_place
+from indexer.search.folder import explain_errors
+from indexer.search.index import SearchIndex, put_in_place, replacement_folders
 from schemas.search_index import PROGRESS_FILE
 
 LOGGED_PERCENT: Final = 10  # between two lines in the log
@@ -29,7 +29,7 @@ class Rebuild:
         self.done = self.total = 0
         self._path = path
         self._base_url = base_url
-        self._index = SearchIndex.open(beside(path)[0], base_url)
+        self._index = SearchIndex.open(replacement_folders(path)[0], base_url)
         self._filling: Iterator[tuple[int, int]] | None = None
         self._logged = -LOGGED_PERCENT
         self._tell()
@@ -59,8 +59,8 @@ class Rebuild:
         """Report the progress: to the API, which waits for the index, and in the log."""
         percent = 100 * self.done // max(self.total, 1)
         sentence = f"The search index is being made anew from the catalogue: {percent} % is done."
-        file = beside(self._path)[0] / PROGRESS_FILE
-        with sentences(self._path):
+        file = replacement_folders(self._path)[0] / PROGRESS_FILE
+        with explain_errors(self._path):
             partial = file.with_name(f"{file.name}.partial")
             partial.write_text(sentence)
             partial.replace(file)
@@ -69,7 +69,7 @@ class Rebuild:
             log.info("making the search index anew", percent=percent, done=self.done, of=self.total)
 
 
-def rebuild(
+def rebuild_index(
     con: duckdb.DuckDBPyConnection, path: Path, base_url: str, progress: Callable[[int, int], object]
 ) -> None:
     """Rebuild the index from the catalogue. Processes that read the old one switch over by themselves."""
@@ -81,5 +81,5 @@ def rebuild(
 
 def remove_leftovers(path: Path) -> None:
     """Remove what an earlier rebuild left: a partial index, or an index that was replaced."""
-    for folder in beside(path):
+    for folder in replacement_folders(path):
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from indexer.catalog.database import keys
+from indexer.catalog.database import join_keys
 from indexer.search.documents import albums, artist, counts, lists, people, reactions, tag, track
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.documents.people import Person
@@ -56,49 +56,49 @@ class Refs:
         yield from (f"comment:{key}" for key in self.comments)
 
 
-def popularity(con: duckdb.DuckDBPyConnection, refs: Refs) -> dict[str, int]:
+def artist_popularity(con: duckdb.DuckDBPyConnection, refs: Refs) -> dict[str, int]:
     """The popularity of the artists of those tracks, which is the sum of their tracks'."""
     track_keys = refs.tracks | refs.counts
     if not track_keys:
         return {}
-    owners = con.execute(f"select distinct did from tracks where key in ({keys(track_keys)})").fetchall()
-    return artist.popularity(con, [did for (did,) in owners])
+    owners = con.execute(f"select distinct did from tracks where key in ({join_keys(track_keys)})").fetchall()
+    return artist.sum_popularity(con, [did for (did,) in owners])
 
 
-def catalog(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Documents]:
+def render_catalogue(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Documents]:
     """Documents of those tracks, lists, artists and tags that are visible."""
-    tracks = track.load(con, refs.tracks) if refs.tracks else []
-    rows = lists.load(con, refs.lists) if refs.lists else []
+    tracks = track.load_tracks(con, refs.tracks) if refs.tracks else []
+    rows = lists.load_lists(con, refs.lists) if refs.lists else []
     owners = {row.did for row in tracks} | {row.did for row in rows}
     featured = {did for row in tracks for did in row.features or ()}
-    known = people.load(con, owners | featured | refs.artists)
-    shelves = albums.load(con, owners) if owners else albums.AlbumsByArtist()
+    known = people.load_people(con, owners | featured | refs.artists)
+    shelves = albums.load_albums(con, owners) if owners else albums.AlbumsByArtist()
     for row in tracks:
-        yield track.documents(row, known, shelves, base_url)
+        yield track.track_documents(row, known, shelves, base_url)
     if rows:
-        contents = lists.tracklists(con, rows, shelves)
-        yield from (lists.documents(row, known, shelves, contents) for row in rows)
+        contents = lists.load_tracklists(con, rows, shelves)
+        yield from (lists.list_documents(row, known, shelves, contents) for row in rows)
     yield from _artists(con, {did: known[did] for did in refs.artists & known.keys()})
-    for name, track_count, total_plays in tag.load(con, refs.tags) if refs.tags else ():
-        yield tag.documents(name, track_count, total_plays)
+    for name, track_count, total_plays in tag.load_tags(con, refs.tags) if refs.tags else ():
+        yield tag.tag_documents(name, track_count, total_plays)
 
 
-def recounted(con: duckdb.DuckDBPyConnection, packed: Mapping[int, bytes]) -> Iterator[Fields]:
+def render_counts(con: duckdb.DuckDBPyConnection, packed: Mapping[int, bytes]) -> Iterator[Fields]:
     """The shown documents of tracks: the packed cards, by key, with the present counts."""
-    counted = counts.load(con, packed) if packed else {}
+    counted = counts.load_counts(con, packed) if packed else {}
     for key, known in packed.items():
-        yield counts.recounted(known, counted.get(key, counts.Counts()))
+        yield counts.recount_card(known, counted.get(key, counts.Counts()))
 
 
-def social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
+def render_social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
     """Documents of the visible likes and comments."""
     if refs.likes:
-        yield from reactions.likes(con, refs.likes)
+        yield from reactions.like_documents(con, refs.likes)
     if refs.comments:
-        yield from reactions.comments(con, refs.comments)
+        yield from reactions.comment_documents(con, refs.comments)
 
 
 def _artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> Iterator[Documents]:
     if known:
-        for did, popular in artist.load(con, known).items():
-            yield artist.documents(known[did], popular)
+        for did, popular in artist.load_artists(con, known).items():
+            yield artist.artist_documents(known[did], popular)

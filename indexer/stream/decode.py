@@ -24,7 +24,7 @@ from indexer.stream.envelope import Body, Unreadable
 from schemas.ids import Did, Nsid, Tid, is_did, is_nsid, is_rkey, is_tid
 
 
-def decode(
+def decode_frame(
     raw: bytes, collections: frozenset[Nsid], tracked: Container[Did], received_at: datetime
 ) -> tuple[Event, ...]:
     """Decode a frame into one event.
@@ -56,26 +56,28 @@ def _with_care(
 ) -> tuple[Event, ...]:
     body: Body | None = None
     try:
-        kind, body = envelope.unwrap(raw)
+        kind, body = envelope.unwrap_frame(raw)
         if kind != "#commit":
-            return (notice(raw, kind, body, tracked, received_at),)
+            return (decode_notice(raw, kind, body, tracked, received_at),)
         if concerns_us(body, collections, tracked):
-            return (read(raw, body, collections, received_at),)
-        return (passed(body),)
+            return (read_commit(raw, body, collections, received_at),)
+        return (passed_event(body),)
     except Unreadable as reason:
-        return (malformed(raw, body, str(reason)),)
+        return (malformed_event(raw, body, str(reason)),)
 
 
 def stream_error(raw: bytes) -> StreamError | None:
     """Read an error frame; None for any other frame."""
     try:
-        kind, body = envelope.unwrap(raw)
+        kind, body = envelope.unwrap_frame(raw)
     except Unreadable:
         return None
     return StreamError(*envelope.read_note(body, "error")) if kind is None else None
 
 
-def notice(raw: bytes, kind: str | None, body: Body, tracked: Container[Did], received_at: datetime) -> Event:
+def decode_notice(
+    raw: bytes, kind: str | None, body: Body, tracked: Container[Did], received_at: datetime
+) -> Event:
     """Decode any message but a commit. Raises Unreadable."""
     match kind:
         case None:
@@ -85,9 +87,9 @@ def notice(raw: bytes, kind: str | None, body: Body, tracked: Container[Did], re
         case "#account" | "#identity" | "#sync":
             did = body.get("did")
             if type(did) is str and did not in tracked:
-                return passed(body)
+                return passed_event(body)
         case _:
-            return passed(body)._replace(unknown=kind[: envelope.MAX_NAME])
+            return passed_event(body)._replace(unknown=kind[: envelope.MAX_NAME])
     seq, did = envelope.read_seq(body), envelope.read_did(body, "did")
     # Of two statuses the later one counts, so a host must not date its own in the future.
     time = min(envelope.find_time(body) or received_at, received_at)
@@ -111,12 +113,12 @@ def _hosting_status(body: Body) -> str:
     return str(status) if is_named else "inactive"
 
 
-def passed(body: Body) -> Passed:
+def passed_event(body: Body) -> Passed:
     """The event of a message without changes to our collections or tracked accounts."""
     return Passed(envelope.find_seq(body), envelope.find_time(body))
 
 
-def malformed(raw: bytes, body: Body | None, reason: str) -> Malformed:
+def malformed_event(raw: bytes, body: Body | None, reason: str) -> Malformed:
     """The event of a message that cannot be used, with its seq and DID where they are readable."""
     if body is None:
         return Malformed(None, None, reason, raw)
@@ -135,7 +137,7 @@ def concerns_us(body: Body, collections: frozenset[Nsid], tracked: Container[Did
         return True
 
 
-def read(raw: bytes, body: Body, collections: frozenset[Nsid], received_at: datetime) -> Commit:
+def read_commit(raw: bytes, body: Body, collections: frozenset[Nsid], received_at: datetime) -> Commit:
     """Read and check the commit of a frame. Raises Unreadable."""
     if body.get("tooBig"):
         raise Unreadable("the commit is marked too big to list its operations")

@@ -29,20 +29,20 @@ def decode_json(
     """Decode a message into one event. Its seq is the microsecond at which the host received it."""
     body: Body | None = None
     try:
-        kind, body = unwrap(raw)
+        kind, body = unwrap_message(raw)
         if kind != "#commit":
-            return (decode.notice(raw, kind, body, tracked, received_at),)
+            return (decode.decode_notice(raw, kind, body, tracked, received_at),)
         collection = body.get("collection")
         if type(collection) is not str:
             raise Unreadable("an operation names no collection")
         if collection in collections:
             return (_commit(body, received_at),)
-        return (decode.passed(body),)
+        return (decode.passed_event(body),)
     except Unreadable as reason:
-        return (decode.malformed(raw, body, str(reason)),)
+        return (decode.malformed_event(raw, body, str(reason)),)
 
 
-def unwrap(raw: bytes) -> tuple[str | None, Body]:
+def unwrap_message(raw: bytes) -> tuple[str | None, Body]:
     """Split a message into type (None: an error) and body, with a relay's field names. Raises Unreadable."""
     if len(raw) > MAX_FRAME_BYTES:
         raise Unreadable("the frame is too large")
@@ -60,7 +60,7 @@ def stream_error(raw: bytes) -> StreamError | None:
     if b'"error"' not in raw:
         return None
     try:
-        kind, body = unwrap(raw)
+        kind, body = unwrap_message(raw)
     except Unreadable:
         return None
     return StreamError(*envelope.read_note(body, "error")) if kind is None else None
@@ -133,7 +133,7 @@ def _record(body: Body) -> tuple[bytes, bytes]:
         raise Unreadable("the record is not in atproto's data model") from error
     if len(block) > limits.MAX_RECORD_BYTES:
         raise Unreadable("an operation's record is too large")
-    if not car.is_cid(cid) or not car.matches(cid, block):
+    if not car.is_cid(cid) or not car.matches_cid(cid, block):
         raise Unreadable("the record does not match its CID")
     return cid, block
 

@@ -5,7 +5,7 @@ from collections.abc import Container
 from indexer import faults
 from indexer.events import Decode, Event, Frame, Malformed
 from indexer.stream import decode_jetstream, envelope
-from indexer.stream.decode import decode, malformed
+from indexer.stream.decode import decode_frame, malformed_event
 from indexer.stream.decode_jetstream import decode_json
 from schemas.ids import Did, Nsid
 
@@ -13,12 +13,12 @@ from schemas.ids import Did, Nsid
 JETSTREAM_PATHS = ("/subscribe", "/xrpc/network.bsky.jetstream.subscribeEvents")
 
 
-def decoder(source: str) -> Decode:
+def decoder_of(source: str) -> Decode:
     """The source's decoder. Never guessed from the bytes: a relay could pass off records without proof."""
-    return decode_json if source.endswith(JETSTREAM_PATHS) else decode
+    return decode_json if source.endswith(JETSTREAM_PATHS) else decode_frame
 
 
-def understood(
+def decode_safely(
     decode: Decode, frame: Frame, collections: frozenset[Nsid], tracked: Container[Did]
 ) -> tuple[Event, ...]:
     """Decode a frame. One that makes the decoder raise becomes Malformed: it must not end the process."""
@@ -27,16 +27,16 @@ def understood(
     except BaseException as error:
         if faults.is_fatal(error):
             raise
-        return (salvaged(frame.source, frame.raw, faults.reason("decode", error)),)
+        return (salvage_frame(frame.source, frame.raw, faults.record_fault("decode", error)),)
 
 
-def salvaged(source: str, raw: bytes, reason: str) -> Malformed:
+def salvage_frame(source: str, raw: bytes, reason: str) -> Malformed:
     """Make Malformed of a frame that could not be processed, with its sequence number and DID if readable."""
-    unwrap = decode_jetstream.unwrap if source.endswith(JETSTREAM_PATHS) else envelope.unwrap
+    unwrap = decode_jetstream.unwrap_message if source.endswith(JETSTREAM_PATHS) else envelope.unwrap_frame
     try:
         _, body = unwrap(raw)
     except BaseException as error:
         if faults.is_fatal(error):
             raise
-        return malformed(raw, None, reason)
-    return malformed(raw, body, reason)
+        return malformed_event(raw, None, reason)
+    return malformed_event(raw, body, reason)

@@ -20,7 +20,7 @@ class Unreadable(Exception):
     """The message cannot be used, for this reason."""
 
 
-def unwrap(raw: bytes) -> tuple[str | None, Body]:
+def unwrap_frame(raw: bytes) -> tuple[str | None, Body]:
     """Split a frame into its message's type (None for an error) and body. Raises Unreadable."""
     if len(raw) > MAX_FRAME_BYTES:
         raise Unreadable("the frame is too large")
@@ -42,7 +42,7 @@ def unwrap(raw: bytes) -> tuple[str | None, Body]:
 def seq_of(raw: bytes) -> int | None:
     """The frame's sequence number; None when it has none."""
     try:
-        return find_seq(unwrap(raw)[1])
+        return find_seq(unwrap_frame(raw)[1])
     except Unreadable:
         return None
 
@@ -82,7 +82,7 @@ def read_blocks(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
     if type(blocks) is not bytes:
         raise Unreadable("the message has no blocks")
     try:
-        opened = car.read(blocks)
+        opened = car.read_car(blocks)
     except car.CarError as error:
         raise Unreadable(str(error)) from error
     if len(opened.roots) != 1 or opened.roots[0] not in opened.blocks:

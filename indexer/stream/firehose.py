@@ -9,7 +9,7 @@ from yarl import URL
 
 from indexer.events import Decode, Frame
 from indexer.network.backoff import Backoff
-from indexer.stream.decode import decode, stream_error
+from indexer.stream.decode import decode_frame, stream_error
 from indexer.stream.prefilter import Prefilter
 from indexer.stream.websocket import HEARTBEAT_SECONDS, Stream
 
@@ -36,7 +36,7 @@ class Firehose:
         self.name = str(URL(relay).origin())
         self.finished: Callable[[], int | None] = lambda: None
         self.prefilter: Prefilter | None = None
-        self.decode: Decode = decode
+        self.decode: Decode = decode_frame
         self._url = URL(relay.rstrip("/") + PATH)
         self._start = start
         self._after: int | None = None

@@ -68,7 +68,7 @@ class Recorded:
         self._path = path
         with path.open("rb") as file:
             self.name = _read_header(file, path)
-        self.decode = dialects.decoder(self.name)
+        self.decode = dialects.decoder_of(self.name)
 
     async def frames(self, after: int | None) -> AsyncGenerator[Frame, None]:
         """Yield every frame of the file, including those up to `after`: repeating them is harmless."""
@@ -89,7 +89,7 @@ class Recorded:
         return None
 
 
-async def record(
+async def record_frames(
     source: Source, path: Path, *, seconds: float | None = None, frames: int | None = None
 ) -> int:
     """Write a source's frames to a file until either limit. Returns the number of frames written."""
@@ -112,7 +112,7 @@ async def record(
 
 
 def _seq(source: Source, frame: Frame) -> int | None:
-    [event] = dialects.understood(source.decode, frame, frozenset(), ())
+    [event] = dialects.decode_safely(source.decode, frame, frozenset(), ())
     return None if isinstance(event, Info | StreamError) else event.seq
 
 

@@ -10,7 +10,7 @@ from schemas.ids import Nsid
 from schemas.settings import Settings
 
 
-def choose(settings: Settings, collections: frozenset[Nsid], session: aiohttp.ClientSession) -> Source:
+def choose_source(settings: Settings, collections: frozenset[Nsid], session: aiohttp.ClientSession) -> Source:
     """The relay, or the Jetstream that is set in its place, which is asked for these collections."""
     backoff = Backoff().within(settings.retry_seconds)
     if settings.jetstream is None:

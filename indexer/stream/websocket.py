@@ -111,7 +111,7 @@ class Stream:
             except BaseException as error:
                 if faults.is_fatal(error):
                     raise
-                faults.reason("farewell", error)  # the frame goes to the decoder, which keeps it
+                faults.record_fault("farewell", error)  # the frame goes to the decoder, which keeps it
             if self._ended is None:
                 status.error = None
             yield Frame(self.name, raw, received_at, passed)
@@ -245,5 +245,5 @@ class Inbox:
             except BaseException as error:
                 if faults.is_fatal(error):
                     raise
-                faults.reason("glance", error)  # the frame goes to the decoder, which keeps it
+                faults.record_fault("glance", error)  # the frame goes to the decoder, which keeps it
                 may_go = False

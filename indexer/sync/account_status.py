@@ -80,13 +80,13 @@ class AccountStatuses:
             except BaseException as error:
                 if faults.is_fatal(error):
                     raise
-                faults.reason("status", error)
+                faults.record_fault("status", error)
 
     async def _status(self, did: Did) -> str | None:
         """The account's status at the relay; None when the relay does not answer."""
         method = "com.atproto.sync.getRepoStatus"
         try:
-            answer: dict[str, Any] = await xrpc.query(
+            answer: dict[str, Any] = await xrpc.run_query(
                 self._client, self._relay_url, method, ANSWER_BYTES, ANSWER_SECONDS, did=did
             )
         except OutboundError:

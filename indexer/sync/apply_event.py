@@ -69,8 +69,8 @@ class EventApplier:
         if repo.rev is None or sync.rev <= repo.rev:
             return
         try:
-            key = signing_keys.parse(repo.key or "")
-            head = verify.sync(sync, key)
+            key = signing_keys.parse_key(repo.key or "")
+            head = verify.verify_sync(sync, key)
         except verify.Refused as refused:
             batch.dead_letters.append(_dead_letter(sync, frame, str(refused)))
             if refused.check == "signature":
@@ -122,7 +122,7 @@ class EventApplier:
 
     def _meet(self, commit: Commit, batch: Batch) -> None:
         """Track a repo by its first commit that we see. A commit on an empty tree holds all of the repo."""
-        fetch = not chain.follows(commit, RepoHead("pending"))
+        fetch = not chain.follows_head(commit, RepoHead("pending"))
         self._become(commit.did, batch, RepoHead("pending", fetch=fetch))
 
     def _verify(self, repo: Repo, commit: Commit, frame: Frame, batch: Batch) -> None:
@@ -134,13 +134,13 @@ class EventApplier:
             self._stall(commit, frame, batch, "the key is not known", fetch=False)
             return
         try:
-            head = verify.commit(commit, signing_keys.parse(repo.key))
+            head = verify.verify_commit(commit, signing_keys.parse_key(repo.key))
         except verify.Refused as refused:
             self._refused(refused, commit, frame, batch)
         except (verify.Unproven, KeyFault) as why:
             self._stall(commit, frame, batch, str(why), fetch=True)
         else:
-            if chain.follows(commit, mark):
+            if chain.follows_head(commit, mark):
                 VERIFIED.labels("applied").inc()
                 batch.changes += changes_of(commit, self._collections)
                 self._become(commit.did, batch, RepoHead("active", head.rev, head.data))
@@ -150,7 +150,7 @@ class EventApplier:
     def _proven_alone(self, commit: Commit) -> list[RecordChange]:
         """The changes of a commit that is verified by itself, whether or not it chains."""
         try:
-            verify.commit(commit, signing_keys.parse(self._repos[commit.did].key or ""))
+            verify.verify_commit(commit, signing_keys.parse_key(self._repos[commit.did].key or ""))
         except (verify.Refused, verify.Unproven, KeyFault):
             return []
         return changes_of(commit, self._collections)

@@ -139,7 +139,7 @@ class Audit:
             except BaseException as error:
                 if faults.is_fatal(error):
                     raise
-                faults.reason("audit", error)
+                faults.record_fault("audit", error)
                 outcomes["unreachable"] += 1
                 continue
             ours = self._ours(repo.did) or repo
@@ -164,11 +164,11 @@ class Audit:
     async def _latest(self, repo: Audited) -> Tid | None:
         method = "com.atproto.sync.getLatestCommit"
         try:
-            answer = await xrpc.query(
+            answer = await xrpc.run_query(
                 self._outbound, repo.pds, method, ANSWER_BYTES, ANSWER_SECONDS, did=repo.did
             )
         except Answered as refusal:
-            if xrpc.gone(refusal) is None:
+            if xrpc.gone_state(refusal) is None:
                 raise
             return None
         rev = answer.get("rev")
@@ -183,9 +183,9 @@ class Audit:
         """
         try:
             link = data_model.read_link(cid)
-            url = xrpc.address(repo.pds, "com.atproto.sync.getBlocks", did=repo.did, cids=str(cid))
+            url = xrpc.query_url(repo.pds, "com.atproto.sync.getBlocks", did=repo.did, cids=str(cid))
             answer = await self._outbound.fetch(url, ANSWER_BYTES, ANSWER_SECONDS)
-            commit = dag_cbor.decode(car.read(answer, ANSWER_BYTES).blocks.get(link, b""))
+            commit = dag_cbor.decode_block(car.read_car(answer, ANSWER_BYTES).blocks.get(link, b""))
         except OutboundError as error:
             if error.transient:
                 raise

@@ -83,7 +83,7 @@ class Discovery:
             except BaseException as error:
                 if faults.is_fatal(error):
                     raise
-                faults.reason("discovery", error)
+                faults.record_fault("discovery", error)
                 failures, pause = failures + 1, BACKOFF.longest_seconds
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._renewed.wait(), pause)
@@ -110,7 +110,7 @@ class Discovery:
         """True when the host is a PDS. A relay's list of all repos would be the whole network's."""
         method = "com.atproto.server.describeServer"
         try:
-            answer = await xrpc.query(self._client, self._host, method, PAGE_BYTES, PAGE_SECONDS)
+            answer = await xrpc.run_query(self._client, self._host, method, PAGE_BYTES, PAGE_SECONDS)
         except Answered:
             return False
         return isinstance(answer.get("availableUserDomains"), list)
@@ -157,7 +157,7 @@ class Discovery:
         if listing.cursor is not None:
             params["cursor"] = listing.cursor
         try:
-            return await xrpc.query(self._client, self._host, method, PAGE_BYTES, PAGE_SECONDS, **params)
+            return await xrpc.run_query(self._client, self._host, method, PAGE_BYTES, PAGE_SECONDS, **params)
         except Answered as refusal:
             if refusal.status != 400 or listing.cursor is None:
                 raise

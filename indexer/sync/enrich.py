@@ -44,13 +44,13 @@ class Enrichment:
 
     async def picture(self, picture: Picture) -> None:
         """Measure an image's width and height."""
-        width, height = await measure(self._resolver, self._outbound, picture)
+        width, height = await measure_picture(self._resolver, self._outbound, picture)
         await self._intake.room()
         self._intake.batch.images.append(ImageFact(picture.cid, width, height))
         self._intake.added(1)
 
 
-async def measure(resolver: Resolver, outbound: Outbound, picture: Picture) -> tuple[int, int]:
+async def measure_picture(resolver: Resolver, outbound: Outbound, picture: Picture) -> tuple[int, int]:
     """Width and height; 0 × 0 for a blob that is missing or no image. Raises OutboundError: try later."""
     facts = await resolver.resolve(picture.did)
     if facts.pds is None:
@@ -63,10 +63,10 @@ async def measure(resolver: Resolver, outbound: Outbound, picture: Picture) -> t
         if error.transient:
             raise
         return (0, 0)
-    return size(head)
+    return picture_size(head)
 
 
-def size(head: bytes) -> tuple[int, int]:
+def picture_size(head: bytes) -> tuple[int, int]:
     """Width and height, read from an image's first bytes; 0 × 0 when they contain none. Pure."""
     width, height = imagesize.get(io.BytesIO(head))
     if not (0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE):

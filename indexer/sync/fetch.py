@@ -40,7 +40,7 @@ class _NotSparse(Exception):
     """The PDS, or this repo, is not suited to the sparse way."""
 
 
-async def fetch(
+async def fetch_repo(
     outbound: Outbound,
     pds: str,
     did: Did,
@@ -62,7 +62,7 @@ async def fetch(
         except _NotSparse:
             return await _wholly(server, wanted, spools)
     except Answered as refusal:
-        if state := xrpc.gone(refusal):
+        if state := xrpc.gone_state(refusal):
             raise state from refusal
         raise
     except TooMuch as error:
@@ -116,13 +116,13 @@ class _Server:
 
     async def proof(self, collection: Nsid) -> Car:
         """Fetch the commit, and the path to where the collection's record `self` is or would be."""
-        url = xrpc.address(
+        url = xrpc.query_url(
             self.pds, "com.atproto.sync.getRecord", did=self.did, collection=collection, rkey="self"
         )
         try:
             return await self._car(url)
         except Answered as refusal:
-            if refusal.transient or xrpc.gone(refusal):
+            if refusal.transient or xrpc.gone_state(refusal):
                 raise
             raise _NotSparse from None
 
@@ -144,16 +144,16 @@ class _Server:
 
     async def spool(self, spool: Spool) -> None:
         """Write the whole repo to a spool."""
-        url = xrpc.address(self.pds, "com.atproto.sync.getRepo", did=self.did)
+        url = xrpc.query_url(self.pds, "com.atproto.sync.getRepo", did=self.did)
         await self.outbound.stream(url, spool.write, REPO_BYTES, REQUEST_SECONDS, WHOLE_SECONDS)
 
     async def _blocks(self, cids: list[bytes]) -> dict[bytes, bytes]:
         names = [libipld.encode_multibase("b", cid) for cid in cids]
-        url = xrpc.address(self.pds, "com.atproto.sync.getBlocks", did=self.did, cids=names)
+        url = xrpc.query_url(self.pds, "com.atproto.sync.getBlocks", did=self.did, cids=names)
         try:
             return (await self._car(url)).blocks
         except Answered as refusal:
-            if refusal.transient or xrpc.gone(refusal):
+            if refusal.transient or xrpc.gone_state(refusal):
                 raise
             # The protocol has an error name for missing blocks, which not every PDS uses.
             raise (_NotSparse if xrpc.is_lacking(refusal) else _Moved) from None
@@ -161,6 +161,6 @@ class _Server:
     async def _car(self, url: str) -> Car:
         answer = self.outbound.fetch(url, ANSWER_BYTES, REQUEST_SECONDS)
         try:
-            return car.read(await answer, ANSWER_BYTES)
+            return car.read_car(await answer, ANSWER_BYTES)
         except (CarError, TooLarge):
             raise _NotSparse from None

@@ -73,7 +73,7 @@ class Maintenance:
         self.discovery = Discovery(
             operators,
             settings.relay_url,
-            projections.nsids(settings.collections),
+            projections.indexed_nsids(settings.collections),
             found=self._found,
             load=writer.listings,
             save=self._save,

@@ -115,7 +115,7 @@ class Resyncs:
         except BaseException as error:
             if not isinstance(error, Exception) and not faults.is_panic(error):
                 raise
-            faults.reason("resync", error)
+            faults.record_fault("resync", error)
             log.warning("resync broke", did=did)
             self._failed(did, "the resync broke off")
             raise OutOfStep("the resync broke off") from error
@@ -129,7 +129,7 @@ class Resyncs:
         self._learn(facts)
         if facts.pds is None and self._away(did):
             raise RepoGone("deleted", witness="the DID document")  # No PDS is left to ask.
-        key = signing_keys.parse(facts.signing_key or "")
+        key = signing_keys.parse_key(facts.signing_key or "")
         for _ in range(ROUNDS):
             fetched = await self._fetched(facts, key) if repo.fetch else None
             await self._intake.room()
@@ -193,7 +193,7 @@ class Resyncs:
                 if time.monotonic() > until:
                     break
                 with contextlib.suppress(Refused, signing_keys.KeyFault):
-                    return await self._fetch(did, pds, signing_keys.parse(former))
+                    return await self._fetch(did, pds, signing_keys.parse_key(former))
             raise
 
     async def _put(self, resync: ResyncResult) -> None:

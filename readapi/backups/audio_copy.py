@@ -85,7 +85,7 @@ def _link(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        folder.copy(source, target)
+        folder.copy_file(source, target)
 
 
 def _address(settings: Settings) -> str | None:

@@ -32,16 +32,16 @@ CopyCatalogue = Callable[[Settings, Path], Catalogue | None]
 log = structlog.get_logger()
 
 
-async def make(settings: Settings, target: Path, copy_catalogue: CopyCatalogue) -> Manifest:
+async def make_backup(settings: Settings, target: Path, copy_catalogue: CopyCatalogue) -> Manifest:
     """Back everything up into a new folder. Raises BackupError; then there is no such folder."""
     made_at = datetimes.render(utc_now())
-    with folder.making(target) as partial:
+    with folder.make_folder(target) as partial:
         catalogue = copy_catalogue(settings, partial / folder.CATALOGUE)
         state, audio, sums = await _state_and_audio(settings, partial)
         if catalogue is None and state is None:
             raise BackupError(f"There is nothing to back up in {settings.data_dir}; set FMSVC_DATA_DIR.")
         if (key := settings.data_dir / encryption.KEY_FILE).exists():
-            folder.copy(key, partial / folder.KEY)
+            folder.copy_file(key, partial / folder.KEY)
         manifest = Manifest(
             format=FORMAT,
             fmsvc=metadata.version("fmsvc-server"),
@@ -51,7 +51,7 @@ async def make(settings: Settings, target: Path, copy_catalogue: CopyCatalogue) 
             audio=audio,
             keys=encryption.key_names(settings),
         )
-        folder.seal(partial, manifest, sums)
+        folder.seal_folder(partial, manifest, sums)
     return manifest
 
 
@@ -61,7 +61,7 @@ async def _state_and_audio(
     files = AudioCopy(settings, AudioStore.of(settings), partial)
     await files.fill()
     for attempt in range(1, TRIES + 1):
-        copied = await state_copy.copy(settings, partial)
+        copied = await state_copy.copy_state(settings, partial)
         if copied is None:
             return None, files.keep(None), {}
         state, named = copied

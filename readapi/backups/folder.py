@@ -36,7 +36,7 @@ class BackupError(Exception):
 
 
 @contextmanager
-def making(target: Path) -> Iterator[Path]:
+def make_folder(target: Path) -> Iterator[Path]:
     """A temporary folder to fill, renamed to `target` when the block succeeds. Raises BackupError."""
     if target.exists() or target.is_symlink():
         raise BackupError(f"{target} exists already; name a folder that does not.")
@@ -46,29 +46,29 @@ def making(target: Path) -> Iterator[Path]:
             yield partial
             sync_tree(partial)
             partial.rename(target)
-            sync(target.parent)
+            sync_to_disk(target.parent)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
 
 
-def seal(folder: Path, manifest: Manifest, sums: dict[str, str]) -> None:
+def seal_folder(folder: Path, manifest: Manifest, sums: dict[str, str]) -> None:
     """Write the manifest and the hashes, as the last step. `sums`: hashes that are known already."""
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n")
-    lines = [f"{sums.get(name) or sha256(folder / name)}  {name}\n" for name in sorted(files(folder))]
+    lines = [f"{sums.get(name) or hash_file(folder / name)}  {name}\n" for name in sorted(list_files(folder))]
     (folder / SUMS).write_text("".join(lines))
 
 
-def check(folder: Path, progress: Told) -> Manifest:
+def check_folder(folder: Path, progress: Told) -> Manifest:
     """Verify the hash of every file of a backup and return its manifest. Raises BackupError."""
     sums = _sums(folder)
-    there = files(folder) - {SUMS}
+    there = list_files(folder) - {SUMS}
     for name in sorted(there ^ sums.keys()):
         why = "is not listed in" if name in there else "is missing, and listed in"
         raise BackupError(f"The backup {folder} is damaged: {name} {why} {SUMS}. Nothing was restored.")
     for number, (name, listed) in enumerate(sums.items()):
         progress(number, len(sums))
-        if (folder / name).is_symlink() or sha256(folder / name) != listed:
+        if (folder / name).is_symlink() or hash_file(folder / name) != listed:
             raise BackupError(
                 f"The backup {folder} is damaged: {name} is not what it was. Nothing was restored."
             )
@@ -76,20 +76,20 @@ def check(folder: Path, progress: Told) -> Manifest:
     return _manifest(folder)
 
 
-def files(folder: Path) -> set[str]:
+def list_files(folder: Path) -> set[str]:
     """All files below a folder, by relative path."""
     return {
         str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()
     }
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """A file's hash, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def copy(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
     """Copy a file, readable by its user only."""
     shutil.copyfile(source, target, follow_symlinks=False)
     target.chmod(0o600)
@@ -98,11 +98,11 @@ def copy(source: Path, target: Path) -> None:
 def sync_tree(folder: Path) -> None:
     """Flush every file and folder to disk."""
     for path in folder.rglob("*"):
-        sync(path)
-    sync(folder)
+        sync_to_disk(path)
+    sync_to_disk(folder)
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Flush a file's content, or a folder's entries, to disk."""
     number = os.open(path, os.O_RDONLY)
     try:

@@ -38,17 +38,17 @@ class Catalogues(Protocol):
         """Copy a catalogue into a data folder that has none, and build its search index."""
 
 
-async def restore(settings: Settings, backup: Path, catalogues: Catalogues, checked: Told) -> Manifest:
+async def restore_backup(settings: Settings, backup: Path, catalogues: Catalogues, checked: Told) -> Manifest:
     """Restore a data folder from a backup. Raises BackupError, for a damaged backup before any write."""
     _require_empty(settings.data_dir)
-    manifest = folder.check(backup, checked)
+    manifest = folder.check_folder(backup, checked)
     if manifest.catalogue is not None and catalogues.is_newer(manifest.catalogue.tables):
         raise BackupError(f"A newer version made {backup}; use that one.")
     await _require_fit(settings, backup, manifest)
     with _begun(settings.data_dir) as fresh:
         beside = settings.model_copy(update={"data_dir": fresh})
         if (backup / folder.KEY).exists():
-            folder.copy(backup / folder.KEY, fresh / encryption.KEY_FILE)
+            folder.copy_file(backup / folder.KEY, fresh / encryption.KEY_FILE)
         if manifest.catalogue is not None:
             catalogues.restore(backup / folder.CATALOGUE, beside)
         await _restore_audio(beside, backup, manifest)
@@ -64,7 +64,7 @@ async def _restore_state(settings: Settings, backup: Path, kind: str, fresh: Pat
         return
     state_copy.restore_file(backup, fresh)
     if settings.state_url is not None:
-        await state_move.move(settings, fresh)
+        await state_move.move_state(settings, fresh)
 
 
 async def missing_in_bucket(settings: Settings, backup: Path) -> int:
@@ -147,7 +147,7 @@ def _begun(data_dir: Path) -> Iterator[Path]:
         for left in [data_dir / name for name in (*OURS, RESTORING) if fresh.exists()]:
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
         fresh.mkdir(mode=0o700)
-        folder.sync(data_dir)
+        folder.sync_to_disk(data_dir)
         yield fresh
     finally:
         os.close(number)
@@ -157,9 +157,9 @@ async def _restore_audio(settings: Settings, backup: Path, manifest: Manifest) -
     """Copy the missing files, and mark the store as ahead of the database, as after any restore."""
     store = AudioStore.of(settings)
     source, arriving = backup / folder.AUDIO, settings.data_dir / "arriving"
-    for key in sorted(folder.files(source)) if source.exists() else []:
+    for key in sorted(folder.list_files(source)) if source.exists() else []:
         if await store.size(key) is None:
-            folder.copy(source / key, arriving)
+            folder.copy_file(source / key, arriving)
             await store.put(key, arriving)
     if manifest.audio.store_id is not None and await store.content(IDENTITY) is None:
         identity = {"store_id": manifest.audio.store_id, "edition": uuid.uuid4().hex}
@@ -171,6 +171,6 @@ def _finish(data_dir: Path, fresh: Path) -> None:
     folder.sync_tree(fresh)
     for path in fresh.iterdir():
         path.rename(data_dir / path.name)
-    folder.sync(data_dir)
+    folder.sync_to_disk(data_dir)
     fresh.rmdir()
-    folder.sync(data_dir)
+    folder.sync_to_disk(data_dir)

@@ -18,18 +18,18 @@ from readapi.backups import folder, named
 from readapi.backups.folder import BackupError
 from readapi.backups.manifest import StateDatabase
 from readapi.backups.named import ReferencedFiles
-from readapi.state.db.database import FILE, FOLDER, address
+from readapi.state.db.database import FILE, FOLDER, database_url
 from readapi.state.db.migrate import NEWEST
 from schemas.settings import Settings
 
 INSTALL: Final = "install PostgreSQL's client programs (the package postgresql-client), as new as the server"
 
 
-async def copy(settings: Settings, target: Path) -> tuple[StateDatabase, ReferencedFiles] | None:
+async def copy_state(settings: Settings, target: Path) -> tuple[StateDatabase, ReferencedFiles] | None:
     """Copy the database into a folder; None where there is none yet. Raises BackupError."""
     try:
         if settings.state_url is not None:
-            return await _postgresql(address(settings), target / folder.DUMP)
+            return await _postgresql(database_url(settings), target / folder.DUMP)
         source = settings.data_dir / FOLDER / FILE
         return await _sqlite(source, target / folder.SQLITE) if source.exists() else None
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
@@ -41,13 +41,13 @@ def restore_file(backup: Path, data_dir: Path) -> None:
     """Copy the file of an SQLite database into a data folder."""
     target = data_dir / FOLDER / FILE
     target.parent.mkdir(mode=0o700, parents=True)
-    folder.copy(backup / folder.SQLITE, target)
-    folder.sync(target)
+    folder.copy_file(backup / folder.SQLITE, target)
+    folder.sync_to_disk(target)
 
 
 async def restore_dump(settings: Settings, backup: Path) -> None:
     """Fill the configured, empty PostgreSQL database in one transaction. Raises BackupError."""
-    url = address(settings)
+    url = database_url(settings)
     alone = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
     await _run("pg_restore", url, *alone, f"--dbname={url.database or ''}", str(backup / folder.DUMP))
 
@@ -57,7 +57,7 @@ async def require_empty(settings: Settings, kind: str) -> None:
     if kind == "postgresql":
         _program("pg_restore")
     try:
-        async with _connected(address(settings)) as connection:
+        async with _connected(database_url(settings)) as connection:
             tables = await connection.scalar(
                 text("select count(*) from pg_tables where schemaname = current_schema()")
             )

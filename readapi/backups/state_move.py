@@ -9,24 +9,24 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.backups.folder import BackupError
-from readapi.state.db.database import FILE, FOLDER, Database, address
-from readapi.state.db.migrate import migrate
+from readapi.state.db.database import FILE, FOLDER, Database, database_url
+from readapi.state.db.migrate import migrate_database
 from readapi.state.db.publishing_tables import metadata
-from readapi.state.db.upgrade import upgrade
+from readapi.state.db.upgrade import upgrade_schema
 from schemas.settings import Settings
 
 ROWS: Final = 1_000  # written in one statement
 
 
-async def move(settings: Settings, data_dir: Path) -> None:
+async def move_state(settings: Settings, data_dir: Path) -> None:
     """Move a data folder's state database into the configured one. Raises BackupError."""
     folder = data_dir / FOLDER
     source = Database(URL.create("sqlite+aiosqlite", database=str(folder / FILE)))
-    target = Database(address(settings))
+    target = Database(database_url(settings))
     try:
-        await migrate(source)  # an older version may have made the backup
+        await migrate_database(source)  # an older version may have made the backup
         async with source.reading() as reading, target.writing() as writing:
-            await writing.run_sync(upgrade)
+            await writing.run_sync(upgrade_schema)
             for table in metadata.sorted_tables:
                 await _copy(table, reading, writing)
     except (SQLAlchemyError, OSError) as error:

@@ -27,10 +27,10 @@ def api(*, supervised: bool = False, shared: bool = False, name: str = process_m
 
     async def run() -> None:
         async with open_network(settings) as network:
-            await worker.run(settings, network, keeper(), name)
+            await worker.run_api(settings, network, keeper(), name)
 
     try:
-        with nullcontext() if shared else port.claimed(settings):
+        with nullcontext() if shared else port.claim_port(settings):
             explained(lambda: uvloop.run(run()))
     except port.PortTaken as error:
         stop(FAILED, str(error))

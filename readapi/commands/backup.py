@@ -30,7 +30,7 @@ class Catalogues:
     def restore(self, source: Path, settings: Settings) -> None:
         """Copy a catalogue into a data folder that has none, and build its search index."""
         with Progress("making the search index", "documents") as progress:
-            catalogue.restore(source, settings, progress)
+            catalogue.restore_catalogue(source, settings, progress)
 
 
 def backup(folder: Path) -> None:
@@ -44,7 +44,7 @@ def backup(folder: Path) -> None:
         It must not exist, and appears only when the backup is complete.
     """
     settings = begin("backup")
-    made = _explained(lambda: asyncio.run(backups.make(settings, folder, _copy)))
+    made = _explained(lambda: asyncio.run(backups.make_backup(settings, folder, _copy)))
     print("\n".join([f"{folder} holds a backup:", *_parts(made)]))
 
 
@@ -58,7 +58,9 @@ def restore(folder: Path) -> None:
     """
     settings = begin("restore", restores=True)
     with Progress("checking", "files") as progress:
-        restored = _explained(lambda: asyncio.run(restores.restore(settings, folder, Catalogues(), progress)))
+        restored = _explained(
+            lambda: asyncio.run(restores.restore_backup(settings, folder, Catalogues(), progress))
+        )
     print("\n".join([f"{settings.data_dir} was restored:", *_parts(restored)]))
     if restored.audio.kind == "s3":
         missing = _explained(lambda: asyncio.run(restores.missing_in_bucket(settings, folder)))
@@ -68,7 +70,7 @@ def restore(folder: Path) -> None:
 
 
 def _copy(settings: Settings, target: Path) -> Catalogue | None:
-    copied = catalogue.copy(settings, target)
+    copied = catalogue.copy_catalogue(settings, target)
     if copied is None:
         return None
     cursors = {source: Position(seq=seq, event_time=at) for source, (seq, at) in copied.cursors.items()}

@@ -46,7 +46,7 @@ def dead_letters(
     elif show is not None:
         _show(settings, show)
     else:
-        listing = explained(lambda: asyncio.run(letters.listing(settings, wanted, limit)))
+        listing = explained(lambda: asyncio.run(letters.list_letters(settings, wanted, limit)))
         print("\n".join(report.of_listing(listing)))
 
 
@@ -57,7 +57,7 @@ def _replay(settings: Settings, wanted: Wanted) -> None:
 
 
 def _show(settings: Settings, name: str) -> None:
-    letter = explained(lambda: asyncio.run(letters.letter(settings, name)))
+    letter = explained(lambda: asyncio.run(letters.find_letter(settings, name)))
     if letter is None:
         stop(UNUSABLE, f"There is no dead letter whose name begins with {name}.")
     print("\n".join(report.of_letter(letter)))

@@ -10,4 +10,4 @@ from readapi.commands.start import begin
 def index(*, supervised: bool = False) -> None:
     """Follow the network and maintain the index, without the API."""
     settings = begin("index", supervised)
-    explained(lambda: asyncio.run(service.run(settings)))
+    explained(lambda: asyncio.run(service.run_indexer(settings)))

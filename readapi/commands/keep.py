@@ -16,7 +16,7 @@ def keep() -> None:
 
     async def refresh() -> None:
         async with open_network(settings) as network:
-            await account_services.keep(settings, network)
+            await account_services.run_keeper(settings, network)
 
     explained(lambda: asyncio.run(refresh()))
 

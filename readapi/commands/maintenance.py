@@ -15,7 +15,7 @@ def rebuild() -> None:
     """Delete the search index and rebuild it from the catalogue. The indexer must not be running."""
     settings = begin("rebuild")
     with Progress("rebuilding", "documents") as progress:
-        explained(lambda: operations.rebuild(settings, progress))
+        explained(lambda: operations.rebuild_search(settings, progress))
 
 
 def check(*, repair: bool = False) -> None:
@@ -31,9 +31,9 @@ def check(*, repair: bool = False) -> None:
     """
     settings = begin("check")
     if repair:
-        repaired = explained(lambda: asyncio.run(operations.repair(settings)))
+        repaired = explained(lambda: asyncio.run(operations.repair_catalogue(settings)))
         print("\n".join(repaired or ("Nothing had to be repaired.",)))
-    report = explained(lambda: operations.check(settings))
+    report = explained(lambda: operations.check_stores(settings))
     print("\n".join(control_report.of_check(report)))
     if report.problems:
         sys.exit(DAMAGED)
@@ -45,5 +45,5 @@ def audit() -> None:
     Works while the indexer runs. Takes a minute more when something differs: the stream may be about to tell.
     """
     settings = begin("audit")
-    outcomes = explained(lambda: asyncio.run(operations.audit(settings)))
+    outcomes = explained(lambda: asyncio.run(operations.audit_repos(settings)))
     print(control_report.of_audit(outcomes))

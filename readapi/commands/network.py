@@ -12,7 +12,7 @@ from schemas.settings import Settings
 @asynccontextmanager
 async def open_network(settings: Settings) -> AsyncIterator[Network]:
     """The network client, open until the block ends."""
-    async with connect.opened(settings) as ways:
+    async with connect.open_internet(settings) as ways:
         yield Network(
             ways.outbound,
             ways.resolver,

@@ -23,7 +23,7 @@ def record(file: Path, *, seconds: float | None = None, frames: int | None = Non
     """
     settings = begin("record")
     with Progress("recording", "frames", total=frames) as progress:
-        explained(lambda: asyncio.run(operations.record(settings, file, seconds, frames, progress)))
+        explained(lambda: asyncio.run(operations.record_stream(settings, file, seconds, frames, progress)))
 
 
 def replay(file: Path) -> None:
@@ -36,4 +36,4 @@ def replay(file: Path) -> None:
     """
     settings = begin("replay")
     with Progress("replaying", "frames") as progress:
-        explained(lambda: asyncio.run(operations.replay(settings, file, progress)))
+        explained(lambda: asyncio.run(operations.replay_recording(settings, file, progress)))

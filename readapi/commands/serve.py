@@ -18,7 +18,7 @@ def serve(*, supervised: bool = False) -> None:
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
     programs = [Program("index", ("index",), vital=False), *api, Program("work", ("work",))]
     try:
-        with port.claimed(settings):
+        with port.claim_port(settings):
             sys.exit(asyncio.run(supervise(programs)))
     except port.PortTaken as error:
         stop(FAILED, str(error))

@@ -25,7 +25,7 @@ def begin(program: str, supervised: bool = False, *, restores: bool = False) -> 
         settings = Settings.from_environment(os.environ)
     except SettingsError as error:
         stop(UNUSABLE, str(error))
-    logs.configure(settings, program)
+    logs.configure_logs(settings, program)
     data_folder.close_to_others(settings.data_dir)
     if not restores and data_folder.is_half_restored(settings.data_dir):
         stop(FAILED, f"{settings.data_dir} was not restored to the end; run fmsvc-server restore again.")

@@ -15,6 +15,6 @@ def work(*, supervised: bool = False) -> None:
 
     async def run() -> None:
         async with open_network(settings) as network:
-            await job_worker.run(settings, network, keeper())
+            await job_worker.run_job_worker(settings, network, keeper())
 
     explained(lambda: asyncio.run(run()))

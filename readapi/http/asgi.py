@@ -119,7 +119,7 @@ class Stream(web.StreamResponse):
             self._end()
 
 
-async def answer(
+async def answer_by_asgi(
     app: AsgiApp,
     request: web.Request,
     body: bytes,

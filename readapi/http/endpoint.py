@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 import structlog
 from aiohttp import web
 
-from readapi.answers import JSON, Answer, render
+from readapi.answers import JSON, Answer, render_json
 from readapi.errors import ApiError
 from readapi.http.admission import Authorization, Requirements
 from readapi.http.binding import Services, Signature
@@ -151,7 +151,7 @@ class Endpoint:
     def _answer(self, result: object) -> Answer[Any]:
         if result is None:
             return Answer(b"", status=HTTPStatus.NO_CONTENT)
-        return Answer(render(result), status=self.status)
+        return Answer(render_json(result), status=self.status)
 
 
 async def _read_nothing(_: web.Request, __: SignedIn | None) -> Members:

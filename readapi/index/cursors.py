@@ -23,12 +23,12 @@ _VERSION = 1
 _MOST_CHARACTERS = 4096
 
 
-def encode(order: str, *position: int | str) -> str:
+def encode_cursor(order: str, *position: int | str) -> str:
     """A cursor for a position in one order of one list. Numbers are sort keys: 0 to 2^64 - 1."""
     return base64.urlsafe_b64encode(orjson.dumps([_VERSION, order, *position])).rstrip(b"=").decode()
 
 
-def decode(cursor: str | None, order: str, *kinds: type[int] | type[str]) -> tuple[Any, ...] | None:
+def decode_cursor(cursor: str | None, order: str, *kinds: type[int] | type[str]) -> tuple[Any, ...] | None:
     """The position in a cursor of this order; None without a cursor. Raises InvalidCursor."""
     if cursor is None:
         return None
@@ -43,19 +43,19 @@ def decode(cursor: str | None, order: str, *kinds: type[int] | type[str]) -> tup
 
 def read_position(cursor: str | None, order: str) -> Position | None:
     """The position after which a page begins; None for the first page. Raises InvalidCursor."""
-    found = decode(cursor, order, int, int)
+    found = decode_cursor(cursor, order, int, int)
     return None if found is None else Position(*found)
 
 
 def read_text(cursor: str | None, order: str) -> str | None:
     """The position in a list whose position is a text; None for the first page. Raises InvalidCursor."""
-    found = decode(cursor, order, str)
+    found = decode_cursor(cursor, order, str)
     return None if found is None else str(found[0])
 
 
 def write_cursor(after: Position | None, order: str) -> str | None:
     """The `next_cursor` of a page; None on the last one."""
-    return None if after is None else encode(order, *after)
+    return None if after is None else encode_cursor(order, *after)
 
 
 def _read_values(cursor: str, order: str) -> list[Any]:

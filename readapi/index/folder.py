@@ -206,7 +206,7 @@ def match_any(*queries: Query) -> Query:
     return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
-def exclude(query: Query, *others: Query) -> Query:
+def exclude_query(query: Query, *others: Query) -> Query:
     """Documents that match the first and none of the others."""
     if not others:
         return query

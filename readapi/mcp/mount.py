@@ -54,7 +54,7 @@ class MountedMcp:
             raise requester.refusal or NotAuthenticated()
         body = await bodies.read_bytes(request, Pace(self._intake, request.content))
         caller = Caller.of(request)
-        return await asgi.answer(
+        return await asgi.answer_by_asgi(
             await self._app(), request, body, self._streams, request[CLIENT], {CALLER: caller}
         )
 

@@ -81,7 +81,7 @@ class Question:
     choices: tuple[Choice, ...]
 
 
-def questions(
+def build_questions(
     chosen: Mapping[str, str], reasons: Mapping[str, str], unanswered: str | None = None
 ) -> tuple[Question, ...]:
     """What a template asks. `chosen`: the answers so far; `reasons`: why audiences are not available.
@@ -105,7 +105,7 @@ def _unanswered(name: Name, chosen: Mapping[str, str], words: str | None) -> Ite
         yield Choice("", words, "", not chosen.get(name), None)
 
 
-def answers(template: Template) -> dict[str, str]:
+def form_values(template: Template) -> dict[str, str]:
     """A template as form values: a box that is not ticked is absent."""
     chosen: dict[str, str] = dict(template.access.model_dump())
     return chosen | ({"attach_rights": "on"} if template.attach_rights else {})
@@ -134,5 +134,5 @@ def heard_by(template: Template) -> str:
 
 def in_short(template: Template) -> str:
     """What a template decides, in one line."""
-    chosen = answers(template)
+    chosen = form_values(template)
     return ", ".join(words[chosen[name]] for name, words in _IN_SHORT.items())

@@ -10,7 +10,7 @@ from readapi.pages import security_headers
 from readapi.pages.render import Renderer
 
 
-def page(refused: Answer[Any], renderer: Renderer) -> Answer[str]:
+def error_page(refused: Answer[Any], renderer: Renderer) -> Answer[str]:
     """The page of a refusal; its status and headers stay."""
     told = orjson.loads(refused.body)
     shown = {name: told.get(name) for name in ("detail", "message")}

@@ -74,7 +74,7 @@ class Notice:
     is_bad: bool
 
 
-def note(name: str | None, account: str | None = None) -> Notice | None:
+def find_notice(name: str | None, account: str | None = None) -> Notice | None:
     """The notice of this name; None for unknown names. `account`: the signed-in account, as pages name it."""
     if name == "signed-in" and account is not None:
         return Notice(f"You are signed in as {account}.", is_bad=False)
@@ -83,6 +83,6 @@ def note(name: str | None, account: str | None = None) -> Notice | None:
     return Notice(_GOOD[name], is_bad=False) if name in _GOOD else None
 
 
-def back(deed: Deed, to: Landing = "settings") -> str:
+def return_url(deed: Deed, to: Landing = "settings") -> str:
     """The return URL of an authorization for this action, which then leads to the page `to`."""
-    return f"{RETURN}?{return_address.query(to, done=deed)}"
+    return f"{RETURN}?{return_address.return_query(to, done=deed)}"

@@ -45,14 +45,14 @@ class Renderer:
         )
         self._environment.tests["web_address"] = text.is_web_address
         self._environment.filters.update(
-            clock=text.clock,
-            day=text.day,
+            clock=text.format_clock,
+            day=text.format_day,
             in_short=choices.in_short,
             heard_by=choices.heard_by,
             access_in_short=choices.describe_access,
             file_too_large=file_too_large,
-            line=text.line,
-            number=text.number,
+            line=text.one_line,
+            number=text.format_count,
             script_data=_script_data,
         )
 
@@ -64,7 +64,7 @@ class Renderer:
 def _finalize(value: object) -> object:
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return text.printable(value)
+    return text.drop_unprintable(value)
 
 
 def _script_data(value: object) -> Markup:

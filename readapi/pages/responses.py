@@ -15,7 +15,7 @@ from readapi.pages.return_address import Landing
 _NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
-def page(
+def public_page(
     renderer: Renderer, template: str, view: Mapping[str, object], *, is_personal: bool = False
 ) -> Answer[str]:
     """A page about a record. Its oEmbed links are in a header as well, for clients that send HEAD.
@@ -34,7 +34,7 @@ def page(
     return Answer(renderer.page(template, sign_in=sign_in, **view), HTML, headers=headers)
 
 
-def account(
+def account_page(
     renderer: Renderer,
     template: str,
     view: Mapping[str, object],
@@ -47,29 +47,37 @@ def account(
     return Answer(renderer.page(template, **view), HTML, status, told)
 
 
-def portal(
+def portal_page(
     renderer: Renderer, template: str, view: Mapping[str, object], status: int = HTTPStatus.OK
 ) -> Answer[str]:
     """A page of the Portal."""
     return Answer(renderer.page(template, **view), HTML, status, security_headers.portal_headers())
 
 
-def onward(page: str, note: str | None = None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+def redirect_with_notice(
+    page: str, note: str | None = None, headers: Mapping[str, str] = _NOTHING_MORE
+) -> Answer[str]:
     """Redirect to another page of ours with a notice: reloading that page repeats no action."""
-    told = {} if note is None or notices.note(note) is None else {"note": note}
-    return away(str(URL(page).update_query(told)), headers)
+    told = {} if note is None or notices.find_notice(note) is None else {"note": note}
+    return redirect_away(str(URL(page).update_query(told)), headers)
 
 
 def sign_in(to: Landing, note: str | None = None) -> Answer[str]:
     """Redirect to the sign-in page, which then leads on to a page."""
-    return onward("/login" if to == "settings" else f"/login?{return_address.query(to)}", note)
+    return redirect_with_notice(
+        "/login" if to == "settings" else f"/login?{return_address.return_query(to)}", note
+    )
 
 
-def landed(to: Landing, note: str | None, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+def redirect_after_sign_in(
+    to: Landing, note: str | None, headers: Mapping[str, str] = _NOTHING_MORE
+) -> Answer[str]:
     """Redirect to the requested page after signing in. Public pages show no notices."""
-    return onward(return_address.path(to), note if to in return_address.OWN else None, headers)
+    return redirect_with_notice(
+        return_address.page_path(to), note if to in return_address.OWN else None, headers
+    )
 
 
-def away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+def redirect_away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
     """Redirect to any URL."""
     return Answer(b"", HTML, HTTPStatus.SEE_OTHER, {"Location": address, **headers})

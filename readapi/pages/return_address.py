@@ -27,11 +27,11 @@ def _is_public(path: str) -> bool:
 Landing = Annotated[str, BeforeValidator(_validate_landing)]  # one of OWN, or the path of a public page
 
 
-def path(to: Landing) -> str:
+def page_path(to: Landing) -> str:
     """The page's path."""
     return f"/{to}" if to in OWN else to
 
 
-def query(to: Landing, **more: str) -> str:
+def return_query(to: Landing, **more: str) -> str:
     """The query string that names the page to return to."""
     return urlencode({**more, "to": to}, safe="/")

@@ -17,7 +17,7 @@ class SignInStart:
         self._signing_in = signing_in
         self._cookies = Cookies(settings)
         self._admission = Authorization(settings)
-        self._onward = {} if settings.web_url else {PAGE: notices.back("signed-in")}
+        self._onward = {} if settings.web_url else {PAGE: notices.return_url("signed-in")}
 
     def is_by_page(self, browser: Browser) -> bool:
         """True when a page of this service or of the web application asks, not a link, and not a program.

@@ -22,14 +22,14 @@ _SCRIPT_ESCAPES = {
 }
 
 
-def printable(text: str) -> str:
+def drop_unprintable(text: str) -> str:
     """Drop what neither HTML nor XML can carry."""
     return _UNPRINTABLE.sub("", text)
 
 
-def line(text: str, longest: int = 300) -> str:
+def one_line(text: str, longest: int = 300) -> str:
     """One line without direction marks, cut at a length with an ellipsis."""
-    words = " ".join(_DIRECTIONS.sub("", printable(text)).split())
+    words = " ".join(_DIRECTIONS.sub("", drop_unprintable(text)).split())
     return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
 
 
@@ -38,7 +38,7 @@ def script_data(value: object) -> str:
     return orjson.dumps(value).decode().translate(_SCRIPT_ESCAPES)
 
 
-def clock(seconds: int) -> str:
+def format_clock(seconds: int) -> str:
     """Seconds as a player shows them: 3:07, 1:02:03."""
     minutes, rest = divmod(max(seconds, 0), 60)
     hours, minutes = divmod(minutes, 60)
@@ -55,12 +55,12 @@ def is_web_address(url: str | None) -> bool:
     return url is not None and url.startswith(("https://", "http://"))
 
 
-def day(time: str) -> str:
+def format_day(time: str) -> str:
     """The day of an RFC 3339 time, as people write it: 3 May 2026."""
     date = datetime.fromisoformat(time)
     return f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
 
 
-def number(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """A count with its noun: 1 track, 1,200 tracks."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

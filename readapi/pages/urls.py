@@ -89,7 +89,7 @@ class Addresses:
 
     def sign_in(self, page: str) -> str:
         """Where to sign in, and then come back to one of these pages."""
-        return f"{self.base_url}/login?{return_address.query(page.removeprefix(self.base_url))}"
+        return f"{self.base_url}/login?{return_address.return_query(page.removeprefix(self.base_url))}"
 
     def oembed(self, page: str, form: str) -> str:
         return f"{self.base_url}/oembed?{urlencode({'url': page, 'format': form})}"

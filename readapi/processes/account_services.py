@@ -61,7 +61,7 @@ class AccountServices:
         return {type(service): service for service in (self.state, self.state.showing, self.pds, *signing_in)}
 
 
-async def keep(settings: Settings, network: Network) -> None:
+async def run_keeper(settings: Settings, network: Network) -> None:
     """Run the refresh process, which refreshes grants for the worker at standard input."""
     async with open_state(settings) as state:
         oauth = _speaking(ClientMetadata.of(settings), settings, network)

@@ -65,14 +65,14 @@ FINISH_SECONDS = 1.0  # in addition, for operations whose client has disconnecte
 _BACKLOG = 1024
 
 
-async def run(
+async def run_api(
     settings: Settings, network: Network, keeper: RefreshProcess, name: str = process_metrics.ALONE
 ) -> None:
     """Serve until SIGTERM or SIGINT; running requests are finished first. Raises PortTaken."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serving(settings, port.listen(settings), network, keeper, name):
+    async with open_worker(settings, port.listen_on_port(settings), network, keeper, name):
         log.info("serving", address=settings.base_url)
         # Objects made so far live until the end; collecting over them caused most of the slowest responses.
         gc.collect()
@@ -81,7 +81,7 @@ async def run(
 
 
 @asynccontextmanager
-async def serving(
+async def open_worker(
     settings: Settings,
     sock: socket.socket,
     network: Network,
@@ -135,10 +135,10 @@ async def _serving(
     stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets(), settings)
-    offered = services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
+    offered = build_services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
     offered[Processes] = Processes(settings, name)
     offered |= _authoring(settings, people, stores.index, offered, network)
-    show = partial(error_page.page, renderer=renderer)
+    show = partial(error_page.error_page, renderer=renderer)
     gate = Gate(
         settings,
         endpoints,
@@ -184,12 +184,14 @@ def _authoring(
     """The services that handlers need for writing records, publishing, and the Portal."""
     writing = Writing(people.pds, IndexerNudges(settings.data_dir, index), settings.collections)
     given = PublishingDependencies(settings, people.state, AudioStore.of(settings), people.pds, writing)
-    made = publishing_services.services(given, offered[Supporters], offered[AudioSelection], index, network)
+    made = publishing_services.publishing_services(
+        given, offered[Supporters], offered[AudioSelection], index, network
+    )
     desk = PortalPages(offered[Renderer], index, people.state, made[Capabilities], settings)
     return {Writing: writing, PortalPages: desk, **made}
 
 
-def services(
+def build_services(
     settings: Settings,
     stores: Stores,
     metrics: Metrics,

@@ -33,12 +33,12 @@ log = structlog.get_logger()
 SWEEP_SECONDS = 600.0
 
 
-async def run(settings: Settings, network: Network, keeper: RefreshProcess) -> None:
+async def run_job_worker(settings: Settings, network: Network, keeper: RefreshProcess) -> None:
     """Run jobs until SIGTERM or SIGINT; unfinished jobs are left to the next process."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with working(settings, network, keeper):
+    async with open_job_worker(settings, network, keeper):
         log.info("working", at_once=settings.job_workers)
         if missing := await transcode.missing_limits():
             log.warning("files of strangers are read with less protection than there could be", lacks=missing)
@@ -46,7 +46,7 @@ async def run(settings: Settings, network: Network, keeper: RefreshProcess) -> N
 
 
 @asynccontextmanager
-async def working(
+async def open_job_worker(
     settings: Settings, network: Network, keeper: RefreshProcess | None = None
 ) -> AsyncIterator[None]:
     """A running job worker, until the block ends."""
@@ -60,11 +60,11 @@ async def working(
             # Report a mismatch when the service starts, and not only at the first sweep.
             asyncio.create_task(Originals(state, given.store).pairing.check()),
             asyncio.create_task(repeat(FOLLOW_SECONDS, index.follow)),
-            asyncio.create_task(repeat(SWEEP_SECONDS, publishing_services.sweeping(given).sweep)),
+            asyncio.create_task(repeat(SWEEP_SECONDS, publishing_services.build_sweep(given).sweep)),
             asyncio.create_task(
-                repeat(SWEEP_SECONDS, publishing_services.reconciling(given, blobs, index).reconcile)
+                repeat(SWEEP_SECONDS, publishing_services.build_reconciliation(given, blobs, index).reconcile)
             ),
-            asyncio.create_task(publishing_services.worker(given, blobs, index, network).run()),
+            asyncio.create_task(publishing_services.build_worker(given, blobs, index, network).run()),
             asyncio.create_task(heap.keep_trimming()),
         ]
         try:

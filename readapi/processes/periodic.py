@@ -10,7 +10,7 @@ log = structlog.get_logger()
 Step = Callable[[], Awaitable[object] | None]
 
 
-async def once(step: Step) -> None:
+async def run_once(step: Step) -> None:
     """Run a step, and await it if it is asynchronous."""
     under_way = step()
     if under_way is not None:
@@ -22,6 +22,6 @@ async def repeat(seconds: float, step: Step) -> None:
     while True:
         await asyncio.sleep(seconds)
         try:
-            await once(step)
+            await run_once(step)
         except Exception:
             log.exception("step failed", step=step.__qualname__)

@@ -19,7 +19,7 @@ class PortTaken(Exception):
 
 
 @contextmanager
-def claimed(settings: Settings, patience_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
+def claim_port(settings: Settings, patience_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
     """Hold the port for one service until the block ends. Raises PortTaken.
 
     Workers share it with SO_REUSEPORT, which would let another service of the same user join them in silence.
@@ -31,7 +31,7 @@ def claimed(settings: Settings, patience_seconds: float = PATIENCE_SECONDS) -> I
         yield
 
 
-def listen(settings: Settings) -> socket.socket:
+def listen_on_port(settings: Settings) -> socket.socket:
     """A listening socket on the port that this service's workers share. Raises PortTaken."""
     with _sentences(settings):
         listening = _bound(settings, socket.SO_REUSEADDR, socket.SO_REUSEPORT)

@@ -54,7 +54,7 @@ class PublishingDependencies(NamedTuple):
     writing: Writing
 
 
-def services(
+def publishing_services(
     given: PublishingDependencies,
     supporters: Supporters,
     sources: AudioSelection,
@@ -82,7 +82,7 @@ def services(
     }
 
 
-def worker(given: PublishingDependencies, blobs: Blobs, index: Index, network: Network) -> Worker:
+def build_worker(given: PublishingDependencies, blobs: Blobs, index: Index, network: Network) -> Worker:
     """The job worker for queued uploads and publishing jobs."""
     settings, state, store, pds, writing = given
     originals = Originals(state, store)
@@ -97,14 +97,14 @@ def worker(given: PublishingDependencies, blobs: Blobs, index: Index, network: N
     return Worker(settings, state, examining, uploading, JobWork(settings, state, changing, writing))
 
 
-def sweeping(given: PublishingDependencies, grace: timedelta = GRACE) -> OrphanSweep:
+def build_sweep(given: PublishingDependencies, grace: timedelta = GRACE) -> OrphanSweep:
     """The periodic sweep of the audio store."""
     settings, state, store, _, _ = given
     receiving, steady = settings.data_dir / RECEIVING, SteadyClock(state.database.now)
     return OrphanSweep(state, store, Originals(state, store), receiving, grace, steady)
 
 
-def reconciling(given: PublishingDependencies, blobs: Blobs, index: Index) -> RecordReconciliation:
+def build_reconciliation(given: PublishingDependencies, blobs: Blobs, index: Index) -> RecordReconciliation:
     """The reconciliation of stored originals with their tracks' records."""
     settings, state, store, _, writing = given
     proofs = Proofs(settings.data_dir)

@@ -8,7 +8,7 @@ from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
 from readapi.index.snapshots import Snapshots
 from readapi.metrics import Metrics
-from readapi.processes.periodic import Step, once, repeat
+from readapi.processes.periodic import Step, repeat, run_once
 from schemas.settings import Settings
 
 SNAPSHOT_SECONDS = 0.25
@@ -36,7 +36,7 @@ class Stores:
             (STATUS_SECONDS, self.indexer.refresh),
         )
         for seconds, step in steps:
-            await once(step)
+            await run_once(step)
             self._followers.append(asyncio.create_task(repeat(seconds, step)))
 
     async def close(self) -> None:

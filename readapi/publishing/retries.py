@@ -35,7 +35,7 @@ def is_ours(error: BaseException) -> bool:
     return not isinstance(error, PdsUnavailable | Displaced)
 
 
-def later(waited: timedelta) -> timedelta:
+def next_pause(waited: timedelta) -> timedelta:
     """The pause before the next attempt, which grows with the time since the first."""
     return min(max(SOON, waited / 2), LATEST)
 

@@ -99,7 +99,7 @@ class Worker:
             error = await self._while_ours(claims, row_id, claimant, working, slot)
             if error is not None:
                 log.warning("job is tried again", row=row_id, error=str(error)[:200])
-                again, is_counted = retries.later(self._waited(attempt)), retries.is_ours(error)
+                again, is_counted = retries.next_pause(self._waited(attempt)), retries.is_ours(error)
         finally:
             await claims.give_back(row_id, claimant, again, is_counted=is_counted)
 

@@ -20,7 +20,7 @@ from readapi.pds.repo import Value
 from readapi.spaces import cards
 from readapi.spaces.hosts import LATER, SpaceHosts
 from readapi.spaces.passes import SpaceCredential, SpaceCredentialCache
-from readapi.spaces.repos import SpaceRepos, address
+from readapi.spaces.repos import SpaceRepos, record_parameters
 from readapi.state.state import State
 from schemas import spaces
 from schemas.access import Viewer
@@ -155,7 +155,7 @@ class SpaceTrackFinder:
         if server is None:
             raise NotFound(tracks.NO_SUCH_TRACK)
         response = await self._hosts.get(
-            server, "com.atproto.space.getRecord", address(track), held.key, held.credential
+            server, "com.atproto.space.getRecord", record_parameters(track), held.key, held.credential
         )
         if response.status in _REFUSALS:
             raise self._credentials.refuse(who, track.space)

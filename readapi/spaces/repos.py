@@ -30,7 +30,9 @@ class SpaceRepos:
     async def get(self, author: Author, track: InSpace) -> Value | None:
         """The author's own record, as it is on the PDS now."""
         try:
-            answer = await self._xrpc.ask(author.grant_id, "com.atproto.space.getRecord", address(track))
+            answer = await self._xrpc.ask(
+                author.grant_id, "com.atproto.space.getRecord", record_parameters(track)
+            )
         except PdsRefused as refusal:
             if _is_absent(refusal):
                 return None
@@ -47,12 +49,14 @@ class SpaceRepos:
             if refusal.upstream is None or refusal.upstream.error != "SpaceAlreadyExists":
                 raise
         await self._xrpc.tell(
-            author.grant_id, "com.atproto.space.putRecord", {**address(track), "record": value}
+            author.grant_id, "com.atproto.space.putRecord", {**record_parameters(track), "record": value}
         )
 
     async def delete(self, author: Author, track: InSpace) -> None:
         """Delete a record, if it exists."""
-        await self._xrpc.tell(author.grant_id, "com.atproto.space.deleteRecord", dict(address(track)))
+        await self._xrpc.tell(
+            author.grant_id, "com.atproto.space.deleteRecord", dict(record_parameters(track))
+        )
 
     async def records(self, author: Author, collection: Nsid) -> AsyncIterator[tuple[InSpace, Cid, Value]]:
         """The author's records of a collection in their own Space, MOST_PAGES pages at most."""
@@ -76,7 +80,7 @@ class SpaceRepos:
             asked["cursor"] = cursor
 
 
-def address(track: InSpace) -> dict[str, str]:
+def record_parameters(track: InSpace) -> dict[str, str]:
     """A record's address as parameters of the methods for Spaces."""
     where = {"space": str(track.space), "repo": track.did}
     return {**where, "collection": track.collection, "rkey": track.rkey}

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from readapi.state.db.database import FOLDER, Clock, Database, MigrationFailed, address, utc_now
+from readapi.state.db.database import FOLDER, Clock, Database, MigrationFailed, database_url, utc_now
 from readapi.state.db.encryption import Encryption, Unreadable, open_vault
 from readapi.state.db.locks import Locks
-from readapi.state.db.migrate import migrate
+from readapi.state.db.migrate import migrate_database
 from readapi.state.publishing.album_templates import AlbumTemplates
 from readapi.state.publishing.audio_stores import AudioStores
 from readapi.state.publishing.jobs import Jobs
@@ -75,7 +75,7 @@ class State:
 async def open_state(settings: Settings, clock: Clock = utc_now) -> AsyncIterator[State]:
     """Open the state for the block, with its schema migrated."""
     (settings.data_dir / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
-    database = Database(address(settings), clock)
+    database = Database(database_url(settings), clock)
     try:
         yield await _open(settings, database)
     finally:
@@ -84,7 +84,7 @@ async def open_state(settings: Settings, clock: Clock = utc_now) -> AsyncIterato
 
 async def _open(settings: Settings, database: Database) -> State:
     try:
-        return State(database, open_vault(settings), revision=await migrate(database))
+        return State(database, open_vault(settings), revision=await migrate_database(database))
     except Unreadable as error:
         raise StateError(str(error)) from error
     except (SQLAlchemyError, MigrationFailed, OSError) as error:

@@ -115,11 +115,11 @@ async def _fetch(url: str, people: list[tuple[str, str, int]], scratch: Path) ->
             while waiting:
                 did, key, _ = waiting.pop()
                 async with hosts.turn(url):
-                    fetched = await repo_fetch.fetch(
+                    fetched = await repo_fetch.fetch_repo(
                         outbound,
                         url,
                         Did(did),
-                        signing_keys.parse(key),
+                        signing_keys.parse_key(key),
                         COLLECTIONS.all,
                         datetime.now(UTC),
                         spools=spools,

@@ -26,7 +26,7 @@ import aiohttp
 import structlog
 
 from indexer.events import Passed
-from indexer.pipeline import understood
+from indexer.pipeline import decode_frames
 from indexer.stream.firehose import Firehose
 from schemas.collections import Collections
 from schemas.ids import Did, tid_at
@@ -107,7 +107,7 @@ def read_ours(url: str, count: int) -> float:
 
     async def run() -> float:
         async with aiohttp.ClientSession() as session:
-            reading = understood(Firehose(url, session), None, Collections().all, tracked)
+            reading = decode_frames(Firehose(url, session), None, Collections().all, tracked)
             async with contextlib.aclosing(reading) as frames:
                 started, taken = 0.0, 0
                 async for frame, [passed] in frames:

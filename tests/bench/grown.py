@@ -45,7 +45,7 @@ class GrownRepo:
         key, cid = path.encode(), self.root
         found = [self.commit, cid]
         while True:
-            node = mst.read(self.blocks[cid])
+            node = mst.read_node(self.blocks[cid])
             subtree = node.subtrees[bisect_left(node.keys, key)]
             if subtree is None:
                 return self.some(found, roots=[self.commit])
@@ -54,14 +54,14 @@ class GrownRepo:
 
     def some(self, cids: Iterable[bytes], roots: Iterable[bytes] = ()) -> bytes:
         """What getBlocks answers."""
-        return car.write(roots, ((cid, self.blocks[cid]) for cid in cids))
+        return car.write_car(roots, ((cid, self.blocks[cid]) for cid in cids))
 
     def pieces(self) -> Iterator[bytes]:
         """What getRepo answers."""
-        yield car.write([self.commit], [])
-        header = len(car.write([], []))
+        yield car.write_car([self.commit], [])
+        header = len(car.write_car([], []))
         for cid, block in self.blocks.items():
-            yield car.write([], [(cid, block)])[header:]
+            yield car.write_car([], [(cid, block)])[header:]
 
 
 def planted(cids: Mapping[bytes, bytes], blocks: Blocks) -> bytes:
@@ -80,7 +80,7 @@ def planted(cids: Mapping[bytes, bytes], blocks: Blocks) -> bytes:
                 node.values.append(cids[keys[at]])
                 before = at + 1
         node.subtrees.append(plant(before, end, layer - 1))
-        block = mst.write(node)
+        block = mst.write_node(node)
         cid = car.cid_of(block)
         blocks[cid] = block
         return cid

@@ -17,8 +17,8 @@ from indexer.events import Commit
 from indexer.repo import car, dag_cbor, signing_keys, verify
 from indexer.repo.partial_tree import PartialTree
 from indexer.repo.signing_keys import Key
-from indexer.stream.decode import decode
-from indexer.stream.envelope import unwrap
+from indexer.stream.decode import decode_frame
+from indexer.stream.envelope import unwrap_frame
 from schemas.collections import Collections
 from tests.bench import decoding
 from tests.bench.rows import Row, rounded
@@ -27,7 +27,7 @@ from tests.network.forge import START, ForgedRepo, SigningKey
 NAME: Final = "verified commits, one core, from frame to verdict"
 COLLECTIONS: Final = Collections().all
 P256: Final = SigningKey("bench", "p256")
-P256_KEY: Final = signing_keys.parse(P256.multibase)
+P256_KEY: Final = signing_keys.parse_key(P256.multibase)
 
 
 class Case(NamedTuple):
@@ -47,25 +47,25 @@ def cases(count: int) -> list[Case]:
     known = {repo.did: repo for repo in (ForgedRepo(seed=f"repo {at}") for at in range(decoding.REPOS))}
     found = []
     for raw in decoding.make_frames(count):
-        [commit] = decode(raw, COLLECTIONS, known, START.replace(year=2030))
+        [commit] = decode_frame(raw, COLLECTIONS, known, START.replace(year=2030))
         if not isinstance(commit, Commit):
             raise TypeError("every frame is a commit of a known repo")
         fields = libipld.decode_dag_cbor(commit.blocks[commit.cid])
-        signature, key = fields.pop("sig"), signing_keys.parse(known[commit.did].key.multibase)
+        signature, key = fields.pop("sig"), signing_keys.parse_key(known[commit.did].key.multibase)
         signed = libipld.encode_dag_cbor(fields)
-        blocks = unwrap(raw)[1]["blocks"]
+        blocks = unwrap_frame(raw)[1]["blocks"]
         found.append(Case(raw, blocks, commit, key, signed, signature, P256.sign(signed), fields["data"]))
     return found
 
 
 def _decode(case: Case) -> object:
-    return decode(case.raw, COLLECTIONS, {case.commit.did}, case.commit.time)
+    return decode_frame(case.raw, COLLECTIONS, {case.commit.did}, case.commit.time)
 
 
 def _records(case: Case) -> None:
     for operation in case.commit.operations:
         if operation.cid is not None:
-            dag_cbor.decode(case.commit.blocks[operation.cid])
+            dag_cbor.decode_block(case.commit.blocks[operation.cid])
 
 
 def _tree(case: Case) -> PartialTree:
@@ -78,18 +78,18 @@ def _tree(case: Case) -> PartialTree:
 
 def _inversion(case: Case) -> None:
     tree = _tree(case)
-    verify.undo(tree, case.commit.operations)
+    verify.undo_operations(tree, case.commit.operations)
     if tree.root() != case.commit.prev_data:
         raise ValueError("every commit is genuine")
 
 
 CHECKS: Final[dict[str, Callable[[Case], object]]] = {
     "message decoded": lambda case: libipld.decode_dag_cbor_multi(case.raw),
-    "CAR split, every CID compared": lambda case: car.read(case.car),
+    "CAR split, every CID compared": lambda case: car.read_car(case.car),
     "both, with sizes, syntax and rev": _decode,
     "signature, k256": lambda case: case.key.verifies(case.signature, case.signed),
     "signature, p256": lambda case: P256_KEY.verifies(case.p256_signature, case.signed),
-    "commit object, with its k256 signature": lambda case: verify.head(
+    "commit object, with its k256 signature": lambda case: verify.verify_head(
         case.commit.blocks, case.commit.cid, case.commit.did, case.key
     ),
     "records' canonical form": _records,
@@ -102,7 +102,9 @@ def rows(count: int = 100, rounds: int = 40) -> Iterator[Row]:
     """Microseconds a commit for each check, and how many commits a second that comes to."""
     made = cases(count)
     costs = {name: _microseconds(check, made, rounds) for name, check in CHECKS.items()}
-    whole = _microseconds(lambda case: (_decode(case), verify.commit(case.commit, case.key)), made, rounds)
+    whole = _microseconds(
+        lambda case: (_decode(case), verify.verify_commit(case.commit, case.key)), made, rounds
+    )
     yield Row(NAME, rounded(1e6 / whole), "commits per CPU second")
     for name, cost in costs.items():
         yield Row(f"verifying a commit: {name}", rounded(cost), "µs")

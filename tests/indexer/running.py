@@ -81,7 +81,7 @@ async def running(
     socket = aiohttp.UnixConnector(str(settings.data_dir / "control.sock"))
     async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
         source = Firehose(settings.relay, session, start=settings.start, backoff=QUICK)
-        async with service.opened(settings, source) as indexer:
+        async with service.open_indexer(settings, source) as indexer:
             stop = asyncio.Event()
             task = asyncio.create_task(indexer.run(stop, give_back_seconds))
             try:

@@ -16,7 +16,7 @@ Body = dict[str, Any]
 
 
 def body_of(raw: bytes) -> Body:
-    return envelope.unwrap(raw)[1]
+    return envelope.unwrap_frame(raw)[1]
 
 
 def rebuilt(body: Body, **changes: object) -> bytes:
@@ -35,14 +35,14 @@ def rebuilt(body: Body, **changes: object) -> bytes:
 
 
 def opened(raw: bytes) -> Car:
-    return car.read(body_of(raw)["blocks"])
+    return car.read_car(body_of(raw)["blocks"])
 
 
 def with_blocks(raw: bytes, added: Mapping[bytes, bytes], without: frozenset[bytes] = frozenset()) -> bytes:
     """The same message with other blocks in its CAR, under whatever CIDs."""
     blocks = opened(raw)
     kept = {cid: block for cid, block in (blocks.blocks | added).items() if cid not in without}
-    return rebuilt(body_of(raw), blocks=car.write(blocks.roots, kept.items()))
+    return rebuilt(body_of(raw), blocks=car.write_car(blocks.roots, kept.items()))
 
 
 def with_commit(raw: bytes, key: SigningKey, **changes: object) -> bytes:
@@ -61,4 +61,4 @@ def with_commit_block(raw: bytes, block: bytes) -> bytes:
     blocks = opened(raw)
     cid = car.cid_of(block)
     rest = {other: kept for other, kept in blocks.blocks.items() if other not in blocks.roots}
-    return rebuilt(body_of(raw), commit=cid, blocks=car.write([cid], {cid: block, **rest}.items()))
+    return rebuilt(body_of(raw), commit=cid, blocks=car.write_car([cid], {cid: block, **rest}.items()))

@@ -27,7 +27,7 @@ from indexer.faults import StoreError
 from indexer.repo import signing_keys
 from indexer.repo.changes import RepoHead
 from indexer.stream import dialects
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from indexer.stream.decode_jetstream import decode_json
 from schemas.collections import Collections
 from schemas.ids import Did, Nsid, record_key
@@ -100,7 +100,7 @@ def test_a_hostile_frame_of_a_relay_never_raises(data: st.DataObject) -> None:
 
     raw = libipld.encode_dag_cbor(header) + libipld.encode_dag_cbor(data.draw(spoilt(body)))
 
-    judged(raw, "wss://relay.example", decode)
+    judged(raw, "wss://relay.example", decode_frame)
 
 
 @pytest.mark.parametrize("collection", [[], {}, None, 7])
@@ -141,7 +141,7 @@ async def test_a_frame_that_breaks_the_decoder_is_kept_and_passed(
     def breaking(raw: bytes, ours: frozenset[Nsid], tracked: Container[Did], at: datetime) -> Any:
         if raw in made[1:3]:
             raise TypeError("cannot use 'list' as a dict key")
-        return decode(raw, ours, tracked, at)
+        return decode_frame(raw, ours, tracked, at)
 
     async with Relay([]) as relay, running(configured.model_copy(update={"relay": relay.url})) as indexer:
         indexer.source.decode = breaking
@@ -168,7 +168,7 @@ def test_damage_of_our_own_still_ends_the_process(error: BaseException) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        dialects.understood(breaking, Frame("wss://relay.example", b"", AT), OURS, ())
+        dialects.decode_safely(breaking, Frame("wss://relay.example", b"", AT), OURS, ())
 
 
 def columns(writer: Writer, query: str) -> list[tuple[Any, ...]]:
@@ -200,7 +200,7 @@ async def test_a_record_that_cannot_be_written_does_not_stop_the_others(tmp_path
     writer.rehearse = counted  # type: ignore[method-assign]
     many = [like("ben", uri("ana", "track", number), number, at=1) for number in range(200)]
 
-    poison.write(writer, Batch(changes=many, cursors={"relay": StreamCursor(200, START)}))
+    poison.write_without_poison(writer, Batch(changes=many, cursors={"relay": StreamCursor(200, START)}))
 
     try:
         assert columns(writer, "select count(*) from likes where state = 'live'") == [(199,)]
@@ -226,9 +226,11 @@ async def test_a_fetched_repo_is_taken_without_what_cannot_be_written(tmp_path: 
         return record_key(text)
 
     writer = Writer.open(changes.settings(tmp_path), Hashing(key=key))
-    mend = ResyncResult(Did(repo.did), signing_keys.parse(repo.key.multibase), whole)
+    mend = ResyncResult(Did(repo.did), signing_keys.parse_key(repo.key.multibase), whole)
     try:
-        written = poison.write(writer, Batch(repos={mend.did: RepoHead("pending")}, resyncs=[mend]))
+        written = poison.write_without_poison(
+            writer, Batch(repos={mend.did: RepoHead("pending")}, resyncs=[mend])
+        )
 
         assert written.resynced[mend.did].state == "active"
         assert columns(writer, "select title from tracks order by title") == [("One",), ("Three",)]
@@ -245,7 +247,7 @@ def test_what_fails_without_any_record_is_not_blamed_on_one(writer: Writer) -> N
         con.execute("drop table cursors")
 
     with pytest.raises((StoreError, duckdb.Error), match="cursors"):
-        poison.write(
+        poison.write_without_poison(
             writer, Batch(changes=[like("ben", POISON, at=1)], cursors={"relay": StreamCursor(1, START)})
         )
 
@@ -276,7 +278,7 @@ def test_a_waiting_commit_that_breaks_its_check_is_kept_and_passed(writer: Write
     """Those before it are applied; the repo is fetched for the rest."""
     repo = ForgedRepo(seed="replayed")
     frames = commits(repo, "One", "Two")
-    key = signing_keys.parse(repo.key.multibase)
+    key = signing_keys.parse_key(repo.key.multibase)
     asked = 0
 
     def check(signature: bytes, message: bytes) -> bool:

@@ -23,7 +23,7 @@ from indexer.pipeline import Pipeline
 from indexer.repo import extract
 from indexer.search.follower import Follower
 from indexer.stream import Status
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from indexer.stream.firehose import Firehose
 from indexer.stream.recording import Recorder
 from indexer.sync.apply_event import EventApplier
@@ -286,7 +286,7 @@ async def test_a_repo_that_is_too_large_is_shown_commit_by_commit(
 async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings, repo: ForgedRepo) -> None:
     async with Relay(frames_of(repo, 1)) as relay, aiohttp.ClientSession() as session:
         source = Firehose(relay.url, session, start="oldest", backoff=QUICK)
-        async with service.opened(configured, source) as indexer:
+        async with service.open_indexer(configured, source) as indexer:
             indexer.stores.index.close()
 
             with pytest.raises(StoreError, match="search index"):
@@ -313,7 +313,7 @@ async def test_a_recording_is_taken_in_and_the_relays_cursor_stays(
             for raw in frames:
                 recorder.write(Frame(relay.url, raw, START))
         counts: list[int] = []
-        await operations.replay(configured, tmp_path / "frames", counts.append)
+        await operations.replay_recording(configured, tmp_path / "frames", counts.append)
         async with following(configured, relay) as indexer:
             assert indexer.rows("select count(*) from tracks") == [(20,)]
             assert indexer.indexer.pipeline.finished == 5
@@ -327,7 +327,7 @@ class Script:
 
     def __init__(self, frames: list[bytes]) -> None:
         self.status = Status(connected=True)
-        self.decode = decode
+        self.decode = decode_frame
         self.finished = lambda: None
         self._frames = frames
 

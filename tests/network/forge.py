@@ -139,7 +139,7 @@ class ForgedRepo:
             "commit": CID(commit),
             "rev": self.rev,
             "since": since,
-            "blocks": car.write([commit], [(commit, self.commit_block), *blocks.items()]),
+            "blocks": car.write_car([commit], [(commit, self.commit_block), *blocks.items()]),
             "ops": operations,
             "blobs": [],
             "prevData": previous_root,
@@ -153,7 +153,7 @@ class ForgedRepo:
         """State the repo's newest commit, as after an import."""
         commit = car.cid_of(self.commit_block)
         body = {"seq": seq, "did": self.did, "rev": self.rev, "time": _iso(time or self._tick())}
-        return frame("#sync", body | {"blocks": car.write([commit], [(commit, self.commit_block)])})
+        return frame("#sync", body | {"blocks": car.write_car([commit], [(commit, self.commit_block)])})
 
     def account_frame(self, seq: int, status: str = "active", time: datetime | None = None) -> bytes:
         """`status` active, or why the account is not."""
@@ -171,14 +171,14 @@ class ForgedRepo:
         blocks = {commit: self.commit_block} | self._proof([path])
         if cid := self._cids.get(path):
             blocks[cid] = self._blocks[cid]
-        return car.write([commit], blocks.items())
+        return car.write_car([commit], blocks.items())
 
     def whole_repo(self) -> bytes:
         """What getRepo answers: commit, tree, records."""
         commit = car.cid_of(self.commit_block)
         blocks = {commit: self.commit_block} | self._proof(self._keys)
         blocks |= {cid: self._blocks[cid] for cid in self._cids.values()}
-        return car.write([commit], blocks.items())
+        return car.write_car([commit], blocks.items())
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ class ForgedRepo:
         held = self._blocks | {car.cid_of(self.commit_block): self.commit_block}
         found = {cid: held.get(cid) for cid in cids}
         known = [(cid, block) for cid, block in found.items() if block is not None]
-        return car.write([], known) if len(known) == len(found) else None
+        return car.write_car([], known) if len(known) == len(found) else None
 
     def _tick(self) -> datetime:
         self.now += TICK

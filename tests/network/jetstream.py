@@ -147,7 +147,7 @@ class JetstreamDouble:
         did = body["repo" if kind == "commit" else "did"]
         time = (datetime.fromisoformat(body["time"]) - EPOCH) // MICROSECOND
         if kind == "commit":
-            blocks = car.read(body["blocks"]).blocks
+            blocks = car.read_car(body["blocks"]).blocks
             for offset, operation in enumerate(body["ops"]):
                 change = _change(body["rev"], operation, blocks)
                 yield _message(time + offset, did, kind, change, change["collection"])

@@ -38,7 +38,7 @@ async def test_a_document_names_key_handle_and_server(repo: ForgedRepo) -> None:
     """What the indexer reads of it is what the network is."""
     async with ForgedNetwork([repo]) as net, aiohttp.ClientSession() as session:
         async with session.get(f"{net.url}/{repo.did}") as response:
-            document = did_documents.parse(Did(repo.did), await response.read(), allow_loopback=True)
+            document = did_documents.parse_document(Did(repo.did), await response.read(), allow_loopback=True)
         _, found = await get(net, "identity.resolveHandle", handle=document.handle)
 
         assert (document.pds, document.signing_key) == (net.url, repo.key.multibase)
@@ -50,12 +50,12 @@ async def test_a_repo_is_had_whole_by_record_and_by_block(repo: ForgedRepo) -> N
     async with ForgedNetwork([repo]) as net:
         _, whole = await get(net, "sync.getRepo", did=repo.did)
         _, proof = await get(net, "sync.getRecord", did=repo.did, collection=THING, rkey="number-2")
-        cids = [libipld.encode_multibase("b", cid) for cid in car.read(proof).blocks]
+        cids = [libipld.encode_multibase("b", cid) for cid in car.read_car(proof).blocks]
         _, blocks = await get(net, "sync.getBlocks", did=repo.did, cids=cids)
         missing, _ = await get(net, "sync.getBlocks", did=repo.did, cids=[car_cid(b"nothing")])
 
-    assert car.read(blocks).blocks == car.read(proof).blocks
-    assert car.read(proof).blocks.items() <= car.read(whole).blocks.items()
+    assert car.read_car(blocks).blocks == car.read_car(proof).blocks
+    assert car.read_car(proof).blocks.items() <= car.read_car(whole).blocks.items()
     assert missing == 400
 
 
@@ -108,7 +108,7 @@ async def test_a_method_goes_wrong_as_told(repo: ForgedRepo) -> None:
 
         assert (await get(net, "sync.getRepo", did=repo.did))[0] == 429
         with pytest.raises(car.CarError):
-            car.read((await get(net, "sync.getRepo", did=repo.did))[1])
+            car.read_car((await get(net, "sync.getRepo", did=repo.did))[1])
         with pytest.raises(aiohttp.ClientPayloadError):
             await get(net, "sync.getRepo", did=repo.did)
         assert await get(net, "sync.getRepo", did=repo.did) == (200, repo.whole_repo())

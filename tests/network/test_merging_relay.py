@@ -93,7 +93,7 @@ async def test_events_are_lost_repeated_shuffled_and_spoiled(two_servers: Networ
         assert shuffled != sorted(shuffled)
         for body in await meddled(Spoil(mine, flipped)):
             with pytest.raises(car.CarError, match="does not match"):
-                car.read(body["blocks"])
+                car.read_car(body["blocks"])
 
 
 async def test_old_and_future_cursors_are_told_so(two_servers: Network) -> None:

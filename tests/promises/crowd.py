@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from indexer.events import IdentityFact
-from indexer.search.documents.fields import Fields, findable, opened, searched
+from indexer.search.documents.fields import Fields, open_card, result_fields, term_fields
 from readapi.state.db.tables import shown_on_profile
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
@@ -147,7 +147,7 @@ def _named_alike(rows: int) -> Iterator[Fields]:
         }
         hit = {"type": kind, "title": "common"}
         alike = "common thing" if number % 3 else "a thing in common"
-        yield {**searched(kind, name, 0, public_id, hit), **findable([alike]), "card": opened(hit)}
+        yield {**result_fields(kind, name, 0, public_id, hit), **term_fields([alike]), "card": open_card(hit)}
 
 
 def _playlists(rows: int) -> Iterator[Fields]:

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from readapi.http.openapi.document import describe
+from readapi.http.openapi.document import describe_api
 from readapi.processes.app import all_endpoints
 
 Change = Callable[[schemathesis.Case], None]
@@ -46,7 +46,7 @@ def operations(address: str, *, signed_in: bool = False) -> list[APIOperation]:
 
     `signed_in`: requests bring credentials that are good, so that none are to be made up.
     """
-    document: dict[str, Any] = orjson.loads(describe(all_endpoints(), address))
+    document: dict[str, Any] = orjson.loads(describe_api(all_endpoints(), address))
     if signed_in:
         for path in document["paths"].values():
             for operation in path.values():

@@ -121,7 +121,7 @@ async def _killed(data: Path, target: Path) -> None:
     for number in range(KILLS):
         await command(data, "backup", str(target), killed_after=dice.uniform(0.5, 2.5))
         if target.exists():
-            assert folder.check(target, lambda done, total: None)
+            assert folder.check_folder(target, lambda done, total: None)
             target.rename(f"{target}-{number}")
 
 

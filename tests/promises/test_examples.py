@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from jsonschema import Draft202012Validator
 
-from readapi.http.openapi.document import api_endpoints, describe
+from readapi.http.openapi.document import api_endpoints, describe_api
 from readapi.http.openapi.examples import names
 from readapi.http.openapi.examples.operations import EXAMPLES, FILE, Example
 from readapi.processes.app import all_endpoints
@@ -22,7 +22,7 @@ from tests.readapi.music import Reply
 from tests.readapi.studio import Studio, open_studio
 
 ENDPOINTS = {endpoint.function.__name__: endpoint for endpoint in api_endpoints(all_endpoints())}
-DOCUMENT = orjson.loads(describe(ENDPOINTS.values(), names.BASE))
+DOCUMENT = orjson.loads(describe_api(ENDPOINTS.values(), names.BASE))
 OPERATIONS = {
     operation["operationId"]: operation for path in DOCUMENT["paths"].values() for operation in path.values()
 }

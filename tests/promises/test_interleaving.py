@@ -19,7 +19,7 @@ from indexer.catalog.writing.writer import Writer
 from indexer.events import Commit, IdentityFact
 from indexer.repo.changes import changes_of
 from indexer.search.index import FOLDER, SearchIndex
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests.documents import TRACK_CID
@@ -162,7 +162,7 @@ class Node:
         """Write frames as one batch, and follow."""
         batch = Batch()
         for raw in frames:
-            for event in decode(raw, self.settings.collections.all, frozenset(), START):
+            for event in decode_frame(raw, self.settings.collections.all, frozenset(), START):
                 assert isinstance(event, Commit)
                 batch.changes += changes_of(event, self.settings.collections.all)
         self.writer.write(batch)
@@ -242,7 +242,7 @@ def test_any_order_gives_the_same_rows_and_answers(
 
     try:
         assert shuffled.rows() == in_order.rows()
-        assert recount.differing(shuffled.writer.reader()) == []
+        assert recount.find_wrong_counts(shuffled.writer.reader()) == []
         asked = world.addresses()
         assert asyncio.run(answers(shuffled, asked)) == asyncio.run(answers(in_order, asked))
     finally:

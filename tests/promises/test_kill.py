@@ -17,7 +17,7 @@ import pytest
 import tantivy
 
 from indexer.search import index as tantivy_index
-from indexer.search.rebuild import rebuild
+from indexer.search.rebuild import rebuild_index
 from schemas import search_index
 from schemas.ids import record_key
 from schemas.settings import Settings
@@ -225,7 +225,7 @@ def _compare_catalogue(data_dir: Path, network: Network) -> None:
 def _compare_search(data_dir: Path, network: Network) -> None:
     followed = _documents(data_dir / tantivy_index.FOLDER)
     with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
-        rebuild(con, data_dir / "again", Settings().base_url, lambda done, total: None)
+        rebuild_index(con, data_dir / "again", Settings().base_url, lambda done, total: None)
     again = _documents(data_dir / "again")
     visible = {
         f"{kind}:{record_key(uri)}"
@@ -242,7 +242,7 @@ def _compare_search(data_dir: Path, network: Network) -> None:
 def _documents(folder: Path) -> dict[str, Stored]:
     """Every document of every index, by name."""
     found: dict[str, Stored] = {}
-    for part in search_index.schemas():
+    for part in search_index.search_schemas():
         index = tantivy.Index.open(str(folder / part))
         search_index.register_tokenizers(index)
         searcher = index.searcher()

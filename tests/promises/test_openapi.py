@@ -4,12 +4,12 @@ import orjson
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from readapi.http.openapi.document import api_endpoints, describe
+from readapi.http.openapi.document import api_endpoints, describe_api
 from readapi.processes.app import all_endpoints
 from schemas.errors import Code
 
 ENDPOINTS = all_endpoints()
-DOCUMENT = orjson.loads(describe(api_endpoints(ENDPOINTS), "https://api.example"))
+DOCUMENT = orjson.loads(describe_api(api_endpoints(ENDPOINTS), "https://api.example"))
 OPERATIONS = {
     f"{method} {path}": operation
     for path, item in DOCUMENT["paths"].items()

@@ -11,7 +11,7 @@ from indexer.search.documents import albums, artist, people, tag, track
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.folder import IndexFolder
 from readapi.index.lookups import Index
-from readapi.index.search.execute import Search, search
+from readapi.index.search.execute import Search, execute_search
 from schemas import search_index
 from schemas.ids import record_id
 
@@ -45,17 +45,17 @@ def track_documents(number: int, title: str, owner: people.Person, **fields: Any
     }
     row |= {name: START + timedelta(seconds=number) for name in ("created_at", "indexed_at", "since")}
     shelves = albums.AlbumsByArtist()
-    return track.documents(track.Row(**row | fields), {owner.did: owner}, shelves, BASE)
+    return track.track_documents(track.Row(**row | fields), {owner.did: owner}, shelves, BASE)
 
 
 def artist_documents(owner: people.Person, popular: int = 0) -> Documents:
     """An artist, as they stand in the index."""
-    return artist.documents(owner, popular)
+    return artist.artist_documents(owner, popular)
 
 
 def tag_documents(name: str, track_count: int = 1) -> Documents:
     """A tag, as it stands in the index."""
-    return tag.documents(name, track_count, 0)
+    return tag.tag_documents(name, track_count, 0)
 
 
 class Indexed:
@@ -64,7 +64,7 @@ class Indexed:
     def __init__(self, folder: Path) -> None:
         search = folder / "search"
         self.catalog, self.words, self.social = (
-            IndexFolder.open(search / name, schema) for name, schema in search_index.schemas().items()
+            IndexFolder.open(search / name, schema) for name, schema in search_index.search_schemas().items()
         )
         self.index = Index(folder, BASE)
         self.write([])
@@ -95,7 +95,7 @@ class Indexed:
 
     def results(self, text: str, limit: int = 50, **asked: Any) -> list[dict[str, Any]]:
         """What a search finds, in order."""
-        found = search(self.index, Search(text, **asked), None, limit)
+        found = execute_search(self.index, Search(text, **asked), None, limit)
         return [orjson.loads(result) for result in found.results]
 
     def close(self) -> None:

@@ -13,5 +13,5 @@ from schemas.settings import Settings
 @asynccontextmanager
 async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stores]:
     """Serve for as long as the block runs; grants are refreshed in this process too."""
-    async with open_network(settings) as network, api.serving(settings, sock, network) as stores:
+    async with open_network(settings) as network, api.open_worker(settings, sock, network) as stores:
         yield stores

@@ -22,7 +22,7 @@ FOLDER = Path(lexicons.__file__).parent
 NAMESPACE = Collections("fm.svc")
 MODELS: dict[str, type[Shape]] = {
     nsid.removeprefix(f"{NAMESPACE.namespace}."): projection.model
-    for nsid, projection in projections.of(NAMESPACE).items()
+    for nsid, projection in projections.projections_of(NAMESPACE).items()
 }
 ELSEWHERE = {StrongRef: "com.atproto.repo.strongRef", SelfLabels: "com.atproto.label.defs#selfLabels"}
 NOT_RULES = ("description", "knownValues")

@@ -61,7 +61,7 @@ def test_names_of_marks_are_still_names() -> None:
     """What is derived of a text goes through the same door."""
     text = "Lua" + "\u0301\u0316" * 12_500
 
-    assert search_text.fold(text) == "lua"
+    assert search_text.fold_text(text) == "lua"
     assert normalise_tag(text).startswith("lu")
     assert slug(text).startswith("lu")
     assert same_name(text).startswith("lu")
@@ -72,6 +72,6 @@ def test_long_texts_are_not_kept_in_memory() -> None:
     before = search_text._name_folded.cache_info().currsize
 
     for number in range(10):
-        search_text.fold(f"é{number}" * 10_000)
+        search_text.fold_text(f"é{number}" * 10_000)
 
     assert search_text._name_folded.cache_info().currsize == before

@@ -25,50 +25,59 @@ from schemas import search_text
 )
 def test_what_people_type_alike_is_one_spelling(typed, written):
     """Case, accents, width, kana, apostrophes and vowel points make no difference."""
-    assert search_text.words(typed) == search_text.words(written)
+    assert search_text.split_words(typed) == search_text.split_words(written)
 
 
 def test_scripts_without_spaces_are_found_by_letters_and_pairs():
     """Japanese, Chinese, Korean, Thai; mixed with words, too."""
-    assert search_text.words("夜の東京 Night") == ["夜", "の", "東", "京", "夜の", "の東", "東京", "night"]
-    assert search_text.words("서울") == ["서", "울", "서울"]
-    assert search_text.words("愛") == ["愛"]
+    assert search_text.split_words("夜の東京 Night") == [
+        "夜",
+        "の",
+        "東",
+        "京",
+        "夜の",
+        "の東",
+        "東京",
+        "night",
+    ]
+    assert search_text.split_words("서울") == ["서", "울", "서울"]
+    assert search_text.split_words("愛") == ["愛"]
 
 
 def test_vowel_signs_stay_in_their_words():
     """Python's own idea of a word would cut Hindi apart."""
-    assert search_text.words("हिन्दी गाना") == ["हिन्दी", "गाना"]
+    assert search_text.split_words("हिन्दी गाना") == ["हिन्दी", "गाना"]
 
 
 def test_a_name_is_one_term_however_it_is_spaced():
     """Signs fall away, unless there is nothing else."""
-    assert search_text.squeeze("AC/DC") == search_text.squeeze("ac dc") == "acdc"
-    assert search_text.squeeze("!!!") == "!!!"
-    assert search_text.squeeze("\u200b") == ""
+    assert search_text.squeeze_name("AC/DC") == search_text.squeeze_name("ac dc") == "acdc"
+    assert search_text.squeeze_name("!!!") == "!!!"
+    assert search_text.squeeze_name("\u200b") == ""
 
 
 def test_words_a_typo_apart_share_a_rest():
     """A letter too many, too few, another one, or two that changed places."""
-    rests = set(search_text.rests("tokyo"))
+    rests = set(search_text.letter_deletions("tokyo"))
 
     for typo in ("tokyoo", "tokio", "toyo", "tokoy"):
-        assert rests & set(search_text.rests(typo)), typo
-    assert not rests & set(search_text.rests("kyoto"))
-    assert search_text.rests("to") == search_text.rests("x" * 33) == []
+        assert rests & set(search_text.letter_deletions(typo)), typo
+    assert not rests & set(search_text.letter_deletions("kyoto"))
+    assert search_text.letter_deletions("to") == search_text.letter_deletions("x" * 33) == []
 
 
 @given(st.text(max_size=300))
 def test_any_text_has_words(text):
     """No word is empty, overlong, or holds what a tokenizer would cut at."""
-    for word in search_text.words(text):
+    for word in search_text.split_words(text):
         assert 0 < len(word) <= search_text.WORD_LETTERS
         assert not any(letter.isspace() for letter in word)
-    assert not any(letter.isspace() for letter in search_text.squeeze(text))
+    assert not any(letter.isspace() for letter in search_text.squeeze_name(text))
 
 
 @given(st.text(max_size=60))
 def test_folding_twice_changes_nothing_more(text):
     """So words that were folded before may be folded again."""
-    folded = search_text.fold(text)
+    folded = search_text.fold_text(text)
 
-    assert search_text.fold(folded) == folded
+    assert search_text.fold_text(folded) == folded

@@ -23,17 +23,17 @@ ALL: tuple[Projection[Any], ...] = (
 )
 
 
-def strays() -> Iterator[tuple[str, str]]:
+def find_strays() -> Iterator[tuple[str, str]]:
     """Each child table, with the SQL condition of rows that belong to no live record."""
     for projection in ALL:
         yield from ((table, projection.strays) for table in projection.child_tables)
 
 
-def of(collections: Collections) -> dict[Nsid, Projection[Any]]:
+def projections_of(collections: Collections) -> dict[Nsid, Projection[Any]]:
     """The projection of each of these collections."""
     return {collections.of(projection.name): projection for projection in ALL}
 
 
-def nsids(collections: Collections) -> frozenset[Nsid]:
+def indexed_nsids(collections: Collections) -> frozenset[Nsid]:
     """Every collection of a namespace that is indexed."""
-    return frozenset(of(collections))
+    return frozenset(projections_of(collections))

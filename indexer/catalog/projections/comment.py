@@ -1,7 +1,7 @@
 """Comment records -> comments."""
 
 from indexer.catalog.projections.projection import Applied, Documents, Projection, Row
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import AtUri, record_key
 from schemas.records import Comment
 
@@ -13,8 +13,8 @@ def columns(comment: Comment, uri: AtUri) -> Row:
         "subject_uri": comment.subject.uri,
         "body": comment.text,
         "timestamp_ms": comment.timestamp_ms,
-        "created_at": utc(comment.created_at),
-        "updated_at": utc(comment.updated_at),
+        "created_at": to_utc(comment.created_at),
+        "updated_at": to_utc(comment.updated_at),
     }
 
 

@@ -1,7 +1,7 @@
 """Like records -> likes."""
 
 from indexer.catalog.projections.projection import Applied, Documents, Projection, Row
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import AtUri, record_key
 from schemas.records import Like
 
@@ -13,7 +13,7 @@ def columns(like: Like, uri: AtUri) -> Row:
         "pair": record_key(f"{uri.did} {subject}"),
         "subject_key": record_key(subject),
         "subject_uri": subject,
-        "created_at": utc(like.created_at),
+        "created_at": to_utc(like.created_at),
     }
 
 

@@ -1,7 +1,7 @@
 """List records (albums, playlists, other lists) -> lists, list_items."""
 
 from indexer.catalog.projections.projection import Applied, Children, Documents, Projection, Row
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import AtUri, record_key
 from schemas.records import ListRecord
 
@@ -13,8 +13,8 @@ def columns(record: ListRecord, uri: AtUri) -> Row:
         "list_type": record.list_type,
         "description": record.description,
         "image_cid": record.image.ref if record.image else None,
-        "created_at": utc(record.created_at),
-        "updated_at": utc(record.updated_at),
+        "created_at": to_utc(record.created_at),
+        "updated_at": to_utc(record.updated_at),
     }
 
 

@@ -1,7 +1,7 @@
 """Profile records -> profiles."""
 
 from indexer.catalog.projections.projection import Applied, Documents, Projection, Row, web_address
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import AtUri
 from schemas.records import Profile
 
@@ -13,8 +13,8 @@ def columns(profile: Profile, uri: AtUri) -> Row:
         "bio": profile.bio,
         "avatar_cid": profile.avatar.ref if profile.avatar else None,
         "support_url": web_address(profile.support_url),
-        "created_at": utc(profile.created_at),
-        "updated_at": utc(profile.updated_at),
+        "created_at": to_utc(profile.created_at),
+        "updated_at": to_utc(profile.updated_at),
     }
 
 

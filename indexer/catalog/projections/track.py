@@ -1,7 +1,7 @@
 """Track records -> tracks, track_tags, track_features."""
 
 from indexer.catalog.projections.projection import Applied, Children, Documents, Projection, Row, web_address
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import AtUri, normalise_tag, record_key
 from schemas.records import AccessSnapshot, Track
 
@@ -15,7 +15,7 @@ def columns(track: Track, uri: AtUri) -> Row:
         "title": track.title,
         "artist": track.artist,
         "file_type": track.file_type,
-        "created_at": utc(track.created_at),
+        "created_at": to_utc(track.created_at),
         "audio_cid": audio.ref if audio else None,
         "audio_mime": audio.mime_type if audio else None,
         "audio_bytes": audio.size if audio else None,
@@ -31,7 +31,7 @@ def columns(track: Track, uri: AtUri) -> Row:
         "policy_origin": track.policy_origin,
         "labels": [label.val for label in track.labels.values] if track.labels else [],
         "rights": track.rights.model_dump_json(exclude_none=True) if track.rights else None,
-        "updated_at": utc(track.updated_at),
+        "updated_at": to_utc(track.updated_at),
     }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow
 
 from indexer.catalog import projections
-from indexer.catalog.database import LISTED, Database, listed
+from indexer.catalog.database import LISTED, Database, join_words
 from indexer.events import Account, IdentityFact
 from indexer.repo.changes import RecordChange
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import Did, tid_at
 
 
@@ -73,7 +73,7 @@ class Accounts:
         }
         rows = self._rows(changed | answers.keys())
         for event in mine:
-            row, dated = rows[event.did], (utc(event.time), event.status)
+            row, dated = rows[event.did], (to_utc(event.time), event.status)
             # Equal times are ordered by the status, so that the order of arrival does not matter.
             if row["status_time"] is None or dated > (row["status_time"], row["status"]):
                 row["status_time"], row["status"] = dated
@@ -111,7 +111,7 @@ class Accounts:
                 "handle": handle,
                 "pds": fact.pds,
                 "signing_key": fact.signing_key,
-                "resolved_at": utc(now),
+                "resolved_at": to_utc(now),
                 "stale": fact.handle is None,
             }
         self._replace(rows)
@@ -122,7 +122,7 @@ class Accounts:
         mine = [did for did in sorted(dids) if did in self.known]
         if mine:
             self._catalogue.con.execute(
-                f"update accounts set stale = true where did in {LISTED}", [listed(mine)]
+                f"update accounts set stale = true where did in {LISTED}", [join_words(mine)]
             )
         return mine
 
@@ -156,18 +156,18 @@ class Accounts:
         if not dids:
             return set()
         query = f"select did from {view} where did in {LISTED}"
-        return {did for (did,) in self._catalogue.rows(query, [listed(dids)])}
+        return {did for (did,) in self._catalogue.rows(query, [join_words(dids)])}
 
     def _rows(self, dids: Collection[Did]) -> dict[Did, dict[str, Any]]:
         if not dids:
             return {}
         names = self._catalogue.columns("accounts")
-        found = self._catalogue.rows(f"select * from accounts where did in {LISTED}", [listed(dids)])
+        found = self._catalogue.rows(f"select * from accounts where did in {LISTED}", [join_words(dids)])
         return {row["did"]: row for row in (dict(zip(names, values, strict=True)) for values in found)}
 
     def _replace(self, rows: Mapping[Did, Mapping[str, Any]]) -> None:
         if rows:
-            self._catalogue.con.execute(f"delete from accounts where did in {LISTED}", [listed(rows)])
+            self._catalogue.con.execute(f"delete from accounts where did in {LISTED}", [join_words(rows)])
             self._catalogue.insert("accounts", list(rows.values()))
 
 

@@ -13,7 +13,7 @@ import duckdb
 import numpy
 import pyarrow
 
-from indexer.catalog.database import LISTED, Database, listed
+from indexer.catalog.database import LISTED, Database, join_words
 from indexer.catalog.hash_sets import HashCounter, Hashes
 from indexer.catalog.projections import Applied
 from schemas.ids import Did
@@ -82,7 +82,7 @@ class Crowding:
 
     def left(self, dids: Iterable[Did]) -> None:
         """Discount all comments of accounts that are about to be removed."""
-        people = listed(dids)
+        people = join_words(dids)
         if people:
             query = (
                 f"select {_PAIR}, count(*) from comments where did in {LISTED} and state = 'live' group by 1"

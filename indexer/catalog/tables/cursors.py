@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from indexer.catalog.database import Database
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class Cursors:
         for source, mark in marks.items():
             moved = self._catalogue.rows(
                 "update cursors set seq = ?, event_time = ? where source = ? returning seq",
-                (mark.seq, utc(mark.event_time), source),
+                (mark.seq, to_utc(mark.event_time), source),
             )
             if not moved:
                 self._catalogue.con.execute(
-                    "insert into cursors values (?, ?, ?)", [source, mark.seq, utc(mark.event_time)]
+                    "insert into cursors values (?, ?, ?)", [source, mark.seq, to_utc(mark.event_time)]
                 )
 
     def listings(self) -> list[Listing]:
@@ -69,5 +69,5 @@ class Cursors:
                 "delete from discoveries where source = ? and collection = ?",
                 [listing.source, listing.collection],
             )
-            row = asdict(listing) | {"finished_at": utc(listing.finished_at)}
+            row = asdict(listing) | {"finished_at": to_utc(listing.finished_at)}
             self._catalogue.insert("discoveries", [row])

@@ -8,8 +8,8 @@ from typing import Final
 
 import duckdb
 
-from indexer.catalog.database import LISTED, Database, listed
-from schemas.datetimes import utc
+from indexer.catalog.database import LISTED, Database, join_words
+from schemas.datetimes import to_utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class DeadLetters:
         """Add letters, without those stored already: a source repeats frames after a reconnect."""
         new = self._new(letters)
         self._catalogue.insert(
-            "dead_letters", [asdict(letter) | {"received_at": utc(letter.received_at)} for letter in new]
+            "dead_letters", [asdict(letter) | {"received_at": to_utc(letter.received_at)} for letter in new]
         )
         self.count += len(new)
         self._bytes += sum(len(letter.raw) for letter in new)
@@ -95,9 +95,9 @@ class DeadLetters:
             where received_at between ? and ? and sha256(raw) in {LISTED}
             """,
             [
-                utc(min(instants)),
-                utc(max(instants)),
-                listed(sha256(letter.raw).hexdigest() for letter in letters),
+                to_utc(min(instants)),
+                to_utc(max(instants)),
+                join_words(sha256(letter.raw).hexdigest() for letter in letters),
             ],
         )
         self.load()
@@ -139,7 +139,7 @@ class DeadLetters:
         self.load()
 
 
-def summaries(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> list[Summary]:
+def list_summaries(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> list[Summary]:
     """Summaries of the letters that match, the newest first."""
     found = con.execute(
         f"""
@@ -154,23 +154,23 @@ def summaries(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> lis
     return [Summary(name, at.replace(tzinfo=UTC), *rest) for name, at, *rest in found]
 
 
-def count(con: duckdb.DuckDBPyConnection, wanted: Wanted) -> int:
+def count_letters(con: duckdb.DuckDBPyConnection, wanted: Wanted) -> int:
     """The number of letters that match."""
     query = f"select count(*) from dead_letters where {_IS_WANTED}"
     [(number,)] = con.execute(query, asdict(wanted)).fetchall()
     return int(number)
 
 
-def find(con: duckdb.DuckDBPyConnection, name: str) -> DeadLetter | None:
+def find_letter(con: duckdb.DuckDBPyConnection, name: str) -> DeadLetter | None:
     """The newest letter with this name, or with a name that begins with it."""
     return next(_letters(con, Wanted(name=name), "order by received_at desc limit 1", {}), None)
 
 
-def page(
+def read_page(
     con: duckdb.DuckDBPyConnection, wanted: Wanted, after: datetime, until: datetime
 ) -> list[DeadLetter]:
     """A page of about PAGE letters, the oldest first: letters of one instant are on one page."""
-    between = {"after": utc(after), "until": utc(until)}
+    between = {"after": to_utc(after), "until": to_utc(until)}
     within = "and received_at > $after and received_at <= $until"
     first = f"select received_at from dead_letters where {_IS_WANTED} {within} order by 1 limit {PAGE}"
     rest = f"{within} and received_at <= (select max(received_at) from ({first})) order by received_at"

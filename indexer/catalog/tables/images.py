@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from indexer.catalog.database import LISTED, Database, listed
+from indexer.catalog.database import LISTED, Database, join_words
 from indexer.catalog.projections import Row
 from schemas.ids import Did
 
@@ -35,7 +35,7 @@ class Pictures:
         """Store sizes. Returns the CIDs."""
         images = {fact.cid: fact for fact in facts}
         if images:
-            self._catalogue.con.execute(f"delete from images where cid in {LISTED}", [listed(images)])
+            self._catalogue.con.execute(f"delete from images where cid in {LISTED}", [join_words(images)])
             self._catalogue.insert(
                 "images",
                 [{"cid": cid, "width": fact.width, "height": fact.height} for cid, fact in images.items()],
@@ -56,6 +56,6 @@ class Pictures:
         }
         if pictures:
             query = f"select cid from images where cid in {LISTED}"
-            for (cid,) in self._catalogue.rows(query, [listed(pictures)]):
+            for (cid,) in self._catalogue.rows(query, [join_words(pictures)]):
                 del pictures[cid]
         return list(pictures.values())

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from indexer.catalog import projections
-from indexer.catalog.database import LISTED, Database, keys, listed
+from indexer.catalog.database import LISTED, Database, join_keys, join_words
 from indexer.catalog.projections import Applied, Row
 from indexer.catalog.tables.track_counts import Moved
 from schemas.ids import Did
@@ -55,7 +55,7 @@ class Stale:
                 kind, column = projection.own_document
                 self._found(kind, f"select distinct {column} from {projection.table} {mine}", dids)
         tags = f"select distinct tag from track_tags where track_key in (select key from tracks {mine})"
-        self.named("tag", [tag for (tag,) in self._catalogue.rows(tags, [listed(dids)])])
+        self.named("tag", [tag for (tag,) in self._catalogue.rows(tags, [join_words(dids)])])
 
     def measured(self, cids: Collection[str]) -> None:
         """Mark the tracks and lists that show an image."""
@@ -73,7 +73,7 @@ class Stale:
         """Mark the lists and tags that show the sum of these tracks' plays."""
         if not tracks:
             return
-        these = keys(tracks)
+        these = join_keys(tracks)
         self._found("list", f"select distinct list_key from list_items where subject_key in ({these})")
         tags = f"select distinct tag from track_tags where track_key in ({these})"
         self.named("tag", [tag for (tag,) in self._catalogue.rows(tags)])
@@ -82,7 +82,7 @@ class Stale:
 
     def stray(self) -> None:
         """Mark documents that show child rows that belong to no record."""
-        strays = dict(projections.strays())
+        strays = dict(projections.find_strays())
         tags = self._catalogue.rows(f"select distinct tag from track_tags where {strays['track_tags']}")
         self.named("tag", [tag for (tag,) in tags])
         self._found("track", f"select distinct subject_key from list_items where {strays['list_items']}")
@@ -96,7 +96,7 @@ class Stale:
         self._documents.update(((kind, None, name), None) for name in names)
 
     def _found(self, kind: str, query: str, words: Collection[str] = ()) -> None:
-        found = self._catalogue.rows(query, [listed(words)] if words else [])
+        found = self._catalogue.rows(query, [join_words(words)] if words else [])
         self.keyed(kind, (number for (number,) in found))
 
     def written(self, applied: Applied) -> list[Row]:
@@ -117,7 +117,7 @@ class Stale:
     def lists_with(self, tracks: Collection[int]) -> None:
         """Mark the lists that hold these tracks."""
         if tracks:
-            held = keys(tracks)
+            held = join_keys(tracks)
             self._found("list", f"select distinct list_key from list_items where subject_key in ({held})")
 
     def albums_of(self, artists: Collection[Did]) -> None:

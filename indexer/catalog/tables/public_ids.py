@@ -13,7 +13,7 @@ from typing import NamedTuple
 import structlog
 from prometheus_client import Counter
 
-from indexer.catalog.database import Database, keys
+from indexer.catalog.database import Database, join_keys
 from indexer.catalog.hash_sets import HashSet
 from schemas.ids import ID_BITS, AtUri
 
@@ -99,7 +99,7 @@ class PublicIds:
             return {}
         found = self._catalogue.rows(
             f"select id, uri, key from {self._table} where rowid in "
-            f"(select rowid from {self._table} where id in ({keys(known)}))"
+            f"(select rowid from {self._table} where id in ({join_keys(known)}))"
         )
         return {number: Claim(uri, self._attempt(uri, number), key) for number, uri, key in found}
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from indexer import faults
-from indexer.catalog.database import Database, keys
+from indexer.catalog.database import Database, join_keys
 from indexer.catalog.hash_sets import HashSet
 from indexer.catalog.projections import Applied, Projection, Row
 from indexer.catalog.tables.public_ids import PublicIds
@@ -14,7 +14,7 @@ from indexer.repo import dag_cbor
 from indexer.repo.changes import RecordChange
 from indexer.repo.dag_cbor import CborError
 from schemas.collections import Collections
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.fields import Shape
 from schemas.ids import is_tid, record_id, record_key, tid_time
 from schemas.records import Invalid, parse_record_as
@@ -90,7 +90,7 @@ class RecordTable:
         table = self.projection.table
         found = self._catalogue.rows(
             f"select {', '.join(self._remembered)} from {table} where rowid in "
-            f"(select rowid from {table} where key in ({keys(known)}))"
+            f"(select rowid from {table} where key in ({join_keys(known)}))"
         )
         rows = [dict(zip(self._remembered, values, strict=True)) for values in found]
         return {row["key"]: row for row in rows}
@@ -128,7 +128,7 @@ class RecordTable:
         except BaseException as error:
             if faults.is_fatal(error):
                 raise
-            record = Invalid((faults.reason("record", error),))
+            record = Invalid((faults.record_fault("record", error),))
         if isinstance(record, Invalid):
             made.invalid.append(_invalid(key, change, record))
             return {"state": "invalid", "cid": change.cid}
@@ -140,7 +140,7 @@ class RecordTable:
         """Parse the change's block. A proof holds for any bytes, so their form is checked here."""
         block = change.block or b""
         try:
-            dag_cbor.decode(block)
+            dag_cbor.decode_block(block)
         except CborError as error:
             return Invalid((f"The record {error}",))
         return parse_record_as(
@@ -153,10 +153,10 @@ class RecordTable:
         if not before:
             return removed
         catalogue, projection = self._catalogue, self.projection
-        rowids = keys(row["rowid"] for row in before.values())
+        rowids = join_keys(row["rowid"] for row in before.values())
         catalogue.con.execute(f"delete from {projection.table} where rowid in ({rowids})")
         for table in projection.child_tables:
-            which = f"from {table} where {projection.child_key} in ({keys(before)})"
+            which = f"from {table} where {projection.child_key} in ({join_keys(before)})"
             names = catalogue.columns(table)
             removed[table] = [
                 dict(zip(names, row, strict=True)) for row in catalogue.rows(f"select * {which}")
@@ -165,7 +165,7 @@ class RecordTable:
                 catalogue.con.execute(f"delete {which}")
         invalid = [key for key, row in before.items() if row["state"] == "invalid"]
         if invalid:
-            catalogue.con.execute(f"delete from invalid_records where key in ({keys(invalid)})")
+            catalogue.con.execute(f"delete from invalid_records where key in ({join_keys(invalid)})")
         return removed
 
     def _insert(self, made: _Rows) -> None:
@@ -183,10 +183,10 @@ def _envelope(key: int, change: RecordChange, now: datetime) -> dict[str, Any]:
         "did": change.did,
         "rkey": change.rkey,
         "rev": change.rev,
-        "indexed_at": utc(_indexed_at(change)),
+        "indexed_at": to_utc(_indexed_at(change)),
         "state": "deleted",
         "verified": change.verified,
-        "verified_at": utc(now),
+        "verified_at": to_utc(now),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import duckdb
 
-from indexer.catalog.database import keys
+from indexer.catalog.database import join_keys
 from indexer.catalog.tables.comment_limit import MOST
 
 # The one definition of what is counted. `{which}` narrows it to some subjects.
@@ -56,13 +56,13 @@ _SUBJECTS: Final = """
 """
 
 
-def counts(con: duckdb.DuckDBPyConnection, subjects: Collection[int]) -> dict[int, tuple[int, int]]:
+def recount_subjects(con: duckdb.DuckDBPyConnection, subjects: Collection[int]) -> dict[int, tuple[int, int]]:
     """(likes, comments) of each of these subjects that has any."""
     found = con.execute(_COUNTED.format(which=_among(subjects), most=MOST)).fetchall()
     return {subject: (likes, comments) for subject, likes, comments in found}
 
 
-def differing(con: duckdb.DuckDBPyConnection, subjects: Collection[int] | None = None) -> list[int]:
+def find_wrong_counts(con: duckdb.DuckDBPyConnection, subjects: Collection[int] | None = None) -> list[int]:
     """The subjects with stored counts that differ from a recount; a sound catalogue has none.
 
     `subjects` is None for all subjects.
@@ -72,10 +72,10 @@ def differing(con: duckdb.DuckDBPyConnection, subjects: Collection[int] | None =
     return [subject for (subject,) in con.execute(query).fetchall()]
 
 
-def sample(con: duckdb.DuckDBPyConnection, start: int, most: int) -> list[int]:
+def sample_subjects(con: duckdb.DuckDBPyConnection, start: int, most: int) -> list[int]:
     """Up to so many subjects, in the order of their keys from `start` on."""
     return [subject for (subject,) in con.execute(_SUBJECTS, [start, most]).fetchall()]
 
 
 def _among(subjects: Collection[int]) -> str:
-    return f"where subject_key in ({keys(subjects)})"
+    return f"where subject_key in ({join_keys(subjects)})"

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from indexer.catalog.database import LISTED, Database, listed
+from indexer.catalog.database import LISTED, Database, join_words
 from indexer.repo.changes import RepoHead
 from schemas.ids import Did
 
@@ -50,14 +50,14 @@ class RepoTable:
                 set must_fetch = true, state = if(state = 'active', 'desynchronized', state)
                 where did in {LISTED}
                 """,
-                [listed(dids)],
+                [join_words(dids)],
             )
 
     def store(self, marks: Mapping[Did, RepoHead]) -> None:
         """Replace the heads of these repos."""
         if not marks:
             return
-        self._catalogue.con.execute(f"delete from repos where did in {LISTED}", [listed(marks)])
+        self._catalogue.con.execute(f"delete from repos where did in {LISTED}", [join_words(marks)])
         self._catalogue.insert(
             "repos",
             [

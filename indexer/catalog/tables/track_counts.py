@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import pyarrow
 
-from indexer.catalog.database import LISTED, Database, keys, listed
+from indexer.catalog.database import LISTED, Database, join_keys, join_words
 from indexer.catalog.hash_sets import HashCounter
 from indexer.catalog.projections import Applied
 from indexer.catalog.tables import recount
@@ -94,14 +94,14 @@ class Counters:
         """Set the plays of these subjects, which the API counts."""
         if not counted:
             return
-        query = f"select subject_key, plays from track_counts where subject_key in ({keys(counted)})"
+        query = f"select subject_key, plays from track_counts where subject_key in ({join_keys(counted)})"
         known = dict(self._catalogue.rows(query))
         for subject, count in counted.items():
             moves.plays[subject] += count - known.get(subject, 0)
 
     def contributions(self, dids: Iterable[Did], sign: int, moves: Moves) -> None:
         """Add (or subtract) the contributions of these accounts' live records."""
-        people = listed(dids)
+        people = join_words(dids)
         if not people:
             return
         theirs = f"where did in {LISTED} and state = 'live'"
@@ -134,7 +134,7 @@ class Counters:
         if fallen:
             con.execute(
                 "delete from track_counts "
-                f"where subject_key in ({keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
+                f"where subject_key in ({join_keys(fallen)}) and likes = 0 and comments = 0 and plays = 0"
             )
         popular = [(subject, likes + plays) for subject, likes, _, plays in rows]
         counts = ((subject, known.get(subject, moved), moved) for subject, moved in popular)
@@ -147,14 +147,14 @@ class Counters:
         """
         if not subjects:
             return []
-        con, these = self._catalogue.con, f"where subject_key in ({keys(subjects)})"
+        con, these = self._catalogue.con, f"where subject_key in ({join_keys(subjects)})"
         before = {
             subject: (likes, plays)
             for subject, likes, plays in self._catalogue.rows(
                 f"select subject_key, max(likes), max(plays) from track_counts {these} group by subject_key"
             )
         }
-        true = recount.counts(con, subjects)
+        true = recount.recount_subjects(con, subjects)
         con.execute(f"delete from track_counts {these}")
         rows, moved = [], []
         for subject in sorted(subjects):

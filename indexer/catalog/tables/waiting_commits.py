@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from indexer.catalog.database import LISTED, Database, listed
-from schemas.datetimes import utc
+from indexer.catalog.database import LISTED, Database, join_words
+from schemas.datetimes import to_utc
 from schemas.ids import Did, Tid
 
 
@@ -43,7 +43,7 @@ class Waiting:
 
     def add(self, commits: Sequence[WaitingCommit]) -> list[Did]:
         """Add commits. Returns the repos that lost their waiting commits to the limit."""
-        rows = [asdict(commit) | {"received_at": utc(commit.received_at)} for commit in commits]
+        rows = [asdict(commit) | {"received_at": to_utc(commit.received_at)} for commit in commits]
         self._catalogue.insert("waiting_commits", rows)
         self.count += len(rows)
         self._bytes += sum(len(commit.raw) for commit in commits)
@@ -57,13 +57,13 @@ class Waiting:
         for did, rev, received_at, source, seq, raw in self._catalogue.rows(
             "select did, rev, received_at, source, seq, raw from waiting_commits "
             f"where did in {LISTED} order by received_at",
-            [listed(dids)],
+            [join_words(dids)],
         ):
             commit = WaitingCommit(did, rev, received_at.replace(tzinfo=UTC), source, seq, raw)
             found.setdefault(did, {}).setdefault((rev, raw), commit)
         if found:
             query = f"delete from waiting_commits where did in {LISTED}"
-            self._catalogue.con.execute(query, [listed(found)])
+            self._catalogue.con.execute(query, [join_words(found)])
             self.load()
         return {did: list(commits.values()) for did, commits in found.items()}
 
@@ -84,6 +84,6 @@ class Waiting:
             dropped.append(did)
             self._bytes -= size
         query = f"delete from waiting_commits where did in {LISTED}"
-        self._catalogue.con.execute(query, [listed(dropped)])
+        self._catalogue.con.execute(query, [join_words(dropped)])
         self.load()
         return dropped

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from indexer.catalog import projections
-from indexer.catalog.database import LISTED, Database, listed
+from indexer.catalog.database import LISTED, Database, join_words
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.tables.waiting_commits import Waiting, WaitingCommit
 from indexer.catalog.writing.batch import ResyncResult
@@ -14,7 +14,7 @@ from indexer.repo import chain
 from indexer.repo.changes import RecordChange, RepoHead
 from indexer.repo.extract import Fetched
 from indexer.stream import dialects
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey
 
@@ -46,7 +46,7 @@ class ResyncApplier:
         self._catalogue = catalogue
         self._waiting = waiting
         self._collections = collections
-        self._ours = projections.nsids(collections)
+        self._ours = projections.indexed_nsids(collections)
 
     def apply(self, resyncs: Sequence[ResyncResult]) -> Applied:
         """Call after the rest of the batch is stored, as fetched records are compared with the tables."""
@@ -66,7 +66,7 @@ class ResyncApplier:
                     resynced.marks[did] = RepoHead("desynchronized", mark.rev, mark.data, True, WENT_BACK)
                     left += waiting.get(did, ())
                     continue
-                resynced.changes += differences(resync.fetched, stored.get(did, {}))
+                resynced.changes += compare_records(resync.fetched, stored.get(did, {}))
                 mark = RepoHead("active", resync.fetched.rev, resync.fetched.data)
             resynced.marks[did], kept = self._replay(resync, mark, waiting.get(did, ()), resynced)
             left += kept
@@ -79,7 +79,7 @@ class ResyncApplier:
         """Replay the waiting commits. Returns the repo's head, and the commits that still wait."""
         came = {letter.raw: letter for letter in waiting}
         commits = filter(None, map(self._commit, waiting))
-        replayed = chain.replay(mark, commits, resync.key, self._ours, loose=resync.loose)
+        replayed = chain.replay_commits(mark, commits, resync.key, self._ours, loose=resync.loose)
         resynced.changes += replayed.changes
         resynced.letters += [_dead_letter(came[commit.raw], why) for commit, why in replayed.refused]
         after = replayed.mark
@@ -100,14 +100,14 @@ class ResyncApplier:
 
     def _commit(self, waiting: WaitingCommit) -> Commit | None:
         frame = Frame(waiting.source, waiting.raw, waiting.received_at)
-        for event in dialects.understood(decode, frame, self._ours, {waiting.did}):
+        for event in dialects.decode_safely(decode_frame, frame, self._ours, {waiting.did}):
             if isinstance(event, Commit):
                 return event
         return None
 
     def _marks(self, dids: Collection[Did]) -> dict[Did, RepoHead]:
         rows = self._catalogue.rows(
-            f"select did, state, rev, data from repos where did in {LISTED}", [listed(dids)]
+            f"select did, state, rev, data from repos where did in {LISTED}", [join_words(dids)]
         )
         return {did: RepoHead(state, rev, data) for did, state, rev, data in rows}
 
@@ -115,18 +115,18 @@ class ResyncApplier:
         found: dict[Did, dict[tuple[Nsid, Rkey], _Stored]] = {}
         if not dids:
             return found
-        for collection, projection in projections.of(self._collections).items():
+        for collection, projection in projections.projections_of(self._collections).items():
             rows = self._catalogue.rows(
                 f"select did, rkey, rev, cid, verified from {projection.table} "
                 f"where state != 'deleted' and did in {LISTED}",
-                [listed(dids)],
+                [join_words(dids)],
             )
             for did, rkey, rev, cid, verified in rows:
                 found.setdefault(did, {})[collection, rkey] = _Stored(rev, cid, verified)
         return found
 
 
-def differences(fetched: Fetched, stored: Mapping[tuple[Nsid, Rkey], _Stored]) -> Iterator[RecordChange]:
+def compare_records(fetched: Fetched, stored: Mapping[tuple[Nsid, Rkey], _Stored]) -> Iterator[RecordChange]:
     """The changes that turn the stored records into the fetched ones, all at the fetched rev."""
     did, rev = fetched.did, fetched.rev
     for (collection, rkey), (cid, block) in fetched.records.items():

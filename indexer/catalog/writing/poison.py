@@ -33,7 +33,7 @@ class Part(NamedTuple):
     path: tuple[Nsid, Rkey] | None = None
 
 
-def write(writer: Writer, batch: Batch) -> Written:
+def write_without_poison(writer: Writer, batch: Batch) -> Written:
     """Write a batch, if need be without some parts. Raises StoreError, and errors that no part causes."""
     for _ in range(ROUNDS):
         try:
@@ -44,7 +44,7 @@ def write(writer: Writer, batch: Batch) -> Written:
                 raise
             if not (parts := list(_parts(batch))) or _fails(writer, _with_only(batch, ())):
                 raise
-            reason = faults.reason("write", error)
+            reason = faults.record_fault("write", error)
         culprits = _culprits(writer, batch, parts)
         log.warning("left out of a batch", parts=len(culprits), of=len(parts))
         letters = [_letter(batch, culprit, reason) for culprit in culprits]

@@ -18,7 +18,7 @@ from indexer.catalog.tables.track_counts import Counters, Moves
 from indexer.catalog.tables.waiting_commits import Waiting
 from indexer.catalog.writing.apply_resync import UNKNOWN, ResyncApplier
 from indexer.catalog.writing.batch import Batch, Written
-from indexer.repo.changes import RecordChange, newest
+from indexer.repo.changes import RecordChange, newest_changes
 from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
 
@@ -41,7 +41,7 @@ class BatchTransaction:
         self._resync_applier = ResyncApplier(catalogue, self.waiting, settings.collections)
         self._tables = {
             collection: RecordTable(catalogue, projection, settings.collections, hashing)
-            for collection, projection in projections.of(settings.collections).items()
+            for collection, projection in projections.projections_of(settings.collections).items()
         }
 
     def settle(self, committed: bool) -> None:
@@ -90,7 +90,7 @@ class BatchTransaction:
         stale.counted(self._counters.recount(batch.recount))
         if batch.sweep:
             stale.stray()
-            for table, condition in projections.strays():
+            for table, condition in projections.find_strays():
                 self._catalogue.con.execute(f"delete from {table} where {condition}")
         self.dead_letters.remove(batch.settled)
         outbox = stale.rows(op + 1)
@@ -113,7 +113,7 @@ class BatchTransaction:
 
     def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
         """Apply changes to records, counts and the outbox."""
-        applied = self._apply([one for one in newest(changes) if self.accounts.survives(one)], now)
+        applied = self._apply([one for one in newest_changes(changes) if self.accounts.survives(one)], now)
         for table in applied:
             stale.keyed("comment", self._count(table, moves))
             stale.changed(table)

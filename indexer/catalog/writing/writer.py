@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import duckdb
 
-from indexer.catalog.database import DAMAGE, Database, sentences
+from indexer.catalog.database import DAMAGE, Database, explain_errors
 from indexer.catalog.tables.cursors import Listing
 from indexer.catalog.tables.images import Picture
 from indexer.catalog.tables.records import Hashing
@@ -19,7 +19,7 @@ from indexer.catalog.tables.repos import StoredRepo
 from indexer.catalog.writing.batch import Batch, Written
 from indexer.catalog.writing.transaction import BatchTransaction
 from indexer.events import IdentityFact
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.ids import Did
 from schemas.settings import Settings
 
@@ -49,7 +49,7 @@ class Writer:
         """Open the catalogue of `settings.data_dir`, creating it if there is none. Raises StoreError."""
         catalogue = Database.open(settings)
         try:
-            with sentences(catalogue.path):
+            with explain_errors(catalogue.path):
                 return cls(catalogue, settings, hashing)
         except BaseException:
             catalogue.close()
@@ -122,7 +122,7 @@ class Writer:
         rows = self._catalogue.rows(
             "select did, handle, pds, signing_key, resolved_at from accounts "
             "where not stale and resolved_at > ?",
-            (utc(instant),),
+            (to_utc(instant),),
         )
         return [(IdentityFact(*known), at.replace(tzinfo=UTC)) for *known, at in rows]
 

@@ -35,12 +35,12 @@ from indexer.network.http.exchange import (
     TooLarge,
     Unreachable,
     body_of,
+    exchange_within,
     pause_of,
     pieces_of,
-    within,
 )
 from indexer.network.http.slots import Limits, Slots
-from indexer.network.ssrf import NotPermitted, is_public, permitted
+from indexer.network.ssrf import NotPermitted, check_url, is_public
 
 # Users of a client import its errors and replies from here.
 __all__ = [
@@ -94,7 +94,7 @@ class Client(ABC):
         self, url: str, max_bytes: int, timeout_seconds: float, *, whole: bool = True, redirects: int = 0
     ) -> bytes:
         """The body of a 200 answer; `whole=False`: only its first `max_bytes`. Raises OutboundError."""
-        return await within(
+        return await exchange_within(
             timeout_seconds,
             lambda _: self._follow(url, redirects, {}, lambda response: body_of(response, max_bytes, whole)),
         )
@@ -117,7 +117,7 @@ class Client(ABC):
         def paced(patience: Timeout) -> Pace:
             return Pace(patience, timeout_seconds, longest_seconds)
 
-        await within(
+        await exchange_within(
             timeout_seconds,
             lambda patience: self._follow(
                 url, 0, headers or {}, lambda response: pieces_of(response, write, max_bytes, paced(patience))
@@ -146,7 +146,7 @@ class Client(ABC):
                     response.status, response.headers, await body_of(response, max_bytes, whole=True)
                 )
 
-        return await within(timeout_seconds, exchange)
+        return await exchange_within(timeout_seconds, exchange)
 
     async def _follow(
         self,
@@ -207,7 +207,7 @@ class Outbound(Client):
                         parsed.with_host(place.address).with_port(place.port),
                         headers={**headers, "Host": parsed.host_port_subcomponent or ""},
                         server_hostname=parsed.raw_host,
-                        data=opened(body),
+                        data=open_body(body),
                         allow_redirects=False,
                         timeout=_RACE if left else _PATIENT,
                     )
@@ -223,7 +223,7 @@ class Outbound(Client):
 
     def _permitted(self, url: str) -> URL:
         try:
-            return permitted(url, allow_loopback=self._allow_loopback)
+            return check_url(url, allow_loopback=self._allow_loopback)
         except NotPermitted as reason:
             raise Forbidden(str(reason)) from None
 
@@ -273,7 +273,7 @@ def session_over(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
     )
 
 
-def opened(body: Body) -> bytes | BinaryIO | None:
+def open_body(body: Body) -> bytes | BinaryIO | None:
     """Open a body that is a file, as aiohttp sends it."""
     return body.open("rb") if isinstance(body, Path) else body
 

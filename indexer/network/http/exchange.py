@@ -82,7 +82,9 @@ class Reply:
     body: bytes
 
 
-async def within(timeout_seconds: float, exchange: Callable[[asyncio.Timeout], Awaitable[Answer]]) -> Answer:
+async def exchange_within(
+    timeout_seconds: float, exchange: Callable[[asyncio.Timeout], Awaitable[Answer]]
+) -> Answer:
     """Run an exchange within a time limit; every failure becomes an OutboundError."""
     try:
         async with asyncio.timeout(timeout_seconds) as patience:

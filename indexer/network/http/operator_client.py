@@ -7,7 +7,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from indexer.network.http.client import Body, Client, Forbidden, opened, session_over
+from indexer.network.http.client import Body, Client, Forbidden, open_body, session_over
 
 CONNECTIONS_PER_HOST = 16
 
@@ -33,7 +33,7 @@ class Operators(Client):
         if not parsed.absolute or parsed.origin() not in self._origins:
             raise Forbidden("not an address of the operator's")
         asking = self._session.request(
-            method, parsed, headers=headers, data=opened(body), allow_redirects=False
+            method, parsed, headers=headers, data=open_body(body), allow_redirects=False
         )
         async with asking as response:
             yield response

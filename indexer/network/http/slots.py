@@ -52,7 +52,7 @@ class Slots:
     async def to_name(self, url: URL) -> AsyncIterator[None]:
         """Hold slots of a URL's origin and registrable domain. Raises Full."""
         async with AsyncExitStack() as stack:
-            origin, site = str(url.origin()), ssrf.site(url.raw_host or "")
+            origin, site = str(url.origin()), ssrf.site_of(url.raw_host or "")
             await stack.enter_async_context(self._lane(origin, self._limits.of_origin))
             await stack.enter_async_context(self._lane(f"site {site}", self._limits.of_site))
             yield
@@ -61,7 +61,7 @@ class Slots:
     async def to_address(self, address: str) -> AsyncIterator[None]:
         """Hold slots of a resolved address's network and of the total. Raises Full."""
         async with AsyncExitStack() as stack:
-            network = ssrf.network(address)
+            network = ssrf.network_of(address)
             await stack.enter_async_context(self._lane(f"network {network}", self._limits.of_network))
             await stack.enter_async_context(self._lane("all servers", self._limits.total))
             yield

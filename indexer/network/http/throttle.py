@@ -69,7 +69,7 @@ class Throttle:
         if len(self._hosts) > REMEMBERED - 2:
             self._forget()
         host = self._host(address.authority, LANES_OF_OUR_OWN if address.host in self._own else LANES)
-        site = self._host(f"site {ssrf.site(address.raw_host or '')}", LANES_OF_A_SITE)
+        site = self._host(f"site {ssrf.site_of(address.raw_host or '')}", LANES_OF_A_SITE)
         async with self._lane(host, urgent):
             try:
                 await self._rest(host)

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import libipld
 import orjson
 
-from indexer.network.ssrf import NotPermitted, permitted
+from indexer.network.ssrf import NotPermitted, check_url
 from schemas.ids import Did, Handle, is_handle
 
 _PLC = re.compile(r"did:plc:[a-z2-7]{24}")
@@ -40,7 +40,7 @@ class Document:
     space_key: str | None
 
 
-def address(did: Did, plc_url: str, *, allow_loopback: bool = False) -> str | None:
+def document_url(did: Did, plc_url: str, *, allow_loopback: bool = False) -> str | None:
     """The URL of the DID's document; None for methods and forms that atproto does not use."""
     if _PLC.fullmatch(did):
         return f"{plc_url}/{did}"
@@ -53,7 +53,7 @@ def address(did: Did, plc_url: str, *, allow_loopback: bool = False) -> str | No
     return f"https://{host}/.well-known/did.json" if is_handle(host) else None
 
 
-def parse(did: Did, body: bytes, *, allow_loopback: bool = False) -> Document:
+def parse_document(did: Did, body: bytes, *, allow_loopback: bool = False) -> Document:
     """Parse a document. Malformed parts count as absent. Raises ValueError when it is not this DID's."""
     document = orjson.loads(body)
     if not isinstance(document, dict) or document.get("id") != did:
@@ -119,7 +119,7 @@ def _origin(service: dict[str, object] | None, allow_loopback: bool) -> str | No
     if not isinstance(endpoint, str) or len(endpoint) > 512:
         return None
     try:
-        url = permitted(endpoint, allow_loopback=allow_loopback)
+        url = check_url(endpoint, allow_loopback=allow_loopback)
     except NotPermitted:
         return None
     if url.path not in ("", "/") or url.query_string or url.fragment:

@@ -171,13 +171,13 @@ class Resolver:
 
     async def _document(self, did: Did) -> Document | None:
         """The DID's document; None when it does not exist or cannot be used."""
-        url = did_documents.address(did, self._plc_url, allow_loopback=self._allow_loopback)
+        url = did_documents.document_url(did, self._plc_url, allow_loopback=self._allow_loopback)
         if url is None:
             return None
         client = self._operators if did.startswith("did:plc:") else self._outbound
         try:
             body = await client.fetch(url, DOCUMENT_BYTES, DOCUMENT_SECONDS)
-            return did_documents.parse(did, body, allow_loopback=self._allow_loopback)
+            return did_documents.parse_document(did, body, allow_loopback=self._allow_loopback)
         except Answered as answered:
             if answered.status not in NO_SUCH_DOCUMENT:
                 raise Unreachable(f"instead of the DID document, {answered}") from answered

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import duckdb
 
-from indexer.catalog.database import keys, listed
+from indexer.catalog.database import join_keys, join_words
 from schemas.ids import list_id
 from schemas.slugs import same_name, slug
 
@@ -73,18 +73,18 @@ class AlbumsByArtist:
             self._holding.setdefault((album.did, track_key), album)
 
 
-def load(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> AlbumsByArtist:
+def load_albums(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> AlbumsByArtist:
     """Every visible album of these artists."""
     shelves = AlbumsByArtist()
     taken: set[tuple[str, str]] = set()
     for key, uri, did, name, image_cid, created_at, indexed_at in con.execute(
-        ALBUMS, {"dids": listed(set(dids))}
+        ALBUMS, {"dids": join_words(set(dids))}
     ).fetchall():
         title = (name or "").strip() or UNTITLED
         address = _address(did, title, uri, taken)
         shelves.add(Album(key, uri, did, title, address, image_cid, min(created_at, indexed_at)))
     if shelves.albums:
-        shelves.hold(con.execute(HELD.format(keys=keys(shelves.albums))).fetchall())
+        shelves.hold(con.execute(HELD.format(keys=join_keys(shelves.albums))).fetchall())
     return shelves
 
 

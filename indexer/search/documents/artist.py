@@ -4,16 +4,16 @@ from collections.abc import Collection, Iterable, Mapping
 
 import duckdb
 
-from indexer.catalog.database import listed
+from indexer.catalog.database import join_words
 from indexer.search.documents.fields import (
     EPOCH,
     EVERYWHERE,
     Documents,
-    findable,
-    json,
-    named,
+    card_json,
+    name_fields,
     of_kind,
-    searched,
+    result_fields,
+    term_fields,
 )
 from indexer.search.documents.people import Person
 from schemas.ids import record_id
@@ -47,26 +47,26 @@ PRESENT = """
 """
 
 
-def popularity(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, int]:
+def sum_popularity(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, int]:
     """The sum of likes and plays of each of these accounts that has public tracks or lists."""
-    return dict(con.execute(WORKS, {"dids": listed(dids)}).fetchall())
+    return dict(con.execute(WORKS, {"dids": join_words(dids)}).fetchall())
 
 
-def present(con: duckdb.DuckDBPyConnection, dids: Collection[str]) -> set[str]:
+def find_present(con: duckdb.DuckDBPyConnection, dids: Collection[str]) -> set[str]:
     """Those of these accounts that have a visible record of another kind."""
-    return {did for (did,) in con.execute(PRESENT, {"dids": listed(dids)}).fetchall()} if dids else set()
+    return {did for (did,) in con.execute(PRESENT, {"dids": join_words(dids)}).fetchall()} if dids else set()
 
 
-def load(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[str, int | None]:
+def load_artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[str, int | None]:
     """The accounts that have a document, with their popularity; None: not found by a search."""
-    popular: dict[str, int | None] = dict(popularity(con, known))
+    popular: dict[str, int | None] = dict(sum_popularity(con, known))
     for did, person in known.items():
         if person.indexed_at is not None:
             popular.setdefault(did, 0)
-    return popular | dict.fromkeys(present(con, known.keys() - popular.keys()))
+    return popular | dict.fromkeys(find_present(con, known.keys() - popular.keys()))
 
 
-def documents(person: Person, popular: int | None) -> Documents:
+def artist_documents(person: Person, popular: int | None) -> Documents:
     """The account's documents."""
     card = {
         "did": person.did,
@@ -87,14 +87,14 @@ def documents(person: Person, popular: int | None) -> Documents:
         "avatar_url": person.avatar_url,
     }
     since, artist_id = min(person.created_at or EPOCH, person.indexed_at or EPOCH), record_id(person.did)
-    name = {**named("artist", f"artist:{person.did}", artist_id, since), "did": person.did}
+    name = {**name_fields("artist", f"artist:{person.did}", artist_id, since), "did": person.did}
     shown = {
         **name,
         **of_kind("artist", EVERYWHERE if popular is not None else ()),
         "handle": person.known_handle.lower() if person.known_handle else "",
-        "card": json(card),
+        "card": card_json(card),
     }
     if popular is None:
         return Documents(shown, None)
-    found = searched("artist", name, popular, artist_id, hit)
-    return Documents(shown, found | findable(person.names, prose=person.bio))
+    found = result_fields("artist", name, popular, artist_id, hit)
+    return Documents(shown, found | term_fields(person.names, prose=person.bio))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import duckdb
 import orjson
 
-from indexer.catalog.database import keys
+from indexer.catalog.database import join_keys
 from indexer.search.documents import track
 from indexer.search.documents.fields import Fields
 from schemas.stored import Card
@@ -27,13 +27,13 @@ class Counts(NamedTuple):
     play_count: int = 0
 
 
-def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Counts]:
+def load_counts(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Counts]:
     """The counts of these tracks, by key."""
-    found = con.execute(COUNTS.format(keys=keys(track_keys))).fetchall()
+    found = con.execute(COUNTS.format(keys=join_keys(track_keys))).fetchall()
     return {key: Counts(*numbers) for key, *numbers in found}
 
 
-def recounted(packed: bytes, counted: Counts) -> Fields:
+def recount_card(packed: bytes, counted: Counts) -> Fields:
     """A track's shown document: the packed one with these counts."""
     known = Card(memoryview(packed))
     card = orjson.loads(known.card + b"}") | counted._asdict()

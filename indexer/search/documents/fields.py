@@ -24,24 +24,28 @@ class Documents(NamedTuple):
     words: Fields | None
 
 
-def milliseconds(instant: datetime | None) -> int:
+def to_milliseconds(instant: datetime | None) -> int:
     """A catalogue time as a number; 0 for none and for times before 1970."""
     return 0 if instant is None else max((instant - EPOCH) // MILLISECOND, 0)
 
 
-def json(card: dict[str, Any]) -> bytes:
+def card_json(card: dict[str, Any]) -> bytes:
     """The card as JSON; its times, which are UTC, in RFC 3339 with Z."""
     return orjson.dumps(card, option=orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z)
 
 
-def opened(card: dict[str, Any]) -> bytes:
+def open_card(card: dict[str, Any]) -> bytes:
     """The card as JSON without the closing brace, for readers to add their part."""
-    return json(card)[:-1]
+    return card_json(card)[:-1]
 
 
-def named(kind: Kind, doc: str, public_id: int, since: datetime | None) -> Fields:
+def name_fields(kind: Kind, doc: str, public_id: int, since: datetime | None) -> Fields:
     """The fields that both documents share: name, id, and the sort key by time."""
-    return {"doc": doc, "id": kind_id(kind, public_id), "recent": recent_key(milliseconds(since), public_id)}
+    return {
+        "doc": doc,
+        "id": kind_id(kind, public_id),
+        "recent": recent_key(to_milliseconds(since), public_id),
+    }
 
 
 def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
@@ -49,17 +53,17 @@ def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
     return {"kind": kind, "place": [f"{kind}@{place}" for place in places]}
 
 
-def searched(kind: Kind, name: Fields, count: int, public_id: int, hit: dict[str, Any]) -> Fields:
+def result_fields(kind: Kind, name: Fields, count: int, public_id: int, hit: dict[str, Any]) -> Fields:
     """The fields of a searchable document besides its terms: popularity, and the card of the result."""
     return {
         **name,
         "kind": [kind] if kind == "track" else [kind, OTHER],
         "popular": popular_key(round_count(count), public_id),
-        "card": opened(hit),
+        "card": open_card(hit),
     }
 
 
-def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None = None) -> Fields:
+def term_fields(names: Sequence[str], beside: Sequence[str] = (), prose: str | None = None) -> Fields:
     """The search terms of a document: from its own names, related names (`beside`), and a longer text."""
     own = [_name(name) for name in dict.fromkeys(names) if name]
     every = own + [_name(name) for name in dict.fromkeys(beside) if name]
@@ -74,7 +78,7 @@ def findable(names: Sequence[str], beside: Sequence[str] = (), prose: str | None
         "title_starts": [word for name in own for word in name.spaced],
         "names": words,
         "names_starts": [word for name in every for word in name.spaced],
-        "text": " ".join([words, *dict.fromkeys(search_text.words(prose))]) if prose else words,
+        "text": " ".join([words, *dict.fromkeys(search_text.split_words(prose))]) if prose else words,
     }
 
 
@@ -89,7 +93,7 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=8192)  # artists' names and tags come again and again
 def _name(name: str) -> _Name:
-    words = search_text.words(name)
+    words = search_text.split_words(name)
     spaced = [word for word in words if not search_text.is_unspaced(word)]
-    near = " ".join([rest for word in dict.fromkeys(spaced) for rest in search_text.rests(word)])
-    return _Name(search_text.squeeze(name), " ".join(words), spaced, near)
+    near = " ".join([rest for word in dict.fromkeys(spaced) for rest in search_text.letter_deletions(word)])
+    return _Name(search_text.squeeze_name(name), " ".join(words), spaced, near)

@@ -9,10 +9,18 @@ from typing import Any, NamedTuple
 import duckdb
 import orjson
 
-from indexer.catalog.database import keys, listed
+from indexer.catalog.database import join_keys, join_words
 from indexer.search.documents import people
 from indexer.search.documents.albums import UNTITLED, Album, AlbumsByArtist
-from indexer.search.documents.fields import Documents, Fields, findable, json, named, of_kind, searched
+from indexer.search.documents.fields import (
+    Documents,
+    Fields,
+    card_json,
+    name_fields,
+    of_kind,
+    result_fields,
+    term_fields,
+)
 from indexer.search.documents.people import Person
 from schemas.ids import list_id, record_id
 from schemas.records import MAX_ITEMS
@@ -98,19 +106,21 @@ class Tracklists:
         return list(self.items.get(key, ()))
 
 
-def load(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[Row]:
+def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[Row]:
     """The visible albums and playlists among these lists."""
-    return [Row(*row) for row in con.execute(LISTS.format(keys=keys(list_keys))).fetchall()]
+    return [Row(*row) for row in con.execute(LISTS.format(keys=join_keys(list_keys))).fetchall()]
 
 
-def tracklists(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: AlbumsByArtist) -> Tracklists:
+def load_tracklists(
+    con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: AlbumsByArtist
+) -> Tracklists:
     """The tracks of these lists. `shelves` knows the albums of all their owners."""
     items: dict[int, list[Item]] = defaultdict(list)
-    for list_key, *item in con.execute(ITEMS.format(keys=keys(row.key for row in rows))).fetchall():
+    for list_key, *item in con.execute(ITEMS.format(keys=join_keys(row.key for row in rows))).fetchall():
         items[list_key].append(Item(*item))
     named: dict[int, list[Item]] = defaultdict(list)
     dids = {row.did for row in rows if row.list_type == "album"}
-    for *item, album_name in con.execute(NAMING, {"dids": listed(dids)}).fetchall() if dids else ():
+    for *item, album_name in con.execute(NAMING, {"dids": join_words(dids)}).fetchall() if dids else ():
         track = Item(*item)
         album = shelves.album_of(track.did, track.key, album_name)
         if album is not None:
@@ -118,11 +128,11 @@ def tracklists(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: Alb
     return Tracklists(items, named)
 
 
-def documents(
+def list_documents(
     row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, contents: Tracklists
 ) -> Documents:
     """The list's documents."""
-    owner = known.get(row.did) or people.unknown(row.did)
+    owner = known.get(row.did) or people.unknown_person(row.did)
     album = shelves.albums.get(row.key)
     if album:
         return _album(row, owner, album, contents.album(row.key))
@@ -157,10 +167,10 @@ def _album(row: Row, owner: Person, album: Album, tracks: Sequence[Item]) -> Doc
         "image_url": image_url,
     }
     name = _named("album", row)
-    found = searched("album", name, plays, record_id(row.uri), hit)
+    found = result_fields("album", name, plays, record_id(row.uri), hit)
     return Documents(
         {**name, **_shown("album", row, owner, tracks, card), "slug": album.slug},
-        found | findable([album.title], owner.names, row.description),
+        found | term_fields([album.title], owner.names, row.description),
     )
 
 
@@ -181,15 +191,15 @@ def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
     told = ("id", "name", "owner_handle", "image_url", "track_count")
     hit = {"type": "playlist", **{key: card[key] for key in told}, "owner_display_name": owner.name}
     name = _named("playlist", row)
-    found = searched("playlist", name, 0, record_id(row.uri), hit)
+    found = result_fields("playlist", name, 0, record_id(row.uri), hit)
     return Documents(
         name | _shown("playlist", row, owner, tracks, card),
-        found | findable([title], owner.names, row.description),
+        found | term_fields([title], owner.names, row.description),
     )
 
 
 def _named(kind: Kind, row: Row) -> Fields:
-    return {**named(kind, f"list:{row.key}", record_id(row.uri), row.since), "did": row.did}
+    return {**name_fields(kind, f"list:{row.key}", record_id(row.uri), row.since), "did": row.did}
 
 
 def _shown(kind: Kind, row: Row, owner: Person, tracks: Sequence[Item], card: dict[str, Any]) -> Fields:
@@ -201,6 +211,6 @@ def _shown(kind: Kind, row: Row, owner: Person, tracks: Sequence[Item], card: di
         "uri": row.uri,
         "handle": owner.known_handle.lower() if owner.known_handle else "",
         "items": orjson.dumps([track.key for track in tracks]),
-        "card": json(card),
+        "card": card_json(card),
         "thumb": f"{row.width}x{row.height}".encode() if row.width and owner.pds else b"",
     }

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import duckdb
 
-from indexer.catalog.database import listed
+from indexer.catalog.database import join_words
 from schemas import search_text
 from schemas.ids import INVALID_HANDLE
 
@@ -61,7 +61,7 @@ class Person:
     def names(self) -> list[str]:
         """The names to find the account by: its display name, its handle, the handle's first part."""
         handle = self.known_handle or ""
-        spellings = (self.display_name or "", search_text.squeeze(handle), handle.partition(".")[0])
+        spellings = (self.display_name or "", search_text.squeeze_name(handle), handle.partition(".")[0])
         return [name for name in spellings if name]
 
     def blob_url(self, cid: str | None) -> str | None:
@@ -86,9 +86,9 @@ class Person:
         return f"{quote(self.did, safe=':')}&collection={collection}&rkey={quote(rkey, safe=':')}"
 
 
-def load(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, Person]:
+def load_people(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, Person]:
     """The visible ones among these accounts."""
-    rows = con.execute(PEOPLE, {"dids": listed(set(dids))}).fetchall()
+    rows = con.execute(PEOPLE, {"dids": join_words(set(dids))}).fetchall()
     return {row[0]: _person(*row) for row in rows}
 
 
@@ -97,6 +97,6 @@ def _person(did: str, handle: str | None, pds: str | None, display_name: str | N
     return Person(did, handle or INVALID_HANDLE, pds, name, *profile)
 
 
-def unknown(did: str) -> Person:
+def unknown_person(did: str) -> Person:
     """An account of which only the DID is known, or may be shown."""
     return Person(did, INVALID_HANDLE)

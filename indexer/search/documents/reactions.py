@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import duckdb
 
-from indexer.catalog.database import keys
+from indexer.catalog.database import join_keys
 from indexer.catalog.tables.comment_limit import MOST, PLACE
-from indexer.search.documents.fields import Fields, json, milliseconds
+from indexer.search.documents.fields import Fields, card_json, to_milliseconds
 from schemas.ids import ID_BITS, Did
 from schemas.search_index import recent_key
 
@@ -50,9 +50,9 @@ COMMENTS = f"""
 """
 
 
-def likes(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fields]:
+def like_documents(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fields]:
     """The documents of the visible likes."""
-    for pair, did, subject, since, rkeys in con.execute(LIKES.format(keys=keys(pairs))).fetchall():
+    for pair, did, subject, since, rkeys in con.execute(LIKES.format(keys=join_keys(pairs))).fetchall():
         like_id = (pair & (1 << 64) - 1) >> (64 - ID_BITS)
         yield {
             "doc": f"like:{pair}",
@@ -60,14 +60,14 @@ def likes(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fiel
             "did": did,
             "subject": subject,
             "id": like_id,
-            "recent": recent_key(milliseconds(since), like_id),
-            "card": json({"did": Did(did), "liked_at": since, "rkeys": rkeys}),
+            "recent": recent_key(to_milliseconds(since), like_id),
+            "card": card_json({"did": Did(did), "liked_at": since, "rkeys": rkeys}),
         }
 
 
-def comments(con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int]) -> Iterable[Fields]:
+def comment_documents(con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int]) -> Iterable[Fields]:
     """The documents of the visible comments within the limit."""
-    for row in con.execute(COMMENTS.format(keys=keys(comment_keys))).fetchall():
+    for row in con.execute(COMMENTS.format(keys=join_keys(comment_keys))).fetchall():
         key, uri, did, comment_id, subject, body, moment, created_at, updated_at, since = row
         card = {
             "id": comment_id,
@@ -84,7 +84,7 @@ def comments(con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int]) -> Ite
             "did": did,
             "subject": subject,
             "id": comment_id,
-            "recent": recent_key(milliseconds(since), comment_id),
+            "recent": recent_key(to_milliseconds(since), comment_id),
             "at": recent_key(moment, comment_id),
-            "card": json(card),
+            "card": card_json(card),
         }

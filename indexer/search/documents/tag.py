@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 import duckdb
 
-from indexer.search.documents.fields import Documents, findable, json, named, of_kind, searched
+from indexer.search.documents.fields import (
+    Documents,
+    card_json,
+    name_fields,
+    of_kind,
+    result_fields,
+    term_fields,
+)
 from schemas.ids import record_id
 
 SEPARATOR = "\x1f"  # white space to Python, so no normalised tag holds it
@@ -29,18 +36,18 @@ TAGS = """
 """
 
 
-def load(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[tuple[str, int, int]]:
+def load_tags(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[tuple[str, int, int]]:
     """Name, tracks and plays of those tags that are in use."""
     return con.execute(TAGS, {"names": SEPARATOR.join(names)}).fetchall()
 
 
-def documents(name: str, track_count: int, total_plays: int) -> Documents:
+def tag_documents(name: str, track_count: int, total_plays: int) -> Documents:
     """The tag's documents."""
     tag_id = record_id(name)
-    both = {**named("tag", f"tag:{name}", tag_id, None), "tag": [name]}
+    both = {**name_fields("tag", f"tag:{name}", tag_id, None), "tag": [name]}
     card = {"name": name, "track_count": track_count, "total_plays": total_plays}
     hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
     return Documents(
-        {**both, **of_kind("tag"), "card": json(card)},
-        searched("tag", both, track_count, tag_id, hit) | findable([name]),
+        {**both, **of_kind("tag"), "card": card_json(card)},
+        result_fields("tag", both, track_count, tag_id, hit) | term_fields([name]),
     )

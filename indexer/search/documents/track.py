@@ -11,19 +11,19 @@ from typing import Any
 import duckdb
 import orjson
 
-from indexer.catalog.database import keys
+from indexer.catalog.database import join_keys
 from indexer.search.documents import people
 from indexer.search.documents.albums import Album, AlbumsByArtist
 from indexer.search.documents.fields import (
     EVERYWHERE,
     Documents,
     Fields,
-    findable,
-    json,
-    named,
+    card_json,
+    name_fields,
     of_kind,
-    opened,
-    searched,
+    open_card,
+    result_fields,
+    term_fields,
 )
 from indexer.search.documents.people import Person
 from schemas.access import Access, may_download, may_see
@@ -101,15 +101,17 @@ class Row:
     since: datetime
 
 
-def load(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[Row]:
+def load_tracks(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[Row]:
     """The visible ones among these tracks."""
-    found = con.execute(TRACKS.format(keys=keys(track_keys)))
+    found = con.execute(TRACKS.format(keys=join_keys(track_keys)))
     at = {column[0]: position for position, column in enumerate(found.description or ())}
     wanted = [at[name] for name in Row.__slots__]
     return [Row(*(row[position] for position in wanted)) for row in found.fetchall()]
 
 
-def documents(row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str) -> Documents:
+def track_documents(
+    row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str
+) -> Documents:
     """The track's documents."""
     track = _Rendering(row, known, shelves, base_url)
     return Documents(track.shown(), track.words())
@@ -119,7 +121,7 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
     """The shown document's fields, from a card and the track's access."""
     places = [place for place in EVERYWHERE if may_see(access, None, place)]
     return {
-        **named("track", f"track:{key}", card["id"], since),
+        **name_fields("track", f"track:{key}", card["id"], since),
         **of_kind("track", places),
         "key": key,
         "uri": card["uri"],
@@ -127,7 +129,7 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         "did": access.artist,
         "tag": card["tags"],
         "popular": popular_key(card["like_count"] + card["play_count"], card["id"]),
-        "card": opened(card),
+        "card": open_card(card),
         "address": checked_id(card["uri"]).encode(),
         "access": f"{access.listening} {access.downloads} {access.visibility}".encode(),
     }
@@ -139,8 +141,8 @@ class _Rendering:
     def __init__(self, row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str) -> None:
         self.row = row
         self._base_url = base_url
-        self.owner = known.get(row.did) or people.unknown(row.did)
-        self.features = [known.get(did) or people.unknown(did) for did in row.features or ()]
+        self.owner = known.get(row.did) or people.unknown_person(row.did)
+        self.features = [known.get(did) or people.unknown_person(did) for did in row.features or ()]
         self.album = shelves.album_of(row.did, row.key, row.album)
         self.access = Access(Did(row.did), row.listening, row.downloads, row.visibility)  # type: ignore[arg-type]
         self.artist = self.owner.display_name or self.owner.known_handle or row.artist
@@ -150,8 +152,8 @@ class _Rendering:
         row = self.row
         return {
             **shown_fields(row.key, self.card(), self.access, row.since),
-            "proof": json(self.proof()),
-            "audio": json({"cid": row.audio_cid, "mime": row.audio_mime, "url": row.audio_url}),
+            "proof": card_json(self.proof()),
+            "audio": card_json({"cid": row.audio_cid, "mime": row.audio_mime, "url": row.audio_url}),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
 
@@ -159,8 +161,8 @@ class _Rendering:
         row = self.row
         if not may_see(self.access, None, "search"):
             return None
-        name = named("track", f"track:{row.key}", row.id, row.since)
-        found = searched("track", name, (row.likes or 0) + (row.plays or 0), row.id, self.hit())
+        name = name_fields("track", f"track:{row.key}", row.id, row.since)
+        found = result_fields("track", name, (row.likes or 0) + (row.plays or 0), row.id, self.hit())
         return {**found, "did": row.did, "tag": row.tags or [], **self._found_by()}
 
     def card(self) -> dict[str, Any]:
@@ -256,7 +258,7 @@ class _Rendering:
         featured = [name for person in self.features for name in person.names]
         albums = [row.album or "", self.album.title if self.album else ""]
         beside = [*self.owner.names, row.artist, *featured, *albums, *(row.tags or ())]
-        return findable([row.title], beside, row.description)
+        return term_fields([row.title], beside, row.description)
 
     def _shows_blob(self) -> bool:
         return self.owner.blob_url(self.row.image_cid) is not None

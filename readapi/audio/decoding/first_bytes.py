@@ -1,6 +1,6 @@
 """A quick check of a file's first bytes, which refuses most files that are not audio at once.
 
-`readapi.audio.decoding.transcode.examine` does the full check.
+`readapi.audio.decoding.transcode.examine_file` does the full check.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Probes an audio file: type, duration, tags and cover, from its bytes and not from its name.
 
-Files are untrusted: call this in a sandboxed process (`readapi.audio.decoding.transcode.examine`).
+Files are untrusted: call this in a sandboxed process (`readapi.audio.decoding.transcode.examine_file`).
 """
 
 import itertools
@@ -49,7 +49,7 @@ _COVERS = {"mjpeg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
 _TEXT_LETTERS = 256
 
 
-def probe(source: Path | int) -> Probed:
+def probe_file(source: Path | int) -> Probed:
     """Read a whole file; its last packet determines the duration, not its header. Raises NotAudio."""
     try:
         with open_container(source) as container:

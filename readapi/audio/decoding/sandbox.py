@@ -116,7 +116,7 @@ _CALLS: Mapping[str, _Calls] = {
 }
 
 
-def enter(target: int | None = None) -> tuple[str, ...]:
+def enter_sandbox(target: int | None = None) -> tuple[str, ...]:
     """Drop all privileges irrevocably; returns the names of the limits that this machine does not offer.
 
     Open files stay open. `target`: a file that may be opened again, for writing and reading. Call it before
@@ -251,4 +251,4 @@ def _call(name: str, *arguments: object) -> int:
 
 
 if __name__ == "__main__":
-    print(*enter(), sep="\n")
+    print(*enter_sandbox(), sep="\n")

@@ -43,7 +43,7 @@ class _Turns:
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()
 
 
-async def examine(
+async def examine_file(
     source: Path, seconds: int = EXAMINE_SECONDS, cpu_seconds: int = EXAMINE_CPU_SECONDS
 ) -> Probed:
     """Probe a file within the time limits, EXAMINED_AT_ONCE at a time. Raises NotAudio."""
@@ -51,7 +51,7 @@ async def examine(
         return await _run_process([str(source)], seconds, cpu_seconds, lambda _: None)
 
 
-async def render(source: Path, target: Path, length: int | None, progress: Progress) -> Probed:
+async def render_file(source: Path, target: Path, length: int | None, progress: Progress) -> Probed:
     """Transcode a file to a rendition and probe the result. Raises NotAudio.
 
     `length`: the recording's duration in seconds, if known. It decides which queue the file waits in, and

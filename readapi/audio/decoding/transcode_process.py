@@ -40,13 +40,13 @@ def main(source: Path, target: Path | None, cpu_seconds: int) -> None:
         None if target is None else os.open(target, _TO_MAKE, 0o600),
     )
     _import_all()
-    sandbox.enter(made)
+    sandbox.enter_sandbox(made)
     follow_parent()
     # The first limit ends the process with SIGXCPU, which distinguishes too much work from a crash.
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     av.logging.set_level(av.logging.PANIC)
     try:
-        probed = probe.probe(original)
+        probed = probe.probe_file(original)
         if made is not None:
             inside = Path(f"/proc/self/fd/{made}")
             probed = render(original, inside, probed.duration or 0, lambda part: _say(progress=part))
@@ -77,7 +77,7 @@ def render(source: Path | int, target: Path, seconds: int, progress: Callable[[f
             rendition.mux(stream.encode(None))
     except (av.error.FFmpegError, ValueError) as error:
         raise NotAudio("This file cannot be played to its end.") from error
-    return probe.probe(target)
+    return probe.probe_file(target)
 
 
 def _even(original: InputContainer, seconds: int, progress: Callable[[float], None]) -> Iterator[AudioFrame]:

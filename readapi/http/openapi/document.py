@@ -67,7 +67,9 @@ class Description:
     async def json(self) -> bytes:
         """The document as JSON. Made in a thread, because it takes a good part of a second."""
         if self._making is None:
-            self._making = asyncio.ensure_future(asyncio.to_thread(describe, self._endpoints, self._server))
+            self._making = asyncio.ensure_future(
+                asyncio.to_thread(describe_api, self._endpoints, self._server)
+            )
         return await asyncio.shield(self._making)
 
 
@@ -76,7 +78,7 @@ def api_endpoints(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
     return tuple(endpoint for endpoint in endpoints if endpoint.described and not _is_of_pages(endpoint))
 
 
-def describe(endpoints: Iterable[Endpoint], server: str) -> bytes:
+def describe_api(endpoints: Iterable[Endpoint], server: str) -> bytes:
     """The description of these routes, as JSON."""
     routes = list(endpoints)
     shapes = _Shapes(routes)

@@ -16,8 +16,8 @@ from readapi.http.request.incoming_file import (
     Incoming,
     NoRoom,
     Room,
-    chunks,
     next_chunk,
+    read_chunks,
     refuse_malformed,
 )
 from readapi.http.request.page_forms import DRAINED_BYTES, KEPT_BYTES, TEXT_TOO_LONG, LeftOut, file_too_large
@@ -200,7 +200,7 @@ class _Parts:
         content = bytearray()
         most = self.encoding.most_bytes if is_file else MOST_BYTES
         try:
-            async for chunk in chunks(part, min(self._left, most), self.pace):
+            async for chunk in read_chunks(part, min(self._left, most), self.pace):
                 content += chunk
         except TooLarge as refusal:
             if is_file:

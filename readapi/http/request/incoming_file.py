@@ -54,7 +54,7 @@ class Incoming(NamedTuple):
             digest.update(chunk)
             arrival.file.write(chunk)
 
-        async for chunk in chunks(part, self.most_bytes, pace):
+        async for chunk in read_chunks(part, self.most_bytes, pace):
             size += len(chunk)
             if size > arrival.reserved:
                 await self.room.grow(arrival, size)
@@ -81,7 +81,7 @@ class NoRoom(NamedTuple):
         """Nothing is reserved."""
 
 
-async def chunks(part: BodyPartReader, most_bytes: int, pace: Pace) -> AsyncIterator[bytes]:
+async def read_chunks(part: BodyPartReader, most_bytes: int, pace: Pace) -> AsyncIterator[bytes]:
     """The part in larger chunks: to write each small network read costs more than to collect them.
 
     Raises TooLarge after `most_bytes`.

@@ -15,7 +15,7 @@ from readapi.index.paging import MOST_ROWS, Listing, Page, Placed, Position, bat
 from readapi.index.queries import tracks
 from schemas.access import Viewer
 from schemas.search_index import kind_id, popular_key, recent_key
-from schemas.search_text import fold
+from schemas.search_text import fold_text
 from schemas.stored import Card
 
 _POSITION = attrgetter("position")
@@ -67,7 +67,7 @@ def liked_tracks(
 
 
 def _make_page(walk: _Walk, total: int, words: str, after: Position | None, limit: int) -> TrackPage:
-    wanted = fold(words).split()
+    wanted = fold_text(words).split()
     if not wanted:
         return TrackPage(sift_page(walk(after), limit), total)
     counted = _filter_by_words(islice(walk(None), MOST_ROWS), wanted)
@@ -85,7 +85,7 @@ def _filter_by_words(walk: Iterator[Placed[Card]], wanted: list[str]) -> Iterato
 def _holds_words(card: Card, wanted: list[str]) -> bool:
     known = tracks.parse_card(card)
     album = known["album"]["title"] if known["album"] else ""
-    text = fold(
+    text = fold_text(
         " ".join([known["title"], known["artist"], album, known["description"] or "", *known["tags"]])
     )
     return all(word in text for word in wanted)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from readapi.index.folder import exclude, match_all, match_any
+from readapi.index.folder import exclude_query, match_all, match_any
 from readapi.index.lookups import Index
 from readapi.index.paging import Listing
 from readapi.index.queries import tracks
@@ -21,5 +21,5 @@ def recommend_tracks(index: Index, held: Sequence[Card], viewer: Viewer, limit: 
         alike.append(index.catalog.any_term("tag", list(dict.fromkeys(tags))[:_MOST_TAGS]))
     shown = index.catalog.term("place", "track@discovery")
     held_already = index.catalog.any_term("key", [card.key for card in held])
-    query = exclude(match_all(shown, match_any(*alike)), held_already)
+    query = exclude_query(match_all(shown, match_any(*alike)), held_already)
     return index.unpack(Listing(index.catalog, query, "popular").page(None, limit).items)

@@ -15,7 +15,7 @@ from schemas.ids import AtUri, Did
 from schemas.stored import Card, Stored
 
 
-def likers(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
+def list_likers(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
     """Likers, newest first, as JSON."""
     page = index.likers_page(track_key, after, limit)
     named = artists.name_people(index, [like.did for like in page.items])
@@ -29,7 +29,7 @@ def liked_keys(index: Index, cards: Sequence[Card], viewer: Viewer | None) -> fr
     return frozenset() if viewer is None else index.liked_among(viewer.did, [card.key for card in cards])
 
 
-def comments(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
+def list_comments(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
     """Comments by their moment, as JSON."""
     page = index.comment_page(track_key, after, limit)
     found = [orjson.loads(card) for card in page.items]

@@ -49,7 +49,7 @@ class _Cursor(NamedTuple):
     places: Mapping[Kind, Place]
 
 
-def search(index: Index, wanted: Search, after: str | None, limit: int) -> Found:
+def execute_search(index: Index, wanted: Search, after: str | None, limit: int) -> Found:
     """A page of up to `limit` results of each kind, the best first. Raises InvalidCursor or IndexNotReady."""
     index.require()
     cursor = None if after is None else _read_cursor(after)

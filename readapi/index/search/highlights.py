@@ -21,7 +21,7 @@ class Highlighter:
     def of(self, hit: bytes) -> str | None:
         """The marked title of a track's search result; None when it holds none of the words."""
         title: str = orjson.loads(hit + b"}")["title"]
-        folded = search_text.fold(title)
+        folded = search_text.fold_text(title)
         # Folding may change how many letters there are; then nobody can say which to mark.
         if len(folded) != len(title):
             return None

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from tantivy import DocAddress, Query
 
-from readapi.index.folder import IndexFolder, exclude, ignore_score, match_all, match_any
+from readapi.index.folder import IndexFolder, exclude_query, ignore_score, match_all, match_any
 from readapi.index.paging import Listing, Position, Row
 from readapi.index.search import tiers
 from readapi.index.search.tiers import Tiers
@@ -169,7 +169,7 @@ class Matches:
                 better.append(query)
                 continue
             position = place.position if place and tier == place.tier else None
-            listing = Listing(self._folder, self._matching(exclude(query, *better), [kind]), "popular")
+            listing = Listing(self._folder, self._matching(exclude_query(query, *better), [kind]), "popular")
             for row in listing.walk(position, limit):
                 if row.id not in seen:
                     seen.add(row.id)
@@ -181,7 +181,7 @@ class Matches:
     def _matching(self, query: Query, kinds: Sequence[Kind]) -> Query:
         """The query among some kinds, as far as the search was narrowed."""
         if [*kinds] == ["track"]:
-            query = exclude(query, self._folder.term("kind", search_index.OTHER))
+            query = exclude_query(query, self._folder.term("kind", search_index.OTHER))
         elif len(kinds) < len(KINDS):
             kind = kinds[0] if len(kinds) == 1 else search_index.OTHER
             query = match_all(query, ignore_score(self._folder.term("kind", kind)))

@@ -43,13 +43,15 @@ class QueryWords:
         kept = list(words)[:MOST_WORDS]
         if kept:
             kept[-1] = _as_last(kept[-1])
-        return cls(search_text.squeeze(text), tuple(kept))
+        return cls(search_text.squeeze_name(text), tuple(kept))
 
 
 def _words(chunk: str) -> list[Word]:
-    parts = tuple(Word(run, is_unspaced=search_text.is_unspaced(run)) for run in search_text.runs(chunk))
+    parts = tuple(
+        Word(run, is_unspaced=search_text.is_unspaced(run)) for run in search_text.split_runs(chunk)
+    )
     if len(parts) > 1 and is_handle(chunk):
-        return [Word(search_text.squeeze(chunk), parts=parts)]
+        return [Word(search_text.squeeze_name(chunk), parts=parts)]
     return list(parts)
 
 

@@ -86,7 +86,7 @@ class Tiers:
 
     def _with_typo_in(self, wrong: Word) -> Query:
         right = (self._word("names", word) for word in self._wanted.words if word is not wrong)
-        return match_all(self._any(search_text.rests(wrong.text)), *right)
+        return match_all(self._any(search_text.letter_deletions(wrong.text)), *right)
 
     def _text(self) -> Query:
         *words, last = self._wanted.words
@@ -102,7 +102,9 @@ class Tiers:
             parts = match_all(*(self._word(field, part) for part in word.parts))
             return match_any(self._word(field, word._replace(parts=())), parts)
         if word.is_unspaced:
-            return match_all(*(self._folder.term(field, pair) for pair in search_text.pairs(word.text)))
+            return match_all(
+                *(self._folder.term(field, pair) for pair in search_text.pair_letters(word.text))
+            )
         return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
 
     def _held(self, word: Word) -> int:

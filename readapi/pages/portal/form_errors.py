@@ -43,7 +43,7 @@ class FormErrors:
 FRESH = FormErrors()
 
 
-def refused(
+def form_errors(
     form: str, sent: PageForm, refusal: ApiError, accept: Accept, at: str | None = None
 ) -> FormErrors:
     """Every fault stands at its field, and all are told in the note. `at`: where one stands that names none.

@@ -123,7 +123,7 @@ class PortalPages:
         return self._page("portal_job.html", views.of_job(job, titles, news))
 
     def _page(self, template: str, view: View, attempt: FormErrors = FRESH) -> Answer[str]:
-        return responses.portal(self._renderer, template, view, attempt.status)
+        return responses.portal_page(self._renderer, template, view, attempt.status)
 
     async def _publisher(self, who: InSession) -> Publisher:
         card = self._index.artist(who.did)

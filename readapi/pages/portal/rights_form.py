@@ -29,7 +29,7 @@ class RightsForm(PageForm):
         return self.fitted(Ownership, told) if told or self.left_out else None
 
 
-def filled(rights: Ownership | None) -> Mapping[str, str]:
+def rights_values(rights: Ownership | None) -> Mapping[str, str]:
     """The form's values for saved rights."""
     if rights is None:
         return {}

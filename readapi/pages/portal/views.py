@@ -92,7 +92,7 @@ def of_front(
         "works": shelf.works,
         "of_upload": _own_template(who.reasons, attempt),
         "portal_template": template,
-        "rights": rights_form.filled(chosen.rights),
+        "rights": rights_form.rights_values(chosen.rights),
         "of_portal": _template(template, who.reasons, "template", attempt),
     }
 
@@ -205,15 +205,15 @@ def _own_template(reasons: Mapping[str, str], attempt: FormErrors) -> View:
     """The questions of an upload's own template, which may be left to its album's or the Portal template."""
     chosen = attempt.values if attempt.form == "upload" else {}
     return {
-        "questions": choices.questions(chosen, reasons, UNANSWERED),
+        "questions": choices.build_questions(chosen, reasons, UNANSWERED),
         "attaches_rights": "attach_rights" in chosen,
     }
 
 
 def _template(template: Template, reasons: Mapping[str, str], form: str, attempt: FormErrors) -> View:
     """The questions of a template, with its answers or those of a refused form."""
-    chosen = attempt.values if attempt.form == form else choices.answers(template)
+    chosen = attempt.values if attempt.form == form else choices.form_values(template)
     return {
-        "questions": choices.questions(chosen, reasons),
+        "questions": choices.build_questions(chosen, reasons),
         "attaches_rights": "attach_rights" in chosen,
     }

@@ -41,7 +41,7 @@ async def load_tracks(supporters: Supporters, cards: Sequence[Card], viewer: Vie
     return _TRACKS.validate_json(present.join_parts(present.render_tracks(cards, viewer, ())))
 
 
-async def album(
+async def album_content(
     index: Index, supporters: Supporters, viewer: Viewer | None, owner: str, slug: str
 ) -> tuple[AlbumMetadata, list[Track], tuple[int, int] | None]:
     """An album, its tracks, and its picture's size if that is known. Raises NotFound."""
@@ -54,7 +54,7 @@ async def album(
     )
 
 
-async def playlist(
+async def playlist_content(
     index: Index, supporters: Supporters, viewer: Viewer | None, name: str
 ) -> tuple[Playlist, list[Track], tuple[int, int] | None]:
     """A playlist, its tracks, and its picture's size if that is known. Raises NotFound."""
@@ -63,7 +63,7 @@ async def playlist(
     return Playlist.model_validate_json(card.card), await load_tracks(supporters, held, viewer), card.thumb
 
 
-async def shelf(
+async def artist_content(
     index: Index,
     showing: ProfileVisibility,
     supporters: Supporters,

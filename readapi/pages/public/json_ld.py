@@ -22,9 +22,9 @@ def of_track(track: Track, sound: PlayerTrack, addresses: Addresses) -> JsonLd:
     if sound.seconds:
         told["duration"] = text.iso_duration(sound.seconds)
     if track.tags:
-        told["keywords"] = [text.printable(tag) for tag in track.tags]
+        told["keywords"] = [text.drop_unprintable(tag) for tag in track.tags]
     if track.album:
-        title = text.printable(track.album.title)
+        title = text.drop_unprintable(track.album.title)
         told["inAlbum"] = {"@type": "MusicAlbum", "name": title, "url": addresses.album_of(track)}
     if sound.source:
         kind = {"encodingFormat": sound.media_type} if sound.media_type else {}
@@ -44,7 +44,7 @@ def of_playlist(
     name: str, page: str, owner: str, owner_page: str, image: str | None, sounds: Sequence[PlayerTrack]
 ) -> JsonLd:
     """A playlist and its songs."""
-    creator = {"@type": "Person", "name": text.printable(owner), "url": owner_page}
+    creator = {"@type": "Person", "name": text.drop_unprintable(owner), "url": owner_page}
     return {**_thing("MusicPlaylist", name, page, image), **_songs(sounds), "creator": creator}
 
 
@@ -57,23 +57,23 @@ def _thing(kind: str, name: str, page: str, image: str | None, description: str 
     told: JsonLd = {
         "@context": "https://schema.org",
         "@type": kind,
-        "name": text.printable(name),
+        "name": text.drop_unprintable(name),
         "url": page,
     }
     if image:
         told["image"] = image
     if description:
-        told["description"] = text.printable(description)
+        told["description"] = text.drop_unprintable(description)
     return told
 
 
 def _group(name: str, page: str) -> JsonLd:
-    return {"@type": "MusicGroup", "name": text.printable(name), "url": page}
+    return {"@type": "MusicGroup", "name": text.drop_unprintable(name), "url": page}
 
 
 def _songs(sounds: Sequence[PlayerTrack]) -> JsonLd:
     songs = [
-        {"@type": "MusicRecording", "name": text.printable(sound.title), "url": sound.page}
+        {"@type": "MusicRecording", "name": text.drop_unprintable(sound.title), "url": sound.page}
         for sound in sounds[:MOST_SONGS]
     ]
     return {"numTracks": len(sounds), "track": songs}

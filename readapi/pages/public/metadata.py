@@ -55,8 +55,8 @@ def of_track(track: Track, sound: PlayerTrack, addresses: Addresses, size: Size 
             properties.append(("og:audio:type", sound.media_type))
     told_size = size if sound.image == track.image_url else None
     return Metadata(
-        title=text.line(f"{track.title} by {track.artist}"),
-        description=text.line(description),
+        title=text.one_line(f"{track.title} by {track.artist}"),
+        description=text.one_line(description),
         address=address,
         properties=(
             *_open_graph("music.song", track.title, description, address, sound.image, told_size),
@@ -77,13 +77,13 @@ def of_album(
     place = (album.artist_handle, album.artist_did, album.slug)
     address, player = addresses.album(*place), addresses.album_player(*place)
     artist_page = addresses.artist(album.artist_handle, album.artist_did)
-    count = text.number(len(sounds), "track")
+    count = text.format_count(len(sounds), "track")
     description = album.description or f"An album by {album.artist}, {count}"
-    image = cover(album.image_url, sounds)
+    image = choose_cover(album.image_url, sounds)
     told_size = size if image == album.image_url else None
     return Metadata(
-        title=text.line(f"{album.title} by {album.artist}"),
-        description=text.line(description),
+        title=text.one_line(f"{album.title} by {album.artist}"),
+        description=text.one_line(description),
         address=address,
         properties=(
             *_open_graph("music.album", album.title, description, address, image, told_size),
@@ -103,13 +103,13 @@ def of_playlist(
     """The head of a playlist's page. `size`: of its own picture, if it is known."""
     address, player = addresses.playlist(playlist.id), addresses.playlist_player(playlist.id)
     owner = playlist.owner_display_name or playlist.owner_handle
-    description = f"A playlist by {owner}, {text.number(len(sounds), 'track')}"
+    description = f"A playlist by {owner}, {text.format_count(len(sounds), 'track')}"
     owner_page = addresses.artist(playlist.owner_handle, playlist.owner_did)
-    image = cover(playlist.image_url, sounds)
+    image = choose_cover(playlist.image_url, sounds)
     told_size = size if image == playlist.image_url else None
     return Metadata(
-        title=text.line(f"{playlist.name} by {owner}"),
-        description=text.line(description),
+        title=text.one_line(f"{playlist.name} by {owner}"),
+        description=text.one_line(description),
         address=address,
         properties=(
             *_open_graph("music.playlist", playlist.name, description, address, image, told_size),
@@ -130,8 +130,8 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
     description = artist.bio or f"Music by {name}"
     image = _image(artist.avatar_url)
     return Metadata(
-        title=text.line(name),
-        description=text.line(description),
+        title=text.one_line(name),
+        description=text.one_line(description),
         address=address,
         properties=(
             *_open_graph("profile", name, description, address, image),
@@ -142,7 +142,7 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
     )
 
 
-def cover(own: str | None, sounds: Sequence[PlayerTrack]) -> str | None:
+def choose_cover(own: str | None, sounds: Sequence[PlayerTrack]) -> str | None:
     """A list's own picture, otherwise that of its first track with one."""
     return _image(own) or next((sound.image for sound in sounds if sound.image), None)
 
@@ -153,12 +153,12 @@ def _open_graph(
     told = [
         ("og:type", kind),
         ("og:site_name", SITE_NAME),
-        ("og:title", text.line(title)),
-        ("og:description", text.line(description)),
+        ("og:title", text.one_line(title)),
+        ("og:description", text.one_line(description)),
         ("og:url", address),
     ]
     if image:
-        told += [("og:image", image), ("og:image:alt", text.line(f"Cover of {title}"))]
+        told += [("og:image", image), ("og:image:alt", text.one_line(f"Cover of {title}"))]
         if size is not None:
             told += [("og:image:width", str(size[0])), ("og:image:height", str(size[1]))]
     return tuple(told)
@@ -173,8 +173,8 @@ def _twitter(
 ) -> Meta:
     told = [
         ("twitter:card", "player" if player else "summary"),
-        ("twitter:title", text.line(title)),
-        ("twitter:description", text.line(description)),
+        ("twitter:title", text.one_line(title)),
+        ("twitter:description", text.one_line(description)),
     ]
     if image:
         told.append(("twitter:image", image))

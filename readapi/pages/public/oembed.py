@@ -50,7 +50,7 @@ class Box:
         return self.shrunk(*size) == size
 
 
-def describe(shown: Embeddable, box: Box, provider_url: str) -> OEmbed:
+def describe_embed(shown: Embeddable, box: Box, provider_url: str) -> OEmbed:
     """The document. Its thumbnail members are all there or all absent."""
     width, height = box.shrunk(shown.width, shown.height)
     thumbnail: dict[str, str | int] = {}
@@ -63,19 +63,19 @@ def describe(shown: Embeddable, box: Box, provider_url: str) -> OEmbed:
             "type": "rich",
             "provider_name": SITE_NAME,
             "provider_url": provider_url,
-            "title": text.line(shown.title),
-            "author_name": text.line(shown.author),
+            "title": text.one_line(shown.title),
+            "author_name": text.one_line(shown.author),
             "author_url": shown.author_page,
             "width": width,
             "height": height,
-            "html": player_page.iframe(shown.player, f"{shown.title} by {shown.author}", width, height),
+            "html": player_page.iframe_html(shown.player, f"{shown.title} by {shown.author}", width, height),
             "cache_age": CACHE_SECONDS,
             **thumbnail,
         }
     )
 
 
-def xml(document: OEmbed) -> bytes:
+def render_xml(document: OEmbed) -> bytes:
     """The same as XML."""
     members = document.model_dump(exclude_none=True).items()
     told = "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in members)

@@ -35,7 +35,7 @@ class PlayerTrack:
     @property
     def length(self) -> str | None:
         """How long it lasts, as a clock shows it."""
-        return text.clock(self.seconds) if self.seconds else None
+        return text.format_clock(self.seconds) if self.seconds else None
 
 
 def make_player_track(track: Track, addresses: Addresses) -> PlayerTrack:
@@ -47,7 +47,7 @@ def make_player_track(track: Track, addresses: Addresses) -> PlayerTrack:
         artist=track.artist,
         page=addresses.track(track.uri),
         artist_page=addresses.artist_of(track),
-        image=picture(track),
+        image=choose_picture(track),
         seconds=track.duration,
         source=track.stream_url if playable else None,
         silence=None if playable else _silence(listening if track.gated else "public", track.artist),
@@ -59,7 +59,7 @@ def make_player_track(track: Track, addresses: Addresses) -> PlayerTrack:
     )
 
 
-def picture(track: Track) -> str | None:
+def choose_picture(track: Track) -> str | None:
     """The track's own picture, otherwise its album's or its artist's."""
     urls = (track.image_url, track.album.image_url if track.album else None, track.artist_avatar_url)
     return next((url for url in urls if text.is_web_address(url)), None)
@@ -96,10 +96,10 @@ def _invitation(listening: Listening) -> str | None:
             return None
 
 
-def iframe(address: str, title: str, width: int, height: int) -> str:
+def iframe_html(address: str, title: str, width: int, height: int) -> str:
     """The HTML of an iframe for any page, with every value escaped."""
     return (
-        f'<iframe src="{escape(address)}" title="{escape(text.line(title))}" '
+        f'<iframe src="{escape(address)}" title="{escape(text.one_line(title))}" '
         f'width="{width}" height="{height}" '
         f'style="border:0;max-width:100%" loading="lazy" allow="autoplay" sandbox="{_SANDBOX}"></iframe>'
     )

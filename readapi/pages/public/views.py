@@ -3,7 +3,7 @@
 from readapi.pages.public import metadata
 from readapi.pages.public.content import Shelf
 from readapi.pages.public.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
-from readapi.pages.public.player import PlayerTrack, iframe, make_player_track
+from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.urls import Addresses
 from schemas.api.albums import AlbumMetadata
 from schemas.api.playlists import Playlist
@@ -71,10 +71,10 @@ def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None) -> View:
         "sounds": sounds,
         "first": _playable(sounds),
         "seconds": sum(sound.seconds or 0 for sound in sounds),
-        "image": metadata.cover(image, sounds),
+        "image": metadata.choose_cover(image, sounds),
         "embed_html": _frame(head, LIST_SIZE),
     }
 
 
 def _frame(head: Metadata, size: tuple[int, int]) -> str | None:
-    return None if head.player is None else iframe(head.player, head.title, *size)
+    return None if head.player is None else iframe_html(head.player, head.title, *size)

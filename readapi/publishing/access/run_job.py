@@ -63,7 +63,7 @@ class JobWork:
             attempt = Attempt(1, self._now())
         done = await self._jobs.find(job_id)
         assert done is not None
-        await self._jobs.complete(job_id, claimant, *summary(done, await self._shown(done)))
+        await self._jobs.complete(job_id, claimant, *summarise_job(done, await self._shown(done)))
 
     async def _outcome(self, asked: JobRequest, track: JobTrack, attempt: Attempt, fence: Fence) -> JobTrack:
         """Change one track and return it with its outcome."""
@@ -107,7 +107,7 @@ class JobWork:
         return is_shown
 
 
-def summary(job: Job, is_shown: bool) -> tuple[Status, str]:
+def summarise_job(job: Job, is_shown: bool) -> tuple[Status, str]:
     """The final status and message of a job whose tracks all have outcomes."""
     failed = sum(track.outcome == "failed" for track in job.tracks)
     updated = sum(track.outcome == "updated" for track in job.tracks)

@@ -115,7 +115,7 @@ class Originals:
             with tempfile.TemporaryDirectory(prefix="fmsvc-") as folder:
                 target = Path(folder) / "rendition"
                 async with self._store.local(original_key(managed.file_id)) as source:
-                    await transcode.render(source, target, managed.duration, lambda part: None)
+                    await transcode.render_file(source, target, managed.duration, lambda part: None)
                 await self._files.expect(key)
                 await self._store.put(key, target)
         return dataclasses.replace(managed, rendition_type=RENDITION_TYPE)

@@ -44,7 +44,7 @@ class UploadExamination:
         if wanted.unexamined is None:
             return wanted
         async with self._store.local(received_audio(upload.id)) as path:
-            probed = await transcode.examine(path)
+            probed = await transcode.examine_file(path)
         found = (probed.file_type, probed.mime_type, probed.duration)
         audio = Audio(wanted.audio.file_id, wanted.audio.bytes, *found)
         examined = dataclasses.replace(wanted, audio=audio, unexamined=None)

@@ -13,7 +13,7 @@ import structlog
 from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
-from readapi.answers import EVENT_STREAM, render
+from readapi.answers import EVENT_STREAM, render_json
 from readapi.errors import ApiError, Conflict, NotFound, RateLimited, TooLarge, UnsupportedMediaType
 from readapi.http.viewer import SignedIn
 from readapi.pds.repo import REFUSALS
@@ -161,7 +161,7 @@ class UploadWatch:
             while clock() < until and await self._is_still(who):
                 if followed.upload.version > seen:
                     seen, sent_at = followed.upload.version, clock()
-                    yield b"id: %d\ndata: %b\n\n" % (seen, render(self.told(followed.upload)))
+                    yield b"id: %d\ndata: %b\n\n" % (seen, render_json(self.told(followed.upload)))
                 elif clock() - sent_at >= SILENCE_SECONDS:
                     sent_at = clock()
                     yield b":\n\n"

@@ -51,7 +51,9 @@ async def make_album(
 ) -> Answer[AlbumMetadata]:
     """Make an album with nothing on it; its address follows from its title."""
     await policies.check_album(who, sent.publishing_defaults)
-    return await _told(index, *await authoring.make_album(writing, state, index, who, sent), who, state)
+    return await _album_answer(
+        index, *await authoring.make_album(writing, state, index, who, sent), who, state
+    )
 
 
 @routes.get("/albums/{album_or_artist}")
@@ -79,7 +81,7 @@ async def change_album(
     album = lists.find_own_list(index, "album", album_or_artist, who.did)
     await policies.check_album(who, sent.publishing_defaults)
     written = await authoring.change_album(writing, state, index, who, album, sent)
-    return await _told(index, *written, who, state)
+    return await _album_answer(index, *written, who, state)
 
 
 @routes.delete("/albums/{album_or_artist}", requires=("list",), raises=CHANGES)
@@ -99,7 +101,7 @@ async def get_album(
     handle: ArtistName, slug: str, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[Album]:
     """Return the album that an artist's address names, and its tracks."""
-    return await _whole(index, lists.find_album(index, handle, slug), supporters, viewer, state)
+    return await _album_with_tracks(index, lists.find_album(index, handle, slug), supporters, viewer, state)
 
 
 @routes.post("/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
@@ -115,7 +117,7 @@ async def put_cover(
     """Give your album a cover: a PNG, JPEG, WebP or GIF, sent as multipart/form-data."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     written = await authoring.set_cover(writing, pds, who, album, sent.image)
-    return await _told(index, *written, who, state)
+    return await _album_answer(index, *written, who, state)
 
 
 @routes.get("/albums/by-id/{album_id}")
@@ -123,7 +125,9 @@ async def album_by_id(
     album_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[Album]:
     """Return an album and its tracks."""
-    return await _whole(index, lists.find_list(index, "album", album_id), supporters, viewer, state)
+    return await _album_with_tracks(
+        index, lists.find_list(index, "album", album_id), supporters, viewer, state
+    )
 
 
 @routes.get("/albums/{album_id}/archive", media_types=(ZIP,), raises=(NotFound,))
@@ -136,7 +140,7 @@ async def album_archive(
     """
     album = lists.find_list(index, "album", album_id)
     told = orjson.loads(album.card)
-    named = file_names.attachment(file_names.file_name(told["artist"], told["title"], "zip"))
+    named = file_names.attachment_header(file_names.file_name(told["artist"], told["title"], "zip"))
     sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
     return Archive(lists.album_tracks(index, album, viewer), viewer, index, sources, client, sent)
 
@@ -148,7 +152,7 @@ def _page(page: Page[Card]) -> Answer[AlbumPage]:
     )
 
 
-async def _whole(
+async def _album_with_tracks(
     index: Index, album: Card, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[Album]:
     held = lists.album_tracks(index, album, viewer)
@@ -160,7 +164,7 @@ async def _whole(
     return present.make_answer(present.render_object(metadata=metadata, tracks=listed))
 
 
-async def _told(
+async def _album_answer(
     index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, state: State
 ) -> Answer[AlbumMetadata]:
     """An album of whoever asks: as the index shows it, or as it was written if it does not yet."""

@@ -67,7 +67,7 @@ async def stream_track(
     host and asks first.
     """
     card, viewer = await finder.find(track_id, who)
-    return _heard(await sources.heard(card, viewer, client), asked, viewer, leaving)
+    return _answer_stream(await sources.heard(card, viewer, client), asked, viewer, leaving)
 
 
 @routes.get("/tracks/{track_id}/download", **_OF_TRACK)
@@ -82,7 +82,7 @@ async def download_track(
 ) -> web.StreamResponse:
     """Download the original of a track as a named file, if the viewer may."""
     card, viewer = await finder.find(track_id, who)
-    return _kept(card, await sources.original(card, viewer, client), asked, viewer, leaving)
+    return _answer_download(card, await sources.original(card, viewer, client), asked, viewer, leaving)
 
 
 @routes.get("/audio/{file_id}/stream", **_SOUND)
@@ -98,7 +98,7 @@ async def stream_file(
     """Stream the recording with a hash, if the viewer may listen to a track that has it."""
     cards = tracks.find_tracks_of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     _, opened = await _first(cards, viewer, client, sources.heard)
-    return _heard(opened, asked, viewer, leaving)
+    return _answer_stream(opened, asked, viewer, leaving)
 
 
 @routes.get("/audio/{file_id}/download", **_SOUND)
@@ -114,7 +114,7 @@ async def download_file(
     """Download the recording with a hash, if the viewer may download a track that has it."""
     cards = tracks.find_tracks_of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     card, opened = await _first(cards, viewer, client, sources.original)
-    return _kept(card, opened, asked, viewer, leaving)
+    return _answer_download(card, opened, asked, viewer, leaving)
 
 
 @routes.get("/audio/{file_id}", **_SOUND)
@@ -144,21 +144,23 @@ async def _first(
     raise refusals[0] if refusals else NotFound("There is no such recording.")
 
 
-def _heard(opened: Opened, asked: Conditions, viewer: Viewer | None, leaving: Leaving) -> web.StreamResponse:
+def _answer_stream(
+    opened: Opened, asked: Conditions, viewer: Viewer | None, leaving: Leaving
+) -> web.StreamResponse:
     """Responses may be cached by anyone only if all viewers get the same file at this address."""
-    return _sent(opened, asked, headers.audio_headers(viewer is None), leaving)
+    return _answer(opened, asked, headers.audio_headers(viewer is None), leaving)
 
 
-def _kept(
+def _answer_download(
     card: Card, opened: Opened, asked: Conditions, viewer: Viewer | None, leaving: Leaving
 ) -> web.StreamResponse:
     told = orjson.loads(card.card + b"}")
     name = file_names.file_name(told["artist"], told["title"], told["file_type"])
-    named = {"Content-Disposition": file_names.attachment(name)}
-    return _sent(opened, asked, headers.audio_headers(viewer is None) | named, leaving)
+    named = {"Content-Disposition": file_names.attachment_header(name)}
+    return _answer(opened, asked, headers.audio_headers(viewer is None) | named, leaving)
 
 
-def _sent(opened: Opened, asked: Conditions, told: dict[str, str], leaving: Leaving) -> web.StreamResponse:
+def _answer(opened: Opened, asked: Conditions, told: dict[str, str], leaving: Leaving) -> web.StreamResponse:
     if isinstance(opened, Elsewhere):
         return leaving.response(opened.url, told, is_to_page=asked.is_to_page)
     return Sending(opened, asked, told)

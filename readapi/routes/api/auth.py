@@ -7,7 +7,7 @@ from typing import Any
 
 from yarl import URL
 
-from readapi.answers import HTML, JSON, Answer, render
+from readapi.answers import HTML, JSON, Answer, render_json
 from readapi.errors import (
     InvalidRequest,
     NotAuthenticated,
@@ -79,7 +79,7 @@ async def start_by_link(
     # Pages of this service show links from records too, so a link's own page proves nothing.
     if not starts.is_by_page(browser) and prefers_page(accept.header):
         view = account_views.of_start(name, "did" if handle is None else "handle")
-        asking: Answer[Any] = responses.account(renderer, "start.html", view)
+        asking: Answer[Any] = responses.account_page(renderer, "start.html", view)
         return asking
     return await _leave(starts, accept, browser, name)
 
@@ -135,12 +135,12 @@ async def exchange(
     if isinstance(made, TokenMade):
         expires_at = datetimes.render(made.expires_at)
         return Answer(
-            render(shapes.NewDeveloperToken(token=made.token, name=made.name, expires_at=expires_at))
+            render_json(shapes.NewDeveloperToken(token=made.token, name=made.name, expires_at=expires_at))
         )
     account = made.account
     begun = shapes.NewSession(session_id=made.session_id, did=account.did, handle=account.handle)
     kept = cookies.session(made.session_id) if browser.is_one and made.is_new else {}
-    return Answer(render(begun), headers=kept)
+    return Answer(render_json(begun), headers=kept)
 
 
 @routes.get("/auth/me", raises=(NotAuthenticated, SessionExpired))
@@ -288,7 +288,7 @@ def _redirect(address: str, status: HTTPStatus, headers: Mapping[str, str] = NON
 def _made_anew(
     shape: shapes.ToVisit | shapes.ExchangeToken, headers: Mapping[str, str] = NONE
 ) -> Answer[Any]:
-    return Answer(render(shape), headers={**BY_ACCEPT, **headers})
+    return Answer(render_json(shape), headers={**BY_ACCEPT, **headers})
 
 
 def _wants_json(accept: Accept) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from readapi import metrics
-from readapi.answers import Answer, render
+from readapi.answers import Answer, render_json
 from readapi.errors import IndexNotReady
 from readapi.http.endpoint import Routes
 from readapi.http.openapi.document import Description
@@ -36,7 +36,7 @@ async def ready(
     503 carries the same report, with the members of an error besides.
     """
     report = await readiness.report_readiness(index, catalog, indexer, state, settings.ready_lag_seconds)
-    return Answer(render(report), status=200 if report.ready else IndexNotReady.status)
+    return Answer(render_json(report), status=200 if report.ready else IndexNotReady.status)
 
 
 @routes.get("/metrics", media_types=(metrics.MEDIA_TYPE,), operational=True)
@@ -57,7 +57,7 @@ async def openapi(description: Description) -> Answer[dict[str, Any]]:
 @routes.get(DOCUMENT_PATH)
 async def oauth_client_metadata(client: ClientMetadata) -> Answer[dict[str, Any]]:
     """Tell authorization servers who this service is, and what it may ask for."""
-    return Answer(render(client.document()))
+    return Answer(render_json(client.document()))
 
 
 @routes.get("/oauth-client-metadata.json")
@@ -69,4 +69,4 @@ async def oauth_client_metadata_alias(client: ClientMetadata) -> Answer[dict[str
 @routes.get(JWKS_PATH)
 async def oauth_keys(client: ClientMetadata) -> Answer[dict[str, Any]]:
     """Publish the keys that this service signs with when it signs people in."""
-    return Answer(render(client.keys.published()))
+    return Answer(render_json(client.keys.published()))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from readapi.answers import JSON, XML, Answer, render
+from readapi.answers import JSON, XML, Answer, render_json
 from readapi.errors import FormatNotSupported, NotFound
 from readapi.http.endpoint import Routes
 from readapi.index.lookups import Index
@@ -36,7 +36,7 @@ async def get_oembed(
     """
     if format not in ("json", "xml"):
         raise FormatNotSupported("oEmbed documents exist as json and as xml.")
-    document = oembed.describe(
+    document = oembed.describe_embed(
         oembed.find_embeddable(index, addresses, url), Box(maxwidth, maxheight), addresses.base_url
     )
-    return Answer(oembed.xml(document), XML) if format == "xml" else Answer(render(document))
+    return Answer(oembed.render_xml(document), XML) if format == "xml" else Answer(render_json(document))

@@ -69,7 +69,9 @@ async def playlist_by_uri(
     uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
 ) -> Answer[PlaylistWithTracks]:
     """Return the playlist that a record is, and its tracks."""
-    return await _whole(index, lists.find_list(index, "playlist", uri), supporters, viewer, showing)
+    return await _playlist_with_tracks(
+        index, lists.find_list(index, "playlist", uri), supporters, viewer, showing
+    )
 
 
 @routes.get("/lists/playlists/{playlist_id}")
@@ -81,7 +83,9 @@ async def get_playlist(
     showing: ProfileVisibility,
 ) -> Answer[PlaylistWithTracks]:
     """Return a playlist and its tracks."""
-    return await _whole(index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing)
+    return await _playlist_with_tracks(
+        index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing
+    )
 
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
@@ -113,7 +117,7 @@ async def make_playlist(
     except ApiError:
         await showing.choose(str(uri), None)
         raise
-    return await _told(index, uri, value, who, showing)
+    return await _playlist_answer(index, uri, value, who, showing)
 
 
 @routes.patch("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
@@ -132,7 +136,7 @@ async def change_playlist(
     )
     if sent.show_on_profile is not None:
         await showing.choose(str(uri), sent.show_on_profile)
-    return await _told(index, uri, record.value, who, showing)
+    return await _playlist_answer(index, uri, record.value, who, showing)
 
 
 @routes.delete("/lists/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
@@ -207,7 +211,7 @@ async def _edited(
 ) -> Answer[Playlist]:
     uri = lists.list_uri(lists.find_own_list(index, "playlist", name, who.did))
     record = await writing.edit(who, uri.collection, uri.rkey, change)
-    return await _told(index, uri, record.value, who, showing)
+    return await _playlist_answer(index, uri, record.value, who, showing)
 
 
 async def _listed(
@@ -221,7 +225,7 @@ async def _listed(
     return Answer(orjson.dumps(page.items), headers=headers)
 
 
-async def _whole(
+async def _playlist_with_tracks(
     index: Index, card: Card, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
 ) -> Answer[PlaylistWithTracks]:
     held = lists.playlist_tracks(index, card, viewer)
@@ -234,7 +238,7 @@ async def _whole(
     )
 
 
-async def _told(
+async def _playlist_answer(
     index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, showing: ProfileVisibility
 ) -> Answer[Playlist]:
     """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from readapi.answers import Answer, render
+from readapi.answers import Answer, render_json
 from readapi.errors import (
     AudienceUnavailable,
     Conflict,
@@ -101,7 +101,7 @@ async def get_publishing_job(job_id: str, who: SignedIn, state: State) -> Answer
     job = await state.jobs.find(job_id)
     if job is None or job.asked.did != who.did:
         raise NotFound("There is no such job.")
-    return Answer(render(_told(job)), headers=WHILE_PENDING if job.status in UNFINISHED else {})
+    return Answer(render_json(_job_shape(job)), headers=WHILE_PENDING if job.status in UNFINISHED else {})
 
 
 @routes.get("/capabilities", acts=True)
@@ -146,7 +146,7 @@ def _ids(job: jobs.Job, *outcomes: str) -> list[int]:
     return [track.id for track in job.tracks if track.outcome in outcomes]
 
 
-def _told(job: jobs.Job) -> Job:
+def _job_shape(job: jobs.Job) -> Job:
     return Job(
         job_id=job.id,
         status=job.status,

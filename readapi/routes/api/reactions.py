@@ -70,7 +70,9 @@ async def comment_on_track(
     track = tracks.find_track(index, track_id, who.viewer)
     said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
     most = settings.comments_per_track
-    return _told(index, await reactions.write_comment(writing, state.locks, index, who, track, said, most))
+    return _comment_answer(
+        index, await reactions.write_comment(writing, state.locks, index, who, track, said, most)
+    )
 
 
 @routes.patch("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, Conflict, *REFUSALS))
@@ -83,7 +85,9 @@ async def change_comment(
     given = {name: value for name, value in said.items() if value is not None}
     if not given:
         raise InvalidRequest("Nothing is to be changed.")
-    return _told(index, await reactions.change_comment(writing, index, who, known, given), known["id"])
+    return _comment_answer(
+        index, await reactions.change_comment(writing, index, who, known, given), known["id"]
+    )
 
 
 @routes.delete("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, *REFUSALS))
@@ -133,7 +137,7 @@ async def _scrobbles(who: SignedIn, state: State, settings: Settings) -> bool:
     return granted and (await state.preferences.of(who.did)).scrobbling
 
 
-def _told(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
+def _comment_answer(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
     """A comment as it was written, with the id that the index shows, or will if no other record shares it."""
     value, did, uri = written.value, written.uri.did, str(written.uri)
     if comment_id is None:

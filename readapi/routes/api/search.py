@@ -60,8 +60,8 @@ async def search(
     `counts` are totals of every type, whichever are asked for. Unlisted tracks are found, private ones never.
     """
     wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did)
-    found = execute.search(index, wanted, cursors.read_text(cursor, ORDER), limit)
-    following = None if found.after is None else cursors.encode(ORDER, found.after)
+    found = execute.execute_search(index, wanted, cursors.read_text(cursor, ORDER), limit)
+    following = None if found.after is None else cursors.encode_cursor(ORDER, found.after)
     return present.make_answer(
         present.render_object(
             results=present.render_array(found.results),

@@ -5,7 +5,7 @@ from typing import Annotated
 import orjson
 from pydantic import Field
 
-from readapi.answers import CAR, JSON, Answer, render
+from readapi.answers import CAR, JSON, Answer, render_json
 from readapi.errors import (
     Conflict,
     NotFound,
@@ -100,7 +100,7 @@ async def list_tags(
 ) -> Answer[list[Tag]]:
     """List the tags that most public tracks carry. `X-As-Of` tells when they were counted."""
     counted, as_of = await tag_queries.count_tags(catalog, q, limit)
-    return Answer(render(counted), headers={"X-As-Of": datetimes.render(as_of)})
+    return Answer(render_json(counted), headers={"X-As-Of": datetimes.render(as_of)})
 
 
 @routes.get("/tracks/tags/{name:.+}")
@@ -120,7 +120,9 @@ async def tracks_by_tag(
     following = present.rest_members(cursors.write_cursor(page.after, "tag"))
     viewer = await supporters.among(viewer, page.items)
     page_of_tracks = present.render_tracks(page.items, viewer, social.liked_keys(index, page.items, viewer))
-    return present.make_answer(present.render_object(tag=render(head), tracks=page_of_tracks, **following))
+    return present.make_answer(
+        present.render_object(tag=render_json(head), tracks=page_of_tracks, **following)
+    )
 
 
 @routes.get("/tracks/by-uri", raises=OF_SPACES)
@@ -165,7 +167,7 @@ async def track_likes(
 ) -> Answer[LikerPage]:
     """List who likes a track, newest like first."""
     track = tracks.find_track(index, track_id, viewer)
-    page = social.likers(index, track.key, cursors.read_position(cursor, "likers"), limit)
+    page = social.list_likers(index, track.key, cursors.read_position(cursor, "likers"), limit)
     count = b"%d" % index.like_count(track.key)
     following = present.rest_members(cursors.write_cursor(page.after, "likers"))
     return present.make_answer(
@@ -179,7 +181,7 @@ async def track_comments(
 ) -> Answer[CommentPage]:
     """List what was said of a track, by the moment of the track that it stands at."""
     track = tracks.find_track(index, track_id, viewer)
-    page = social.comments(index, track.key, cursors.read_position(cursor, "comments"), limit)
+    page = social.list_comments(index, track.key, cursors.read_position(cursor, "comments"), limit)
     count = b"%d" % index.comment_count(track.key)
     following = present.rest_members(cursors.write_cursor(page.after, "comments"))
     return present.make_answer(

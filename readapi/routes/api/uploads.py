@@ -99,7 +99,8 @@ async def list_revisions(track_id: TrackName, index: Index, who: SignedIn, state
     track = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
     versions = await state.revisions.of(track)
     return Revisions(
-        track_id=tracks.public_id(index, track), revisions=[_told(index, version) for version in versions]
+        track_id=tracks.public_id(index, track),
+        revisions=[_revision_shape(index, version) for version in versions],
     )
 
 
@@ -127,14 +128,14 @@ async def restore_revision(
         raise NotFound("There is no such version.")
     await watched.completed(await receiving.restore(who, version))
     newest, *_ = await state.revisions.of(track) or [version]
-    return _told(index, newest)
+    return _revision_shape(index, newest)
 
 
 def _accepted(upload: Upload) -> UploadAccepted:
     return UploadAccepted(upload_id=upload.id, status=upload.status, message=upload.message)
 
 
-def _told(index: Index, version: state_revisions.Revision) -> Revision:
+def _revision_shape(index: Index, version: state_revisions.Revision) -> Revision:
     return Revision(
         id=version.id,
         track_id=tracks.public_id(index, version.track),

@@ -16,7 +16,7 @@ routes = Routes("meta")
 @routes.get("/docs", media_types=(HTML,))
 async def docs(description: Description, renderer: Renderer) -> Answer[str]:
     """Show this interface, and let it be tried."""
-    page = renderer.page("docs.html", sections=sections(await description.json()))
+    page = renderer.page("docs.html", sections=list_sections(await description.json()))
     return Answer(page, HTML, headers=security_headers.docs_headers())
 
 
@@ -28,7 +28,7 @@ class Route:
     summary: str
 
 
-def sections(openapi: bytes) -> dict[str, list[Route]]:
+def list_sections(openapi: bytes) -> dict[str, list[Route]]:
     """Every route that can be read, by its tag, in the order of the description."""
     found: dict[str, list[Route]] = {}
     for path, operations in orjson.loads(openapi)["paths"].items():

@@ -23,7 +23,9 @@ async def embed_track(
     """Play a track, or say why it cannot be played."""
     card = tracks.find_track(index, track_id, None)
     (track,) = await content.load_tracks(supporters, [card], None)
-    return responses.page(renderer, "embed_track.html", views.of_track(track, card.thumb, renderer.addresses))
+    return responses.public_page(
+        renderer, "embed_track.html", views.of_track(track, card.thumb, renderer.addresses)
+    )
 
 
 @routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,))
@@ -31,8 +33,10 @@ async def embed_album(
     handle: ArtistName, slug: str, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
     """Play an album."""
-    view = views.of_album(*await content.album(index, supporters, None, handle, slug), renderer.addresses)
-    return responses.page(renderer, "embed_list.html", view)
+    view = views.of_album(
+        *await content.album_content(index, supporters, None, handle, slug), renderer.addresses
+    )
+    return responses.public_page(renderer, "embed_list.html", view)
 
 
 @routes.get("/embed/playlist/{playlist_id}", media_types=(HTML,))
@@ -41,6 +45,6 @@ async def embed_playlist(
 ) -> Answer[str]:
     """Play a playlist."""
     view = views.of_playlist(
-        *await content.playlist(index, supporters, None, playlist_id), renderer.addresses
+        *await content.playlist_content(index, supporters, None, playlist_id), renderer.addresses
     )
-    return responses.page(renderer, "embed_list.html", view)
+    return responses.public_page(renderer, "embed_list.html", view)

@@ -25,8 +25,10 @@ async def login_page(
 ) -> Answer[str]:
     """Show where to sign in; to those who have, the page that they want to go on to."""
     if who is not None:
-        return responses.landed(to, note)
-    return responses.account(renderer, "login.html", account_views.of_login(to, notices.note(note)))
+        return responses.redirect_after_sign_in(to, note)
+    return responses.account_page(
+        renderer, "login.html", account_views.of_login(to, notices.find_notice(note))
+    )
 
 
 @routes.deed("/login", raises=oauth_errors.TO_START)
@@ -42,7 +44,7 @@ async def leave_to_sign_in(
     """Lead somebody to their own server, to sign in there."""
     secret = cookies.secret(browser)
     errand = AuthorizationPurpose(
-        "sign_in", details={PAGE: notices.back("signed-in", to), **bind_to_browser(secret)}
+        "sign_in", details={PAGE: notices.return_url("signed-in", to), **bind_to_browser(secret)}
     )
     try:
         page = await signing_in.begin(sent.handle, errand)
@@ -51,8 +53,8 @@ async def leave_to_sign_in(
         if not prefers_page(accept.header):
             raise refusal from error
         view = account_views.of_login(to, attempt=Attempt(sent.handle, error.sentence))
-        return responses.account(renderer, "login.html", view, status=refusal.status)
-    return responses.away(page, cookies.leaving(secret))
+        return responses.account_page(renderer, "login.html", view, status=refusal.status)
+    return responses.redirect_away(page, cookies.leaving(secret))
 
 
 @routes.page(notices.RETURN, acts=True, even_ended=True)
@@ -75,8 +77,8 @@ async def come_back(
     except NoSuchExchange:
         return responses.sign_in(to, "expired")
     if isinstance(made, TokenMade):
-        return responses.account(renderer, "token.html", account_views.of_token(made))
-    return responses.landed(to, done, cookies.session(made.session_id))
+        return responses.account_page(renderer, "token.html", account_views.of_token(made))
+    return responses.redirect_after_sign_in(to, done, cookies.session(made.session_id))
 
 
 @routes.page(notices.ARRIVED, acts=True)
@@ -87,4 +89,4 @@ async def arrived(renderer: Renderer, exchange_token: str = "") -> Answer[str]:
     """
     if not exchange_token:
         return responses.sign_in("settings")
-    return responses.account(renderer, "arrived.html", account_views.of_arrival(exchange_token))
+    return responses.account_page(renderer, "arrived.html", account_views.of_arrival(exchange_token))

@@ -45,7 +45,7 @@ async def portal(
     """Show artists what they have published, and let them publish more; lead nobody to where to sign in."""
     if who is None:
         return responses.sign_in("portal", note)
-    shown = await desk.front(who, note=notices.note(note, who.name), cursor=cursor)
+    shown = await desk.front(who, note=notices.find_notice(note, who.name), cursor=cursor)
     renewed = cookies.session(who.session_id) if who.by_cookie else {}
     return shown._replace(headers={**shown.headers, **renewed})
 
@@ -58,9 +58,9 @@ async def save_profile(
     try:
         await profiles.put_profile(writing, who, sent.wanted())
     except ApiError as error:
-        tried = form_errors.refused("profile", sent, error, accept)
+        tried = form_errors.form_errors("profile", sent, error, accept)
         return await desk.front(who, tried)
-    return responses.onward("/portal", "profile-saved")
+    return responses.redirect_with_notice("/portal", "profile-saved")
 
 
 @routes.deed("/portal/template", raises=(InvalidRequest, AudienceUnavailable))
@@ -78,10 +78,10 @@ async def save_template(
         template = sent.template()
         await policies.check(who, template, "settings", has_rights=chosen.rights is not None)
     except ApiError as error:
-        tried = form_errors.refused("template", sent, error, accept)
+        tried = form_errors.form_errors("template", sent, error, accept)
         return await desk.front(who, tried)
     await state.preferences.put(who.did, dataclasses.replace(chosen, publishing_defaults=template))
-    return responses.onward("/portal", "template-saved")
+    return responses.redirect_with_notice("/portal", "template-saved")
 
 
 @routes.deed("/portal/rights", raises=(InvalidRequest, Conflict))
@@ -96,9 +96,9 @@ async def save_rights(
         if rights is None and template is not None and template.attach_rights:
             raise Conflict("Your Portal template attaches your rights metadata; change the template first.")
     except ApiError as error:
-        return await desk.front(who, form_errors.refused("rights", sent, error, accept))
+        return await desk.front(who, form_errors.form_errors("rights", sent, error, accept))
     await state.preferences.put(who.did, dataclasses.replace(chosen, rights=rights))
-    return responses.onward("/portal", "rights-saved")
+    return responses.redirect_with_notice("/portal", "rights-saved")
 
 
 @routes.deed(
@@ -113,9 +113,9 @@ async def upload_track(
     try:
         upload = await receiving.publish(who, sent.wanted(), sent.once, attaches=True)
     except ApiError as error:
-        tried = form_errors.refused("upload", sent, error, accept, at="file")
+        tried = form_errors.form_errors("upload", sent, error, accept, at="file")
         return await desk.front(who, tried)
-    return responses.onward(f"/portal/uploads/{upload.id}", "upload-begun")
+    return responses.redirect_with_notice(f"/portal/uploads/{upload.id}", "upload-begun")
 
 
 @routes.page("/portal/uploads/{upload_id}", raises=(NotFound,))
@@ -125,7 +125,7 @@ async def upload_page(
     """Tell how far an upload of yours is."""
     if who is None:
         return responses.sign_in("portal")
-    return await desk.upload(who, upload_id, notices.note(note))
+    return await desk.upload(who, upload_id, notices.find_notice(note))
 
 
 @routes.page("/portal/jobs/{job_id}", raises=(NotFound,))
@@ -135,4 +135,4 @@ async def job_page(
     """Tell how far a change of who may listen is."""
     if who is None:
         return responses.sign_in("portal")
-    return await desk.job(who, job_id, notices.note(note))
+    return await desk.job(who, job_id, notices.find_notice(note))

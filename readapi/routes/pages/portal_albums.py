@@ -47,9 +47,9 @@ async def create_album(
     try:
         uri, _ = await albums.make_album(writing, state, index, who, sent.new())
     except ApiError as error:
-        tried = form_errors.refused("album", sent, error, accept, at="title")
+        tried = form_errors.form_errors("album", sent, error, accept, at="title")
         return await desk.front(who, tried)
-    return responses.onward(f"/portal/albums/{list_id(str(uri))}", "album-created")
+    return responses.redirect_with_notice(f"/portal/albums/{list_id(str(uri))}", "album-created")
 
 
 @routes.page("/portal/albums/{album_id}", raises=(NotFound, NotOwner))
@@ -59,7 +59,7 @@ async def album_desk(
     """Show artists an album of theirs, and let them look after it."""
     if who is None:
         return responses.sign_in("portal")
-    return await desk.album(who, album_id, note=notices.note(note))
+    return await desk.album(who, album_id, note=notices.find_notice(note))
 
 
 @routes.deed("/portal/albums/{album_id}", requires=("list",), raises=CHANGES)
@@ -78,9 +78,9 @@ async def save_album(
     try:
         await albums.change_album(writing, state, index, who, album, sent.change())
     except ApiError as error:
-        tried = form_errors.refused("details", sent, error, accept, at="title")
+        tried = form_errors.form_errors("details", sent, error, accept, at="title")
         return await desk.album(who, album_id, tried)
-    return responses.onward(f"/portal/albums/{album_id}", "album-saved")
+    return responses.redirect_with_notice(f"/portal/albums/{album_id}", "album-saved")
 
 
 @routes.deed("/portal/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
@@ -99,9 +99,9 @@ async def save_cover(
     try:
         await albums.set_cover(writing, pds, who, album, sent.wanted().image)
     except ApiError as error:
-        tried = form_errors.refused("cover", sent, error, accept, at="image")
+        tried = form_errors.form_errors("cover", sent, error, accept, at="image")
         return await desk.album(who, album_id, tried)
-    return responses.onward(f"/portal/albums/{album_id}", "album-saved")
+    return responses.redirect_with_notice(f"/portal/albums/{album_id}", "album-saved")
 
 
 @routes.deed("/portal/albums/{album_id}/order", requires=("list",), raises=CHANGES)
@@ -119,8 +119,8 @@ async def move_track(
     try:
         await albums.move_track(writing, who, album, sent.track, sent.before)
     except ApiError as error:
-        return await desk.album(who, album_id, form_errors.refused("order", sent, error, accept))
-    return responses.onward(f"/portal/albums/{album_id}#tracks", "order-saved")
+        return await desk.album(who, album_id, form_errors.form_errors("order", sent, error, accept))
+    return responses.redirect_with_notice(f"/portal/albums/{album_id}#tracks", "order-saved")
 
 
 @routes.deed(
@@ -142,9 +142,9 @@ async def save_album_template(
     try:
         job = await queueing.album(who, album, sent.wanted(), NO_KEY)
     except ApiError as error:
-        tried = form_errors.refused("publishing", sent, error, accept)
+        tried = form_errors.form_errors("publishing", sent, error, accept)
         return await desk.album(who, album_id, tried)
-    return responses.onward(f"/portal/jobs/{job.id}", "change-begun")
+    return responses.redirect_with_notice(f"/portal/jobs/{job.id}", "change-begun")
 
 
 @routes.deed(
@@ -158,7 +158,7 @@ async def drop_album_template(
     """Take your album's template away, and queue the change of its tracks to the Portal template."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     job = await queueing.album(who, album, WantedAlbumSettings(settings=None), NO_KEY)
-    return responses.onward(f"/portal/jobs/{job.id}", "change-begun")
+    return responses.redirect_with_notice(f"/portal/jobs/{job.id}", "change-begun")
 
 
 @routes.deed("/portal/albums/{album_id}/delete", requires=("list",), raises=CHANGES)
@@ -167,4 +167,4 @@ async def drop_album(
 ) -> Answer[str]:
     """Delete your album; its tracks stay."""
     await albums.delete_album(writing, state, who, lists.find_own_list(index, "album", album_id, who.did))
-    return responses.onward("/portal", "album-deleted")
+    return responses.redirect_with_notice("/portal", "album-deleted")

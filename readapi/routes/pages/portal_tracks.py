@@ -40,7 +40,7 @@ async def track_desk(
     """Show artists a track of theirs, and let them look after it."""
     if who is None:
         return responses.sign_in("portal")
-    return await desk.track(who, track_id, note=notices.note(note))
+    return await desk.track(who, track_id, note=notices.find_notice(note))
 
 
 @routes.deed("/portal/tracks/{track_id}", requires=("track", "blobs"), raises=(TooLarge, *OWN, *REFUSALS))
@@ -58,9 +58,9 @@ async def save_track(
     try:
         await describing.change(who, uri, sent.wanted())
     except ApiError as error:
-        tried = form_errors.refused("details", sent, error, accept)
+        tried = form_errors.form_errors("details", sent, error, accept)
         return await desk.track(who, track_id, tried)
-    return responses.onward(f"/portal/tracks/{track_id}", "track-saved")
+    return responses.redirect_with_notice(f"/portal/tracks/{track_id}", "track-saved")
 
 
 @routes.deed(
@@ -82,9 +82,9 @@ async def change_who_may_listen(
     try:
         job = await queueing.track(who, track, WantedSettings(settings=sent.template()), NO_KEY)
     except ApiError as error:
-        tried = form_errors.refused("publishing", sent, error, accept)
+        tried = form_errors.form_errors("publishing", sent, error, accept)
         return await desk.track(who, track_id, tried)
-    return responses.onward(f"/portal/jobs/{job.id}", "change-begun")
+    return responses.redirect_with_notice(f"/portal/jobs/{job.id}", "change-begun")
 
 
 @routes.deed(
@@ -98,7 +98,7 @@ async def follow_template(
     """Queue the change of your track to what its album's template says, or the Portal template."""
     track = tracks.find_own_track(index, track_id, who.viewer)
     job = await queueing.track(who, track, WantedSettings(settings=None), NO_KEY)
-    return responses.onward(f"/portal/jobs/{job.id}", "change-begun")
+    return responses.redirect_with_notice(f"/portal/jobs/{job.id}", "change-begun")
 
 
 @routes.deed(
@@ -120,9 +120,9 @@ async def replace_recording(
     try:
         upload = await receiving.replace(who, uri, sent.wanted().file, sent.once)
     except ApiError as error:
-        tried = form_errors.refused("audio", sent, error, accept, at="file")
+        tried = form_errors.form_errors("audio", sent, error, accept, at="file")
         return await desk.track(who, track_id, tried)
-    return responses.onward(f"/portal/uploads/{upload.id}", "upload-begun")
+    return responses.redirect_with_notice(f"/portal/uploads/{upload.id}", "upload-begun")
 
 
 @routes.deed(
@@ -144,7 +144,7 @@ async def restore_recording(
     if version is None:
         raise NotFound("There is no such recording.")
     upload = await receiving.restore(who, version)
-    return responses.onward(f"/portal/uploads/{upload.id}", "restoring-begun")
+    return responses.redirect_with_notice(f"/portal/uploads/{upload.id}", "restoring-begun")
 
 
 @routes.deed("/portal/tracks/{track_id}/delete", requires=("track",), raises=(*OWN, *REFUSALS))
@@ -153,4 +153,4 @@ async def drop_track(
 ) -> Answer[str]:
     """Delete your track: its record, and what is kept of its audio here."""
     await deleting.delete(who, tracks.find_own_track(index, track_id, who.viewer))
-    return responses.onward("/portal", "track-deleted")
+    return responses.redirect_with_notice("/portal", "track-deleted")

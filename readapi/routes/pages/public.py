@@ -39,7 +39,7 @@ async def track_page(
     card, viewer = await finder.show(track_id, who)
     (track,) = await content.load_tracks(supporters, [card], viewer)
     view = views.of_track(track, card.thumb, renderer.addresses)
-    return responses.page(renderer, "track.html", view, is_personal=who is not None)
+    return responses.public_page(renderer, "track.html", view, is_personal=who is not None)
 
 
 @routes.get("/u/{handle}", media_types=(HTML,))
@@ -53,11 +53,11 @@ async def artist_page(
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show an artist, and what there is of them."""
-    shelf = await content.shelf(
+    shelf = await content.artist_content(
         index, showing, supporters, viewer, handle, cursors.read_position(cursor, _ORDER)
     )
     view = views.of_shelf(shelf, cursors.write_cursor(shelf.older, _ORDER), renderer.addresses)
-    return responses.page(renderer, "artist.html", view, is_personal=viewer is not None)
+    return responses.public_page(renderer, "artist.html", view, is_personal=viewer is not None)
 
 
 @routes.get("/u/{handle}/album/{slug}", media_types=(HTML,))
@@ -70,9 +70,9 @@ async def album_page(
     renderer: Renderer,
 ) -> Answer[str]:
     """Show an album."""
-    found = await content.album(index, supporters, viewer, handle, slug)
+    found = await content.album_content(index, supporters, viewer, handle, slug)
     view = views.of_album(*found, renderer.addresses)
-    return responses.page(renderer, "list.html", view, is_personal=viewer is not None)
+    return responses.public_page(renderer, "list.html", view, is_personal=viewer is not None)
 
 
 @routes.get("/playlist/{playlist_id}", media_types=(HTML,))
@@ -80,6 +80,6 @@ async def playlist_page(
     playlist_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, renderer: Renderer
 ) -> Answer[str]:
     """Show a playlist."""
-    found = await content.playlist(index, supporters, viewer, playlist_id)
+    found = await content.playlist_content(index, supporters, viewer, playlist_id)
     view = views.of_playlist(*found, renderer.addresses)
-    return responses.page(renderer, "list.html", view, is_personal=viewer is not None)
+    return responses.public_page(renderer, "list.html", view, is_personal=viewer is not None)

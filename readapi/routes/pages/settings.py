@@ -38,15 +38,15 @@ async def settings_page(
     """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
     if who is None:
         return responses.sign_in("settings", note)
-    view = await _view(who, state, settings, notices.note(note, who.name))
-    return responses.account(renderer, "settings.html", view)
+    view = await _view(who, state, settings, notices.find_notice(note, who.name))
+    return responses.account_page(renderer, "settings.html", view)
 
 
 @routes.deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
 async def sign_out(who: SignedIn | None, belongings: OwnSessions, cookies: Cookies) -> Answer[str]:
     """Sign out all accounts of the session; who has none any more is signed out already."""
     await belongings.sign_out(who)
-    return responses.onward("/login", "signed-out", cookies.no_session())
+    return responses.redirect_with_notice("/login", "signed-out", cookies.no_session())
 
 
 @routes.deed("/settings/accounts", raises=oauth_errors.TO_START, even_ended=True)
@@ -61,29 +61,29 @@ async def leave_to_add_account(
 ) -> Answer[str]:
     """Lead somebody to the server of another account of theirs."""
     try:
-        page = await signing_in.add_account(who, sent.handle, **{PAGE: notices.back("account-added")})
+        page = await signing_in.add_account(who, sent.handle, **{PAGE: notices.return_url("account-added")})
     except OAuthError as error:
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):
             raise refusal from error
         view = await _view(who, state, settings, attempt=Attempt(sent.handle, error.sentence))
-        return responses.account(renderer, "settings.html", view, status=refusal.status)
-    return responses.away(page)
+        return responses.account_page(renderer, "settings.html", view, status=refusal.status)
+    return responses.redirect_away(page)
 
 
 @routes.deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
 async def use_account(did: str, who: InSession, belongings: OwnSessions) -> Answer[str]:
     """Be another account of the session from now on."""
     await belongings.switch(who, did)
-    return responses.onward("/settings", "account-switched")
+    return responses.redirect_with_notice("/settings", "account-switched")
 
 
 @routes.deed("/settings/accounts/{did}/remove", raises=(NotFound,), even_ended=True)
 async def remove_account(did: str, who: InSession, belongings: OwnSessions, cookies: Cookies) -> Answer[str]:
     """Take an account out of the session; with the last one the session ends."""
     if await belongings.drop(who, did):
-        return responses.onward("/settings", "account-removed")
-    return responses.onward("/login", "signed-out", cookies.no_session())
+        return responses.redirect_with_notice("/settings", "account-removed")
+    return responses.redirect_with_notice("/login", "signed-out", cookies.no_session())
 
 
 @routes.deed("/settings/permissions", even_ended=True)
@@ -115,18 +115,18 @@ async def leave_for_token(sent: WantedToken, who: InSession, signing_in: SignIn)
 async def revoke_token(token_id: str, who: InSession, belongings: OwnSessions) -> Answer[str]:
     """Revoke a developer token, here and at its owner's server."""
     await belongings.revoke_token(who, token_id)
-    return responses.onward("/settings", "token-revoked")
+    return responses.redirect_with_notice("/settings", "token-revoked")
 
 
-_PERMISSIONS_CHANGED = {PAGE: notices.back("permissions-changed")}
+_PERMISSIONS_CHANGED = {PAGE: notices.return_url("permissions-changed")}
 
 
 async def _away(leaving: Awaitable[str]) -> Answer[str]:
     """Redirect to the account's authorization server, or to the settings with the error."""
     try:
-        return responses.away(await leaving)
+        return responses.redirect_away(await leaving)
     except OAuthError as error:
-        return responses.onward("/settings", error.kind)
+        return responses.redirect_with_notice("/settings", error.kind)
 
 
 async def _view(

@@ -33,7 +33,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def address(settings: Settings) -> URL:
+def database_url(settings: Settings) -> URL:
     """The configured PostgreSQL URL, else an SQLite file in the data folder."""
     if settings.state_url is not None:
         return make_url(settings.state_url).set(drivername="postgresql+asyncpg")

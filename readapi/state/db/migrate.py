@@ -10,7 +10,7 @@ from readapi.state.db.locks import Locks
 NEWEST: Final = max(path.name[1:5] for path in (SCRIPTS / "versions").glob("v*.py"))
 
 
-async def migrate(database: Database) -> str:
+async def migrate_database(database: Database) -> str:
     """Apply every missing migration in one transaction. Returns the resulting revision.
 
     Processes that start together wait for the first and then find nothing to do.
@@ -18,10 +18,10 @@ async def migrate(database: Database) -> str:
     async with Locks(database).holding("migration"), database.writing() as connection:
         if await connection.run_sync(_revisions) != [NEWEST]:
             from readapi.state.db.upgrade import (
-                upgrade,  # imports alembic, a seventh of what a worker imports
+                upgrade_schema,  # imports alembic, a seventh of what a worker imports
             )
 
-            await connection.run_sync(upgrade)
+            await connection.run_sync(upgrade_schema)
     return NEWEST
 
 

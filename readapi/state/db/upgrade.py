@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from readapi.state.db.database import SCRIPTS, MigrationFailed
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade_schema(connection: Connection) -> None:
     """Take every missing step within the connection's transaction. Raises MigrationFailed."""
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))

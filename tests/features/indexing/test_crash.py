@@ -80,7 +80,7 @@ def everything(folder: Path) -> tuple[int | None, list[int], object]:
     """Cursor, miscounted tracks and rows of a catalogue."""
     with Writer.open(settings(folder)) as writer:
         con = writer.reader()
-        return writer.cursor(SOURCE), recount.differing(con), contents(con)
+        return writer.cursor(SOURCE), recount.find_wrong_counts(con), contents(con)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_kills_at_any_instant_lose_nothing(tmp_path: Path) -> None:
     assert everything(disturbed) == everything(quiet)
     assert list((disturbed / "snapshots").glob("*.partial")) == []
     with duckdb.connect(disturbed / "snapshots" / "current", read_only=True) as con:
-        assert recount.differing(con) == []
+        assert recount.find_wrong_counts(con) == []
 
 
 def mount(options: str, where: Path) -> None:

@@ -62,7 +62,9 @@ async def following(configured: Settings, host: JetstreamDouble, **fields: str) 
     settings = configured.model_copy(update={"jetstream": host.url, **fields})
     async with (
         aiohttp.ClientSession() as session,
-        service.opened(settings, select.choose(settings, settings.collections.all, session)) as indexer,
+        service.open_indexer(
+            settings, select.choose_source(settings, settings.collections.all, session)
+        ) as indexer,
     ):
         stop = asyncio.Event()
         task = asyncio.create_task(indexer.run(stop))

@@ -11,7 +11,7 @@ from indexer import operations
 from indexer.catalog import projections, schema
 from indexer.catalog.projections import Applied, Documents, Projection, Row
 from schemas import steps
-from schemas.datetimes import utc
+from schemas.datetimes import to_utc
 from schemas.fields import Datetime, Shape, StrongRef
 from schemas.ids import AtUri, record_key
 from schemas.settings import Settings
@@ -45,7 +45,7 @@ create table if not exists reposts (
 
 def columns(repost: Repost, uri: AtUri) -> Row:
     """The repost's row: the projection of the fourth step begins here."""
-    return {"subject_key": record_key(repost.subject.uri), "created_at": utc(repost.created_at)}
+    return {"subject_key": record_key(repost.subject.uri), "created_at": to_utc(repost.created_at)}
 
 
 def mark_stale(applied: Applied, documents: Documents) -> None:
@@ -160,7 +160,7 @@ async def test_a_record_of_it_is_stored_deleted_and_removed_with_its_account(
         await indexer.reach(4, in_step=False)
         assert indexer.rows("select count(*) from tracks where state = 'live'") == [(1,)]
 
-    assert operations.check(configured).problems == ()
+    assert operations.check_stores(configured).problems == ()
 
 
 async def test_a_repo_that_is_fetched_brings_it_and_the_index_is_rebuilt(
@@ -177,8 +177,8 @@ async def test_a_repo_that_is_fetched_brings_it_and_the_index_is_rebuilt(
 
         assert stored(indexer) == [(made.uri, "live", "repo", record_key(track.uri))]
 
-    operations.rebuild(configured, lambda done, total: None)
-    report = operations.check(configured)
+    operations.rebuild_search(configured, lambda done, total: None)
+    report = operations.check_stores(configured)
 
     assert report.counts["reposts"] == 1
     assert report.problems == ()

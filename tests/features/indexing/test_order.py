@@ -94,7 +94,7 @@ def rows_after(things: Iterable[Thing], dice: random.Random | None = None) -> Ro
                 for batch in run:
                     write(writer, *batch)
         with Writer.open(settings(Path(folder)), NARROW) as writer:
-            assert recount.differing(writer.reader()) == []
+            assert recount.find_wrong_counts(writer.reader()) == []
             return contents(writer.reader())
 
 

@@ -13,7 +13,7 @@ from indexer.repo import car, proof, signing_keys, verify
 from indexer.repo.changes import RepoHead, changes_of
 from indexer.repo.extract import RepoSlice
 from indexer.repo.signing_keys import Key
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from schemas.collections import Collections
 from schemas.ids import AtUri, Did, Nsid
 from tests import documents
@@ -48,7 +48,7 @@ def repo_with(block: bytes) -> tuple[ForgedRepo, bytes, AtUri, Key]:
     made = repo.create(TRACK, block)
     repo.create(TRACK, documents.least("track") | {"title": "After"})
     frame = repo.commit_frame(1)
-    return repo, frame, AtUri.parse(made.uri), signing_keys.parse(repo.key.multibase)
+    return repo, frame, AtUri.parse(made.uri), signing_keys.parse_key(repo.key.multibase)
 
 
 def rows(writer: Writer) -> tuple[list[Any], list[Any]]:
@@ -66,10 +66,10 @@ SHOWN = [("Before",), ("After",)]
 def test_a_commit_with_one_is_taken(writer: Writer, block: bytes, reason: str) -> None:
     """Signed and in the tree it is whatever is in it."""
     repo, frame, uri, key = repo_with(block)
-    [commit] = decode(frame, OURS, (), datetime.now(UTC))
+    [commit] = decode_frame(frame, OURS, (), datetime.now(UTC))
     assert isinstance(commit, Commit)
 
-    verify.commit(commit, key)
+    verify.verify_commit(commit, key)
     writer.write(Batch(changes=changes_of(commit, OURS), repos={Did(repo.did): RepoHead("pending")}))
 
     assert rows(writer) == (SHOWN, [(str(uri), reason, block)])
@@ -79,7 +79,7 @@ def test_a_commit_with_one_is_taken(writer: Writer, block: bytes, reason: str) -
 def test_a_repo_with_one_is_taken(writer: Writer, block: bytes, reason: str) -> None:
     """All of it but that record; and what is written later, too."""
     repo, _, uri, key = repo_with(block)
-    whole = car.read(repo.whole_repo())
+    whole = car.read_car(repo.whole_repo())
     wanted = RepoSlice(Did(repo.did), key, OURS, repo.now)
     head = wanted.head(whole.roots, whole.blocks.get)
 
@@ -97,7 +97,7 @@ def test_one_is_proven_as_any_record(block: bytes, reason: str) -> None:
     """A nudge brings it in, and it is hidden like the others."""
     repo, _, uri, key = repo_with(block)
 
-    found = proof.read(repo.record_proof(TRACK, uri.rkey), uri, repo.now + timedelta(hours=1), key)
+    found = proof.verify_proof(repo.record_proof(TRACK, uri.rkey), uri, repo.now + timedelta(hours=1), key)
 
     assert found.block == block
     assert reason
@@ -108,7 +108,7 @@ def test_one_that_is_written_anew_is_shown(writer: Writer) -> None:
     repo, frame, uri, _ = repo_with(RECORDS["nested 1,100 deep"][0])
     repo.update(TRACK, uri.rkey, documents.least("track") | {"title": "Anew"})
     for raw in (frame, repo.commit_frame(2)):
-        [commit] = decode(raw, OURS, (), datetime.now(UTC))
+        [commit] = decode_frame(raw, OURS, (), datetime.now(UTC))
         assert isinstance(commit, Commit)
         writer.write(Batch(changes=changes_of(commit, OURS)))
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from readapi.answers import EVENT_STREAM, Answer, render
+from readapi.answers import EVENT_STREAM, Answer, render_json
 from readapi.audio.sending import Sending
 from readapi.audio.source import AudioSource, OpenFile
 from readapi.audio.store import AudioStore
@@ -42,7 +42,7 @@ signals: list[asyncio.Event] = []  # of the test that runs: it is of that one's 
 @routes.get("/who")
 async def who(client: Client) -> Answer[str]:
     """Tell the client who it is."""
-    return Answer(render(str(client)))
+    return Answer(render_json(str(client)))
 
 
 @routes.get("/sound", media_types=("audio/*",))

@@ -14,7 +14,7 @@ import pytest
 from openapi_python_client.cli import app as generator
 from typer.testing import CliRunner
 
-from readapi.http.openapi.document import api_endpoints, describe
+from readapi.http.openapi.document import api_endpoints, describe_api
 from readapi.processes.app import all_endpoints
 from tests.network.testnet import NODE
 from tests.readapi.music import Music
@@ -36,7 +36,7 @@ def music(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Music]:
 def description(tmp_path: Path) -> Path:
     """The description as it is served, in a file."""
     path = tmp_path / "openapi.json"
-    path.write_bytes(describe(api_endpoints(all_endpoints()), "https://api.example"))
+    path.write_bytes(describe_api(api_endpoints(all_endpoints()), "https://api.example"))
     return path
 
 

@@ -17,7 +17,7 @@ from schemas.records import Invalid, parse_record
 from tests import documents
 from tests.documents import COLLECTIONS, NAMES
 
-OF = projections.of(COLLECTIONS)
+OF = projections.projections_of(COLLECTIONS)
 ADA = Did("did:plc:44ybard66vv44zksje25o7dz")
 TIME = datetime(2026, 3, 1, 12, 30, 0, 250_000)  # noqa: DTZ001 - the catalogue's times are UTC and say no zone
 SUBJECT_KEY = -7715818694256199290
@@ -223,7 +223,7 @@ def test_every_collection_has_a_projection_in_any_namespace() -> None:
     elsewhere = Collections("dev.example")
 
     assert set(OF) >= COLLECTIONS.all
-    assert set(projections.of(elsewhere)) >= elsewhere.all
+    assert set(projections.projections_of(elsewhere)) >= elsewhere.all
     assert len({projection.table for projection in projections.ALL}) == len(projections.ALL) == len(OF)
 
 

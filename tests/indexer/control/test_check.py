@@ -8,7 +8,7 @@ import pytest
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
-from indexer.control.check import check, inspect
+from indexer.control.check import check_catalogue, check_live
 from indexer.faults import StoreError
 from tests import documents
 from tests.indexer.changes import START, album, comment, delete, instant, like, put, settings, uri, write
@@ -35,7 +35,7 @@ def test_a_sound_catalogue_is_counted_and_has_no_problems(filled: Writer) -> Non
     """Rows per table, cursors with their lag, the outbox and the index that follows it."""
     filled.write(Batch(cursors={"wss://relay.example": StreamCursor(41, START)}))
 
-    report = inspect(filled.reader(), watermark=filled.op, now=START + timedelta(seconds=90))
+    report = check_catalogue(filled.reader(), watermark=filled.op, now=START + timedelta(seconds=90))
 
     assert report.problems == ()
     assert (report.counts["tracks"], report.counts["likes"], report.counts["track_tags"]) == (3, 1, 2)
@@ -67,7 +67,7 @@ def test_damage_is_told(filled: Writer, damage: str, problem: str) -> None:
     """One sentence for each kind."""
     filled.reader().execute(damage)
 
-    report = inspect(filled.reader(), watermark=None, now=START)
+    report = check_catalogue(filled.reader(), watermark=None, now=START)
 
     assert problem in report.problems
 
@@ -76,8 +76,8 @@ def test_an_index_that_cannot_catch_up_is_told(filled: Writer) -> None:
     """Behind what was pruned, or ahead of what ever was."""
     filled.prune(3)
 
-    behind = inspect(filled.reader(), watermark=2, now=START).problems
-    ahead = inspect(filled.reader(), watermark=99, now=START).problems
+    behind = check_catalogue(filled.reader(), watermark=2, now=START).problems
+    ahead = check_catalogue(filled.reader(), watermark=99, now=START).problems
 
     assert behind == (
         "The search index stands at 2 and the outbox begins after 3; run fmsvc-server rebuild.",
@@ -89,7 +89,7 @@ def test_the_live_file_is_checked_when_nobody_has_it(filled: Writer, tmp_path: P
     """Opened, read and closed again."""
     filled.close()
 
-    report = check(settings(tmp_path), None, instant(0))
+    report = check_live(settings(tmp_path), None, instant(0))
 
     assert report.problems == ()
     Writer.open(settings(tmp_path)).close()
@@ -105,7 +105,7 @@ def test_a_flipped_bit_is_found(filled: Writer, tmp_path: Path) -> None:
     file.write_bytes(content)
 
     try:
-        problems: tuple[str, ...] = check(settings(tmp_path), None, START).problems
+        problems: tuple[str, ...] = check_live(settings(tmp_path), None, START).problems
     except StoreError as error:
         problems = (str(error),)
 

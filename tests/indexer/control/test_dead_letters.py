@@ -92,9 +92,9 @@ async def test_letters_are_listed_newest_first(configured: Settings, runs: bool)
     keep(configured, letter(1, b"one"), letter(2, b"two"), late)
 
     async with either(configured, runs):
-        newest = await dead_letters.listing(configured, ALL, 2)
-        of_one = await dead_letters.listing(configured, Wanted(did=did), 9)
-        by_reason = await dead_letters.listing(configured, Wanted(reason="future"), 9)
+        newest = await dead_letters.list_letters(configured, ALL, 2)
+        of_one = await dead_letters.list_letters(configured, Wanted(did=did), 9)
+        by_reason = await dead_letters.list_letters(configured, Wanted(reason="future"), 9)
 
     assert (newest.total, [one.seq for one in newest.letters]) == (3, [None, 2])
     assert newest.letters[0].received_at == START + timedelta(seconds=9)
@@ -110,9 +110,11 @@ async def test_a_letter_is_found_by_its_name(configured: Settings, runs: bool) -
     keep(configured, kept, letter(2, b"other"))
 
     async with either(configured, runs):
-        name = (await dead_letters.listing(configured, ALL, 9)).letters[1].name
-        found = await dead_letters.letter(configured, name[:6].upper())
-        nothing = [await dead_letters.letter(configured, odd) for odd in ("zz", "a/b", "?limit=1", "é %")]
+        name = (await dead_letters.list_letters(configured, ALL, 9)).letters[1].name
+        found = await dead_letters.find_letter(configured, name[:6].upper())
+        nothing = [
+            await dead_letters.find_letter(configured, odd) for odd in ("zz", "a/b", "?limit=1", "é %")
+        ]
 
     assert len(name) == 10
     assert found == kept
@@ -129,7 +131,7 @@ async def test_what_can_be_used_now_is_taken_in_and_gone(
 
     async with either(configured, runs):
         outcome = await operations.replay_letters(configured, ALL, lambda done, of: told.append((done, of)))
-        left = await dead_letters.listing(configured, ALL, 9)
+        left = await dead_letters.list_letters(configured, ALL, 9)
 
     assert (outcome.tried, outcome.passed) == (2, 1)
     assert told[0] == (0, 2)
@@ -148,7 +150,7 @@ async def test_only_those_that_are_wanted_are_tried(configured: Settings, ana: F
     outcome = await operations.replay_letters(configured, Wanted(reason="truncated"), lambda *_: None)
 
     assert (outcome.tried, outcome.passed, outcome.total) == (1, 0, 1)
-    assert (await dead_letters.listing(configured, ALL, 9)).total == 2
+    assert (await dead_letters.list_letters(configured, ALL, 9)).total == 2
 
 
 async def test_many_are_tried_in_pages(configured: Settings) -> None:
@@ -159,12 +161,12 @@ async def test_many_are_tried_in_pages(configured: Settings) -> None:
     outcome = await operations.replay_letters(configured, ALL, lambda *_: None)
 
     assert (outcome.tried, outcome.passed) == (2 * PAGE + 4, 0)
-    assert (await dead_letters.listing(configured, ALL, 1)).total == 2 * PAGE + 4
+    assert (await dead_letters.list_letters(configured, ALL, 1)).total == 2 * PAGE + 4
 
 
 async def test_without_a_catalogue_there_is_a_sentence(tmp_path: Path) -> None:
     """Looking makes none."""
     with pytest.raises(StoreError, match="holds no catalogue"):
-        await dead_letters.listing(Settings(data_dir=tmp_path), ALL, 9)
+        await dead_letters.list_letters(Settings(data_dir=tmp_path), ALL, 9)
 
     assert list(tmp_path.iterdir()) == []

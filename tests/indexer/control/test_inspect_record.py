@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indexer.control.inspect_record import NAMES, Check, inspect
+from indexer.control.inspect_record import NAMES, Check, inspect_record
 from indexer.repo.proof import CHECKS
 from schemas.ids import tid_at
 from schemas.settings import Settings
@@ -41,7 +41,7 @@ async def checks(network: ForgedNetwork, uri: str) -> list[Check]:
     settings = Settings(
         data_dir=Path("nowhere"), plc_url=network.url, handle_resolver=network.url, allow_loopback=True
     )
-    return [check async for check in inspect(settings, uri)]
+    return [check async for check in inspect_record(settings, uri)]
 
 
 async def failure(network: ForgedNetwork, uri: str) -> Check:

@@ -14,7 +14,7 @@ def test_a_frame_is_shown_in_its_parts() -> None:
     repo = ForgedRepo(seed="ana")
     written = repo.create("fm.svc.like", {"createdAt": "2025-01-01T00:00:00Z"}, rkey="one")
 
-    shown = report.explain(repo.commit_frame(7))
+    shown = report.explain_bytes(repo.commit_frame(7))
 
     header, body = (orjson.loads(part) for part in shown.replace("}\n{", "}\0{").split("\0"))
     assert header == {"op": 1, "t": "#commit"}
@@ -25,23 +25,23 @@ def test_a_frame_is_shown_in_its_parts() -> None:
 
 def test_json_is_shown_as_it_is() -> None:
     """What a Jetstream sends."""
-    assert orjson.loads(report.explain(b'{"kind":"commit"}')) == {"kind": "commit"}
+    assert orjson.loads(report.explain_bytes(b'{"kind":"commit"}')) == {"kind": "commit"}
 
 
 @pytest.mark.parametrize("raw", [b"", b"\xff\x00 text", b"{not json", info_frame()[:-1]])
 def test_anything_else_is_shown_as_hex(raw: bytes) -> None:
     """Sixteen bytes a row, with what can be read beside them."""
-    shown = report.explain(raw)
+    shown = report.explain_bytes(raw)
 
     assert bytes.fromhex("".join(row[10:58] for row in shown.splitlines())) == raw
 
 
 def test_rows_of_hex_say_where_they_are() -> None:
     """The offset first, the text last."""
-    assert report.explain(b"\xff" * 16 + b"ab").splitlines()[1] == f"00000010  {'61 62':<48} ab"
+    assert report.explain_bytes(b"\xff" * 16 + b"ab").splitlines()[1] == f"00000010  {'61 62':<48} ab"
 
 
 @given(st.binary())
 def test_it_never_raises(raw: bytes) -> None:
     """These are the bytes that nothing else could read."""
-    assert isinstance(report.explain(raw), str)
+    assert isinstance(report.explain_bytes(raw), str)

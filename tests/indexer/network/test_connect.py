@@ -30,7 +30,7 @@ def settings_of(private: Pages) -> Settings:
 
 @pytest.fixture
 async def ways(private: Pages) -> AsyncIterator[Internet]:
-    async with connect.opened(settings_of(private)) as opened:
+    async with connect.open_internet(settings_of(private)) as opened:
         yield opened
 
 

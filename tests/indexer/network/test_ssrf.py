@@ -93,4 +93,4 @@ def test_loopback_is_reached_only_when_allowed(address: str) -> None:
     "url", ["https://example.com/", "https://pds.example.com:8443/x", "https://8.8.8.8/"]
 )
 def test_public_https_is_permitted(url: str) -> None:
-    assert str(ssrf.permitted(url)) == url
+    assert str(ssrf.check_url(url)) == url

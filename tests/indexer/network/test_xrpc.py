@@ -16,7 +16,7 @@ def refusal(status: int, body: bytes) -> Answered:
 
 
 def test_parameters_are_quoted_and_sequences_repeated() -> None:
-    url = xrpc.address("https://pds.example.com", "com.atproto.sync.getBlocks", did=DID, cids=["a", "b&c"])
+    url = xrpc.query_url("https://pds.example.com", "com.atproto.sync.getBlocks", did=DID, cids=["a", "b&c"])
 
     assert url == (
         "https://pds.example.com/xrpc/com.atproto.sync.getBlocks"
@@ -29,10 +29,10 @@ async def test_an_answer_that_is_no_object_is_a_bad_answer(body: bytes) -> None:
     async with Pages() as server, Outbound(Dns(), allow_loopback=True) as outbound:
         server.answers["/xrpc/a.b.c?did=x"] = (200, body)
         with pytest.raises(BadAnswer):
-            await xrpc.query(outbound, server.url, "a.b.c", 100, 5, did="x")
+            await xrpc.run_query(outbound, server.url, "a.b.c", 100, 5, did="x")
 
         server.answers["/xrpc/a.b.c?did=x"] = (200, b'{"rev": "r"}')
-        assert await xrpc.query(outbound, server.url, "a.b.c", 100, 5, did="x") == {"rev": "r"}
+        assert await xrpc.run_query(outbound, server.url, "a.b.c", 100, 5, did="x") == {"rev": "r"}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ async def test_an_answer_that_is_no_object_is_a_bad_answer(body: bytes) -> None:
 )
 def test_a_repo_that_is_not_shown_has_a_state(body: bytes, status: str) -> None:
     """Even when the message is so long that the answer was cut."""
-    gone = xrpc.gone(refusal(400, body))
+    gone = xrpc.gone_state(refusal(400, body))
 
     assert gone is not None
     assert gone.status == status
@@ -54,7 +54,7 @@ def test_a_repo_that_is_not_shown_has_a_state(body: bytes, status: str) -> None:
 
 @pytest.mark.parametrize("body", [b"", b'{"error":"InvalidRequest"}', b'{"error":null}', b"\xff\x00"])
 def test_other_refusals_say_nothing_of_the_repo(body: bytes) -> None:
-    assert xrpc.gone(refusal(400, body)) is None
+    assert xrpc.gone_state(refusal(400, body)) is None
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def hexadecimal(text: str) -> bytes:
 )
 def test_what_can_be_written_otherwise_is_refused(written: str) -> None:
     with pytest.raises(CborError, match=r"is not (canonical )?DAG-CBOR"):
-        dag_cbor.decode(hexadecimal(written))
+        dag_cbor.decode_block(hexadecimal(written))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_can_be_written_otherwise_is_refused(written: str) -> None:
     ],
 )
 def test_the_one_form_of_each_value_is_read(written: str, value: object) -> None:
-    assert dag_cbor.decode(hexadecimal(written)) == value
+    assert dag_cbor.decode_block(hexadecimal(written)) == value
 
 
 @pytest.mark.parametrize(
@@ -95,29 +95,29 @@ def test_the_one_form_of_each_value_is_read(written: str, value: object) -> None
 )
 def test_a_link_ends_with_its_cid(whole: str, longer: str) -> None:
     """Servers refuse bytes behind it. Of other CIDs than ours they take any, as the data model does."""
-    dag_cbor.decode(hexadecimal(f"82 01 d82a {whole}"))
+    dag_cbor.decode_block(hexadecimal(f"82 01 d82a {whole}"))
 
     with pytest.raises(CborError):
-        dag_cbor.decode(hexadecimal(f"82 01 d82a {longer}"))
+        dag_cbor.decode_block(hexadecimal(f"82 01 d82a {longer}"))
 
 
 def test_a_text_that_looks_like_a_long_link_is_a_text() -> None:
     """Heads are looked at, not what lies between them."""
     looks = hexadecimal("d82a 5826 00 01711220" + "00" * 33)
 
-    assert dag_cbor.decode(cbrrr.encode_dag_cbor({"bytes": looks})) == {"bytes": looks}
+    assert dag_cbor.decode_block(cbrrr.encode_dag_cbor({"bytes": looks})) == {"bytes": looks}
 
 
 def test_what_is_nested_too_deep_is_said_to_be() -> None:
     """Beyond what Python goes down; a CID and a proof of it are good all the same."""
     with pytest.raises(CborError, match="nested too deep"):
-        dag_cbor.decode(b"\x81" * 5000 + b"\x01")
+        dag_cbor.decode_block(b"\x81" * 5000 + b"\x01")
 
 
 def test_lengthened_bytes_beside_others_that_look_like_a_link_are_noticed() -> None:
     """Where writing again cannot tell, every head is looked at."""
     with pytest.raises(CborError, match="canonical"):
-        dag_cbor.decode(hexadecimal("82 5824 01711220" + "00" * 32 + "18 01"))
+        dag_cbor.decode_block(hexadecimal("82 5824 01711220" + "00" * 32 + "18 01"))
 
 
 def test_the_public_blocks_are_read() -> None:
@@ -126,7 +126,7 @@ def test_the_public_blocks_are_read() -> None:
         text = case["cbor_base64"]
         block = base64.b64decode(text + "=" * (-len(text) % 4))
 
-        assert dag_cbor.decode(block) == plain(case["json"])
+        assert dag_cbor.decode_block(block) == plain(case["json"])
         assert libipld.encode_multibase("b", car.cid_of(block)) == case["cid"]
 
 
@@ -152,7 +152,7 @@ def test_two_decoders_agree_on_damaged_blocks() -> None:
         block = damaged(chance, cbrrr.encode_dag_cbor(some_value(chance, 3)))
         is_taken = False
         with contextlib.suppress(CborError):
-            dag_cbor.decode(block)
+            dag_cbor.decode_block(block)
             is_taken = True
         taken += is_taken
 

@@ -15,14 +15,14 @@ TRACK, PROFILE = Nsid("fm.svc.track"), Nsid("fm.svc.actor.profile")
 
 
 def sliced(forged: ForgedRepo) -> RepoSlice:
-    key = signing_keys.parse(forged.key.multibase)
+    key = signing_keys.parse_key(forged.key.multibase)
     return RepoSlice(Did(forged.did), key, frozenset({TRACK, PROFILE}), forged.now)
 
 
 def opened(forged: ForgedRepo) -> tuple[RepoSlice, Head, dict[bytes, bytes]]:
     """The slice of a repo's next commit, and everything in it."""
     forged.commit_frame(1)
-    whole, wanted = car.read(forged.whole_repo()), sliced(forged)
+    whole, wanted = car.read_car(forged.whole_repo()), sliced(forged)
     return wanted, wanted.head(whole.roots, whole.blocks.get), whole.blocks
 
 
@@ -101,7 +101,7 @@ def test_a_car_without_its_commit_is_refused(forged: ForgedRepo) -> None:
 
 def test_a_clock_that_goes_a_little_wrong_is_forgiven(forged: ForgedRepo) -> None:
     forged.commit_frame(1, START + timedelta(minutes=4))
-    whole = car.read(forged.whole_repo())
+    whole = car.read_car(forged.whole_repo())
     forged.now = START
 
     assert sliced(forged).head(whole.roots, whole.blocks.get).rev == forged.rev

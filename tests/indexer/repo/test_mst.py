@@ -30,7 +30,7 @@ def like(number: int) -> dict[str, object]:
 
 def tree(proof: bytes) -> tuple[bytes, dict[bytes, bytes]]:
     """The root of the tree that a proof is about, and its blocks."""
-    opened = car.read(proof)
+    opened = car.read_car(proof)
     commit = libipld.decode_dag_cbor(opened.blocks[opened.roots[0]])
     return commit["data"], opened.blocks
 
@@ -49,7 +49,7 @@ def test_every_record_is_found_by_its_proof(repo: ForgedRepo) -> None:
     for number in range(300):
         root, blocks = tree(repo.record_proof(LIKE, f"key{number:04}"))
 
-        cid = mst.find(root, blocks, f"{LIKE}/key{number:04}")
+        cid = mst.find_cid(root, blocks, f"{LIKE}/key{number:04}")
 
         assert cid is not None
         assert libipld.decode_dag_cbor(blocks[cid])["number"] == number
@@ -59,7 +59,7 @@ def test_every_record_is_found_by_its_proof(repo: ForgedRepo) -> None:
 def test_absence_is_proved(repo: ForgedRepo, rkey: str) -> None:
     root, blocks = tree(repo.record_proof(LIKE, rkey))
 
-    assert mst.find(root, blocks, f"{LIKE}/{rkey}") is None
+    assert mst.find_cid(root, blocks, f"{LIKE}/{rkey}") is None
 
 
 def test_an_empty_repo_holds_nothing() -> None:
@@ -68,8 +68,8 @@ def test_an_empty_repo_holds_nothing() -> None:
     root, blocks = tree(forged.record_proof(LIKE, "self"))
 
     assert root == mst.EMPTY
-    assert mst.find(root, blocks, f"{LIKE}/self") is None
-    assert list(mst.walk(root, blocks.get)) == []
+    assert mst.find_cid(root, blocks, f"{LIKE}/self") is None
+    assert list(mst.walk_keys(root, blocks.get)) == []
 
 
 def test_a_missing_node_proves_nothing(repo: ForgedRepo) -> None:
@@ -80,7 +80,7 @@ def test_a_missing_node_proves_nothing(repo: ForgedRepo) -> None:
     for cid in blocks:
         rest = {other: block for other, block in blocks.items() if other != cid}
         try:
-            mst.find(root, rest, path)
+            mst.find_cid(root, rest, path)
         except MissingNode as missing:
             refused += missing.cid == cid
 
@@ -99,9 +99,9 @@ def test_random_trees_are_read_as_they_were_written(part: int) -> None:
             within = [(key, cid) for key, cid in whole if start.encode() <= key < end.encode()]
             path = grown.chance.choice(PATHS)
 
-            assert list(mst.walk(grown.root, grown.blocks.get)) == whole
-            assert list(mst.walk(grown.root, grown.blocks.get, start.encode(), end.encode())) == within
-            assert mst.find(grown.root, grown.proof([path]), path) == grown.records.get(path)
+            assert list(mst.walk_keys(grown.root, grown.blocks.get)) == whole
+            assert list(mst.walk_keys(grown.root, grown.blocks.get, start.encode(), end.encode())) == within
+            assert mst.find_cid(grown.root, grown.proof([path]), path) == grown.records.get(path)
 
 
 def test_a_range_is_collected_node_by_node() -> None:
@@ -116,7 +116,7 @@ def test_a_range_is_collected_node_by_node() -> None:
         held |= {absent.cid: grown.blocks[absent.cid] for absent in ahead}
         missing: list[Absent] = []
         for absent in ahead:
-            found |= mst.walk(absent, held.get, b"fm.svc.like/", b"fm.svc.like0", missing)
+            found |= mst.walk_keys(absent, held.get, b"fm.svc.like/", b"fm.svc.like0", missing)
         ahead = missing
 
     assert found == {
@@ -124,7 +124,7 @@ def test_a_range_is_collected_node_by_node() -> None:
     }
     assert len(held) < len(grown.whole())
     with pytest.raises(MissingNode):
-        list(mst.walk(grown.root, held.get))
+        list(mst.walk_keys(grown.root, held.get))
 
 
 def test_the_layer_of_a_key_follows_from_its_hash() -> None:
@@ -144,7 +144,7 @@ def test_the_public_example_keys_stand_where_they_say() -> None:
     grown.plant({key: record_cid(key) for key in keys})
 
     assert [mst.layer_of(key.encode()) for key in keys] == [int(key[1]) for key in keys]
-    assert [key for key, _ in mst.walk(grown.root, grown.blocks.get)] == [key.encode() for key in keys]
+    assert [key for key, _ in mst.walk_keys(grown.root, grown.blocks.get)] == [key.encode() for key in keys]
 
 
 def entry(**changes: object) -> dict[str, object]:
@@ -195,9 +195,9 @@ def test_a_malformed_node_proves_nothing(node: bytes, why: str) -> None:
 
 
 QUESTIONS: list[Callable[[bytes, dict[bytes, bytes]], Any]] = [
-    lambda root, blocks: mst.find(root, blocks, "zzz.z/last"),
-    lambda root, blocks: list(mst.walk(root, blocks.get)),
-    lambda root, blocks: list(mst.walk(root, blocks.get, missing=[])),
+    lambda root, blocks: mst.find_cid(root, blocks, "zzz.z/last"),
+    lambda root, blocks: list(mst.walk_keys(root, blocks.get)),
+    lambda root, blocks: list(mst.walk_keys(root, blocks.get, missing=[])),
     lambda root, blocks: PartialTree(root, blocks, [b"fm.svc.like/key5", b"zzz.z/last"]),
 ]
 
@@ -219,7 +219,7 @@ class Planted:
     def node(self, *row: bytes | None) -> bytes:
         """Subtrees and keys in turn, a subtree first and last."""
         keys = [key for key in row[1::2] if key is not None]
-        block = mst.write(Node(keys, [A_CID] * len(keys), [*row[::2]]))
+        block = mst.write_node(Node(keys, [A_CID] * len(keys), [*row[::2]]))
         self.blocks[car.cid_of(block)] = block
         return car.cid_of(block)
 
@@ -286,9 +286,9 @@ def test_a_tree_of_another_shape_is_refused(plant: Callable[[Planted], bytes], w
     keys = [*LOW, *MIDDLE, *HIGH]
 
     with pytest.raises(MstError, match=why):
-        list(mst.walk(root, planted.blocks.get))
+        list(mst.walk_keys(root, planted.blocks.get))
     with pytest.raises(MstError, match=why):
-        [mst.find(root, planted.blocks, key.decode()) for key in keys]
+        [mst.find_cid(root, planted.blocks, key.decode()) for key in keys]
     with pytest.raises(MstError, match=why):
         PartialTree(root, planted.blocks, keys)
 
@@ -299,13 +299,13 @@ def test_a_well_formed_tree_of_the_same_kind_is_read() -> None:
     low = next(key for key in LOW if key > MIDDLE[0])
     root = planted.node(None, MIDDLE[0], planted.node(None, low, None))
 
-    assert list(mst.walk(root, planted.blocks.get)) == [(MIDDLE[0], A_CID), (low, A_CID)]
-    assert mst.find(root, planted.blocks, low.decode()) == A_CID
+    assert list(mst.walk_keys(root, planted.blocks.get)) == [(MIDDLE[0], A_CID), (low, A_CID)]
+    assert mst.find_cid(root, planted.blocks, low.decode()) == A_CID
 
 
 def test_a_tree_that_bites_its_tail_ends() -> None:
     """Impossible with true hashes; the search is bounded all the same, by layers and order."""
-    node = mst.write(Node([MIDDLE[0]], [A_CID], [A_CID, A_CID]))
+    node = mst.write_node(Node([MIDDLE[0]], [A_CID], [A_CID, A_CID]))
 
     for ask in QUESTIONS:
         with pytest.raises(MstError):

@@ -24,7 +24,7 @@ def undone(step: Step, blocks: dict[bytes, bytes]) -> bytes:
     tree = PartialTree(step.after, blocks, [operation.path.encode() for operation in step.operations])
     for operation in step.operations:
         assert tree.value(operation.path.encode()) == operation.cid
-    verify.undo(tree, step.operations)
+    verify.undo_operations(tree, step.operations)
     return tree.root()
 
 

@@ -35,21 +35,21 @@ def uri(repo: ForgedRepo, rkey: str = "self") -> AtUri:
 
 
 def key(repo: ForgedRepo) -> Key:
-    return signing_keys.parse(repo.key.multibase)
+    return signing_keys.parse_key(repo.key.multibase)
 
 
 def with_commit(repo: ForgedRepo, **changes: object) -> bytes:
     """The proof of the profile under a commit that says something else, and is signed."""
-    opened = car.read(repo.record_proof(PROFILE, "self"))
+    opened = car.read_car(repo.record_proof(PROFILE, "self"))
     commit = libipld.decode_dag_cbor(opened.blocks.pop(opened.roots[0])) | changes
     del commit["sig"]
     commit["sig"] = repo.key.sign(libipld.encode_dag_cbor(commit))
     block = libipld.encode_dag_cbor(commit)
-    return car.write([car.cid_of(block)], [(car.cid_of(block), block), *opened.blocks.items()])
+    return car.write_car([car.cid_of(block)], [(car.cid_of(block), block), *opened.blocks.items()])
 
 
 def test_a_record_is_read_with_the_commits_rev(repo: ForgedRepo) -> None:
-    found = proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(repo))
+    found = proof.verify_proof(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(repo))
 
     assert found.rev == repo.rev
     assert found.block is not None
@@ -58,21 +58,21 @@ def test_a_record_is_read_with_the_commits_rev(repo: ForgedRepo) -> None:
 
 
 def test_absence_is_read_with_the_commits_rev(repo: ForgedRepo) -> None:
-    found = proof.read(repo.record_proof(PROFILE, "other"), uri(repo, "other"), NOW, key(repo))
+    found = proof.verify_proof(repo.record_proof(PROFILE, "other"), uri(repo, "other"), NOW, key(repo))
 
     assert (found.rev, found.cid, found.block) == (repo.rev, None, None)
 
 
 def test_a_proof_that_somebody_else_signed_is_refused(repo: ForgedRepo) -> None:
     with pytest.raises(ProofError, match="signature"):
-        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(ANYBODY))
+        proof.verify_proof(repo.record_proof(PROFILE, "self"), uri(repo), NOW, key(ANYBODY))
 
 
 def test_another_accounts_proof_is_refused(repo: ForgedRepo) -> None:
     other = ForgedRepo(seed="other")
 
     with pytest.raises(ProofError, match="another account"):
-        proof.read(repo.record_proof(PROFILE, "self"), uri(other), NOW, key(repo))
+        proof.verify_proof(repo.record_proof(PROFILE, "self"), uri(other), NOW, key(repo))
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,15 @@ def test_a_commit_that_does_not_hold_is_refused(
     repo: ForgedRepo, changes: dict[str, object], why: str
 ) -> None:
     with pytest.raises(ProofError, match=why):
-        proof.read(with_commit(repo, **changes), uri(repo), NOW, key(repo))
+        proof.verify_proof(with_commit(repo, **changes), uri(repo), NOW, key(repo))
 
 
 def test_a_rev_of_the_future_is_refused(repo: ForgedRepo) -> None:
     """Such a rev would win against every honest version for ever."""
     with pytest.raises(ProofError, match="future"):
-        proof.read(repo.record_proof(PROFILE, "self"), uri(repo), START - timedelta(hours=1), key(repo))
+        proof.verify_proof(
+            repo.record_proof(PROFILE, "self"), uri(repo), START - timedelta(hours=1), key(repo)
+        )
 
 
 def test_a_flipped_byte_anywhere_is_refused(repo: ForgedRepo) -> None:
@@ -103,14 +105,14 @@ def test_a_flipped_byte_anywhere_is_refused(repo: ForgedRepo) -> None:
     for at in range(60, len(whole), 7):
         flipped = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
         with pytest.raises(ProofError):
-            proof.read(flipped, uri(repo), NOW, key(repo))
+            proof.verify_proof(flipped, uri(repo), NOW, key(repo))
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=300))
 def test_arbitrary_bytes_are_refused(answer: bytes) -> None:
     with pytest.raises(ProofError):
-        proof.read(answer, uri(ANYBODY), NOW, key(ANYBODY))
+        proof.verify_proof(answer, uri(ANYBODY), NOW, key(ANYBODY))
 
 
 async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -> None:
@@ -123,8 +125,8 @@ async def test_the_proof_is_fetched_from_the_accounts_server(repo: ForgedRepo) -
         )
         server.answers[ask] = (200, repo.record_proof(PROFILE, "self"))
 
-        sent = await prove.ask(outbound, server.url, uri(repo))
+        sent = await prove.fetch_proof(outbound, server.url, uri(repo))
         with pytest.raises(Answered):
-            await prove.ask(outbound, server.url, uri(repo, "other"))
+            await prove.fetch_proof(outbound, server.url, uri(repo, "other"))
 
     assert sent == repo.record_proof(PROFILE, "self")

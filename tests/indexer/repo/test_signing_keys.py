@@ -33,7 +33,7 @@ def unpadded(text: str) -> bytes:
 def test_the_public_signatures_hold_or_not_as_they_say() -> None:
     """Of both curves, and with high-S and DER among those that do not."""
     for case in interop.cases("crypto/signature-fixtures.json"):
-        key = signing_keys.parse(case["publicKeyDid"].removeprefix("did:key:"))
+        key = signing_keys.parse_key(case["publicKeyDid"].removeprefix("did:key:"))
         signature, message = unpadded(case["signatureBase64"]), unpadded(case["messageBase64"])
 
         assert key.verifies(signature, message) is case["validSignature"], case["comment"]
@@ -47,7 +47,7 @@ def test_the_public_keys_are_the_same_in_a_did_document() -> None:
             "type": case["didDocSuite"],
             "publicKeyMultibase": case["publicKeyMultibase"],
         }
-        found = did_documents.parse(ALICE, document(verificationMethod=[method]))
+        found = did_documents.parse_document(ALICE, document(verificationMethod=[method]))
 
         assert found.signing_key == case["publicKeyDid"].removeprefix("did:key:")
 
@@ -56,7 +56,7 @@ def test_the_public_k256_keys_are_read() -> None:
     """Signed with the private half, verified with what is published."""
     for case in interop.cases("crypto/w3c_didkey_K256.json"):
         private = coincurve.PrivateKey(bytes.fromhex(case["privateKeyBytesHex"]))
-        key = signing_keys.parse(case["publicDidKey"].removeprefix("did:key:"))
+        key = signing_keys.parse_key(case["publicDidKey"].removeprefix("did:key:"))
 
         assert key.curve == "k256"
         assert key.verifies(private.sign_recoverable(MESSAGE)[:64], MESSAGE)
@@ -69,7 +69,7 @@ def test_the_public_p256_keys_are_read() -> None:
         point = private.public_key().public_bytes(
             serialization.Encoding.X962, serialization.PublicFormat.CompressedPoint
         )
-        key = signing_keys.parse(case["publicDidKey"].removeprefix("did:key:"))
+        key = signing_keys.parse_key(case["publicDidKey"].removeprefix("did:key:"))
 
         assert key.curve == "p256"
         assert libipld.decode_multibase(key.multibase)[1][2:] == point
@@ -80,9 +80,9 @@ def test_a_signature_holds_for_its_message_and_its_key_only(curve: Curve) -> Non
     signer, other = SigningKey("ana", curve), SigningKey("ben", curve)
     signature = signer.sign(MESSAGE)
 
-    assert signing_keys.parse(signer.multibase).verifies(signature, MESSAGE)
-    assert not signing_keys.parse(signer.multibase).verifies(signature, b"Sol")
-    assert not signing_keys.parse(other.multibase).verifies(signature, MESSAGE)
+    assert signing_keys.parse_key(signer.multibase).verifies(signature, MESSAGE)
+    assert not signing_keys.parse_key(signer.multibase).verifies(signature, b"Sol")
+    assert not signing_keys.parse_key(other.multibase).verifies(signature, MESSAGE)
 
 
 @pytest.mark.parametrize("curve", CURVES)
@@ -92,14 +92,14 @@ def test_the_other_signature_of_the_same_key_is_refused(curve: Curve) -> None:
     signature = signer.sign(MESSAGE)
     high = ORDERS[curve] - int.from_bytes(signature[32:], "big")
 
-    assert not signing_keys.parse(signer.multibase).verifies(
+    assert not signing_keys.parse_key(signer.multibase).verifies(
         signature[:32] + high.to_bytes(32, "big"), MESSAGE
     )
 
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_a_signature_in_another_form_is_refused(curve: Curve) -> None:
-    key = signing_keys.parse(SigningKey("ana", curve).multibase)
+    key = signing_keys.parse_key(SigningKey("ana", curve).multibase)
     signature = SigningKey("ana", curve).sign(MESSAGE)
 
     for other in (b"", signature[:-1], signature + b"\0", bytes(64), bytes(32) + signature[32:]):
@@ -111,7 +111,7 @@ def test_a_signature_in_another_form_is_refused(curve: Curve) -> None:
 @settings(max_examples=50)
 @given(signature=st.binary(min_size=64, max_size=64))
 def test_random_signatures_do_not_hold(curve: Curve, signature: bytes) -> None:
-    assert not signing_keys.parse(SigningKey("ana", curve).multibase).verifies(signature, MESSAGE)
+    assert not signing_keys.parse_key(SigningKey("ana", curve).multibase).verifies(signature, MESSAGE)
 
 
 def test_both_libraries_are_asked_about_the_same_hash() -> None:
@@ -119,7 +119,7 @@ def test_both_libraries_are_asked_about_the_same_hash() -> None:
     private = coincurve.PrivateKey(hashlib.sha256(b"key ana").digest())
     signed = private.sign_recoverable(hashlib.sha256(MESSAGE).digest(), hasher=None)[:64]
 
-    assert signing_keys.parse(SigningKey("ana").multibase).verifies(signed, MESSAGE)
+    assert signing_keys.parse_key(SigningKey("ana").multibase).verifies(signed, MESSAGE)
 
 
 K256, P256 = b"\xe7\x01", b"\x80\x24"
@@ -145,10 +145,10 @@ K256, P256 = b"\xe7\x01", b"\x80\x24"
 )
 def test_what_is_no_key_says_why(written: str, why: str) -> None:
     with pytest.raises(KeyFault, match=why):
-        signing_keys.parse(written)
+        signing_keys.parse_key(written)
 
 
 def test_a_key_is_parsed_once() -> None:
     written = SigningKey("kept").multibase
 
-    assert signing_keys.parse(written) is signing_keys.parse(written)
+    assert signing_keys.parse_key(written) is signing_keys.parse_key(written)

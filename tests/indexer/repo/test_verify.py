@@ -13,7 +13,7 @@ from indexer.events import Commit, Event, Malformed, Sync
 from indexer.repo import car, mst, signing_keys, verify
 from indexer.repo.mst import Node
 from indexer.repo.verify import Refused, Unproven
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from schemas.collections import Collections
 from schemas.ids import tid_at
 from tests.indexer.tampering import (
@@ -34,7 +34,7 @@ EVE = ForgedRepo(seed="eve")
 
 
 def event(raw: bytes, repo: ForgedRepo) -> Event:
-    [found] = decode(raw, OURS, {repo.did}, NOW)
+    [found] = decode_frame(raw, OURS, {repo.did}, NOW)
     return found
 
 
@@ -51,7 +51,7 @@ def judged(raw: bytes, repo: ForgedRepo) -> str:
         return f"envelope: {found.reason}"
     assert isinstance(found, Commit)
     try:
-        verify.commit(found, signing_keys.parse(repo.key.multibase))
+        verify.verify_commit(found, signing_keys.parse_key(repo.key.multibase))
     except Refused as refused:
         return f"{refused.check}: {refused}"
     except Unproven as unproven:
@@ -97,7 +97,7 @@ def test_a_genuine_commit_is_believed(repo: ForgedRepo) -> None:
     raw = genuine(repo)
     found = commit(raw, repo)
 
-    head = verify.commit(found, signing_keys.parse(repo.key.multibase))
+    head = verify.verify_commit(found, signing_keys.parse_key(repo.key.multibase))
 
     assert (head.did, head.rev, head.cid) == (repo.did, repo.rev, car.cid_of(repo.commit_block))
     assert head.data == libipld.decode_dag_cbor(repo.commit_block)["data"]
@@ -228,8 +228,8 @@ def deletion_that_never_was(repo: ForgedRepo) -> bytes:
     """The record is in the tree still; the proof of it, for once, is there as well."""
     raw = genuine(repo)
     body = body_of(raw)
-    proof, path = car.read(repo.record_proof(LIKE, "key45")).blocks, f"{LIKE}/key45"
-    prev = mst.find(libipld.decode_dag_cbor(repo.commit_block)["data"], proof, path)
+    proof, path = car.read_car(repo.record_proof(LIKE, "key45")).blocks, f"{LIKE}/key45"
+    prev = mst.find_cid(libipld.decode_dag_cbor(repo.commit_block)["data"], proof, path)
     made_up = {"action": "delete", "path": path, "cid": None, "prev": prev}
     return with_blocks(rebuilt(body, ops=[*body["ops"], made_up]), proof)
 
@@ -272,7 +272,7 @@ def tree_of_another_shape(repo: ForgedRepo) -> bytes:
     assert {mst.layer_of(path) for path in paths} == {0, 3}
     record = encode_dag_cbor({"$type": LIKE})
     cid = car.cid_of(record)
-    node = mst.write(Node(paths, [cid, cid], [None] * 3))
+    node = mst.write_node(Node(paths, [cid, cid], [None] * 3))
     operations = [{"action": "create", "path": path.decode(), "cid": cid} for path in paths]
     raw = rebuilt(body_of(repo.commit_frame(2)), ops=operations, prevData=mst.EMPTY)
     return with_blocks(
@@ -386,12 +386,12 @@ def test_a_state_is_believed_when_it_is_signed(repo: ForgedRepo) -> None:
     found = event(repo.sync_frame(2), repo)
     assert isinstance(found, Sync)
 
-    head = verify.sync(found, signing_keys.parse(repo.key.multibase))
+    head = verify.verify_sync(found, signing_keys.parse_key(repo.key.multibase))
 
     assert (head.rev, head.cid) == (repo.rev, found.cid)
     with pytest.raises(Refused, match="signature"):
-        verify.sync(found, signing_keys.parse(EVE.key.multibase))
+        verify.verify_sync(found, signing_keys.parse_key(EVE.key.multibase))
     with pytest.raises(Refused, match="another rev"):
-        verify.sync(replace(found, rev=tid_at(NOW)), signing_keys.parse(repo.key.multibase))
+        verify.verify_sync(replace(found, rev=tid_at(NOW)), signing_keys.parse_key(repo.key.multibase))
     with pytest.raises(Refused, match="another account"):
-        verify.sync(replace(found, did=EVE.did), signing_keys.parse(repo.key.multibase))  # type: ignore[arg-type]
+        verify.verify_sync(replace(found, did=EVE.did), signing_keys.parse_key(repo.key.multibase))  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.search.index import SearchIndex
-from indexer.search.rebuild import rebuild
+from indexer.search.rebuild import rebuild_index
 from schemas import search_index
 from schemas.ids import record_key
 from schemas.search_index import COUNT_SHIFT
@@ -57,7 +57,7 @@ def caught_up(index: SearchIndex, writer: Writer) -> int:
 def contents(folder: Path) -> Contents:
     """Everything that an index stores, by document; without the watermark."""
     found: Contents = {}
-    for name, schema in search_index.schemas().items():
+    for name, schema in search_index.search_schemas().items():
         index = tantivy.Index(schema, str(folder / name))
         searcher = index.searcher()
         addresses = [address for _, address in searcher.search(tantivy.Query.all_query(), 100_000).hits]
@@ -218,7 +218,7 @@ def test_damaged_files_are_refused_and_a_rebuild_mends_them(writer, index, tmp_p
     with pytest.raises(StoreError, match="fmsvc-server rebuild"):
         SearchIndex.open(tmp_path / "search", BASE)
     with writer.reader() as con:
-        rebuild(con, tmp_path / "search", BASE, lambda done, total: None)
+        rebuild_index(con, tmp_path / "search", BASE, lambda done, total: None)
 
     assert contents(tmp_path / "search") == sound
 
@@ -233,7 +233,7 @@ def test_a_rebuild_gives_the_same_answers(writer, index, tmp_path):
     said: list[tuple[int, int]] = []
 
     with writer.reader() as con:
-        rebuild(con, tmp_path / "search", BASE, lambda done, total: said.append((done, total)))
+        rebuild_index(con, tmp_path / "search", BASE, lambda done, total: said.append((done, total)))
     rebuilt = SearchIndex.open(tmp_path / "search", BASE)
 
     assert contents(tmp_path / "search") == followed
@@ -275,7 +275,7 @@ def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "catalog.duckdb") as con:
         shown = dict(con.execute("select uri, cid from visible_tracks").fetchall())
         followed = contents(tmp_path / "search")
-        rebuild(con, tmp_path / "search", BASE, lambda done, total: None)
+        rebuild_index(con, tmp_path / "search", BASE, lambda done, total: None)
     assert len(shown) > 20
     assert versions(followed) == shown
     assert contents(tmp_path / "search") == followed

@@ -17,7 +17,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.search.index import SearchIndex
-from indexer.search.rebuild import Rebuild, rebuild
+from indexer.search.rebuild import Rebuild, rebuild_index
 from indexer.stores import Stores
 from schemas.search_index import VERSION, VERSION_FILE
 from tests.features.indexing.test_crash import event
@@ -52,7 +52,7 @@ def older(tmp_path: Path) -> Path:
 def expected(folder: Path) -> Contents:
     """What an index of this catalogue holds, made while nothing else is done."""
     with Writer.open(settings(folder)) as writer, writer.reader() as con:
-        rebuild(con, folder / "expected", BASE, lambda done, total: None)
+        rebuild_index(con, folder / "expected", BASE, lambda done, total: None)
     return contents(folder / "expected")
 
 

@@ -43,14 +43,14 @@ def rendered(writer: Writer, **refs: Any) -> dict[str, Fields]:
     """The documents of these references, by name."""
     with writer.reader() as con:
         wanted = Refs(**refs)
-        found = {both.shown["doc"]: both.shown for both in render.catalog(con, wanted, BASE)}
-        return found | {fields["doc"]: fields for fields in render.social(con, wanted)}
+        found = {both.shown["doc"]: both.shown for both in render.render_catalogue(con, wanted, BASE)}
+        return found | {fields["doc"]: fields for fields in render.render_social(con, wanted)}
 
 
 def words_of(writer: Writer, **refs: Any) -> dict[str, Fields]:
     """What those are found by that may be, by name."""
     with writer.reader() as con:
-        found = [both.words for both in render.catalog(con, Refs(**refs), BASE)]
+        found = [both.words for both in render.render_catalogue(con, Refs(**refs), BASE)]
     return {words["doc"]: words for words in found if words is not None}
 
 
@@ -340,7 +340,7 @@ def test_counts_on_a_card_change_without_the_rest_being_read_again(known):
 
     with known.reader() as con:
         packed = {fields["key"]: stored.pack_document(fields) for fields in before.values()}
-        recounted = {fields["doc"]: fields for fields in render.recounted(con, packed)}
+        recounted = {fields["doc"]: fields for fields in render.render_counts(con, packed)}
     assert recounted == rendered(known, tracks=keys) != before
 
 

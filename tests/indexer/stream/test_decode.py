@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from indexer.events import Account, Commit, Identity, Info, Malformed, Passed, StreamError, Sync
 from indexer.repo import car
 from indexer.stream import envelope
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from schemas.collections import Collections
 from tests.indexer.tampering import rebuilt
 from tests.network import forge
@@ -27,7 +27,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 
 def events(raw, tracked=frozenset()):
-    return decode(raw, OURS, tracked, NOW)
+    return decode_frame(raw, OURS, tracked, NOW)
 
 
 def text(cid):
@@ -204,24 +204,24 @@ def test_a_record_of_others_may_be_left_out_of_the_car():
 
 def without_block(raw, cid):
     """A commit whose CAR lacks one record."""
-    _, body = envelope.unwrap(raw)
-    opened = car.read(body["blocks"])
+    _, body = envelope.unwrap_frame(raw)
+    opened = car.read_car(body["blocks"])
     kept = [(each, block) for each, block in opened.blocks.items() if text(each) != cid]
-    return rebuilt(body, blocks=car.write(opened.roots, kept))
+    return rebuilt(body, blocks=car.write_car(opened.roots, kept))
 
 
 def commit_of_one_track():
     repo, [track] = repo_with(("fm.svc.track", TRACK))
-    return repo, track, envelope.unwrap(repo.commit_frame(1))[1]
+    return repo, track, envelope.unwrap_frame(repo.commit_frame(1))[1]
 
 
 def test_a_block_under_a_wrong_cid_is_refused():
     """The hash decides, not the label."""
     _, _, body = commit_of_one_track()
-    blocks = car.read(body["blocks"])
+    blocks = car.read_car(body["blocks"])
     swapped = [(cid, block + b" ") for cid, block in blocks.blocks.items()]
 
-    [malformed] = events(rebuilt(body, blocks=car.write(blocks.roots, swapped)))
+    [malformed] = events(rebuilt(body, blocks=car.write_car(blocks.roots, swapped)))
 
     assert malformed.reason == "a block does not match its CID"
 
@@ -229,17 +229,17 @@ def test_a_block_under_a_wrong_cid_is_refused():
 def test_the_cars_root_is_the_commit_that_the_message_names():
     """One commit cannot come under the name of another."""
     _, _, body = commit_of_one_track()
-    opened = car.read(body["blocks"])
+    opened = car.read_car(body["blocks"])
     no_root, two_roots = (
-        car.write([], opened.blocks.items()),
-        car.write(opened.roots * 2, opened.blocks.items()),
+        car.write_car([], opened.blocks.items()),
+        car.write_car(opened.roots * 2, opened.blocks.items()),
     )
 
     for changes, reason in [
         ({"commit": car.cid_of(b"another")}, "the CAR is of another commit"),
         ({"blocks": no_root}, "the commit object is not in the CAR"),
         ({"blocks": two_roots}, "the commit object is not in the CAR"),
-        ({"blocks": car.write(opened.roots, [])}, "the commit object is not in the CAR"),
+        ({"blocks": car.write_car(opened.roots, [])}, "the commit object is not in the CAR"),
     ]:
         [malformed] = events(rebuilt(body, **changes))
         assert malformed.reason == reason
@@ -344,7 +344,7 @@ def test_a_record_over_a_megabyte_is_refused():
 def test_a_rev_far_ahead_of_its_message_is_refused():
     """It would win over every later version for ever; a clock five minutes fast is forgiven."""
     repo, _ = repo_with(("fm.svc.track", TRACK))
-    body = envelope.unwrap(repo.commit_frame(1, time=NOW))[1]
+    body = envelope.unwrap_frame(repo.commit_frame(1, time=NOW))[1]
 
     [early] = events(rebuilt(body, time=forge._iso(NOW - timedelta(minutes=5, seconds=1))))
     [close] = events(rebuilt(body, time=forge._iso(NOW - timedelta(minutes=4, seconds=59))))

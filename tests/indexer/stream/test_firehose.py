@@ -243,7 +243,9 @@ async def test_an_outdated_cursor_is_passed_on(session):
     async with Relay(frames_of(9), window=2) as relay, reading(relay, session, after=3) as (_, reader):
         note, frame = await reader.read(2)
 
-        assert decode.decode(note.raw, Collections().all, (), note.received_at)[0].name == "OutdatedCursor"
+        assert (
+            decode.decode_frame(note.raw, Collections().all, (), note.received_at)[0].name == "OutdatedCursor"
+        )
         assert envelope.seq_of(frame.raw) == 8
 
 

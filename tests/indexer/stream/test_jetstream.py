@@ -12,7 +12,7 @@ from indexer.events import Identity, Info, Sync, Unverified
 from indexer.network.backoff import Backoff
 from indexer.stream.decode_jetstream import EPOCH, MICROSECOND
 from indexer.stream.jetstream import OLDEST, Jetstream
-from indexer.stream.recording import Recorded, record
+from indexer.stream.recording import Recorded, record_frames
 from schemas.collections import Collections
 from tests.indexer.stream.test_firehose import until
 from tests.network import forge
@@ -186,7 +186,7 @@ async def test_a_recording_of_a_jetstream_is_read_as_such(ana, tmp_path):
     """The recording's name says whose frames they are."""
     async with JetstreamDouble(likes(2, ana)) as host, aiohttp.ClientSession() as session:
         source = Jetstream(host.url, session, OURS)
-        assert await record(source, tmp_path / "a", frames=2) == 2
+        assert await record_frames(source, tmp_path / "a", frames=2) == 2
         assert source.finished() == micros(NOW)
 
     replayed = Recorded(tmp_path / "a")

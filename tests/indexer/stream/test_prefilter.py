@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from indexer.events import Malformed, Passed
 from indexer.repo import car, limits
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from indexer.stream.prefilter import Prefilter
 from schemas.collections import Collections
 from schemas.ids import Nsid
@@ -169,7 +169,7 @@ def test_what_passes_is_nothing_to_the_decoder_either(data):
     raw = bytes(damaged)
 
     if passes(raw):
-        [event] = decode(raw, OURS, (), START)
+        [event] = decode_frame(raw, OURS, (), START)
         assert isinstance(event, Passed | Malformed)
 
 

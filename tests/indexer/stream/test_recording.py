@@ -8,7 +8,7 @@ import pytest
 from indexer.events import Frame
 from indexer.network.backoff import Backoff
 from indexer.stream.firehose import Firehose
-from indexer.stream.recording import Recorded, Recorder, RecordingError, record
+from indexer.stream.recording import Recorded, Recorder, RecordingError, record_frames
 from tests.indexer.stream.test_firehose import frames_of
 from tests.network.relay import Close, Relay
 
@@ -103,7 +103,7 @@ async def test_a_stream_is_recorded_across_reconnections(tmp_path):
     async with aiohttp.ClientSession() as session, Relay(sent, faults=[Close(1001, after=2)]) as relay:
         source = Firehose(relay.url, session, backoff=Backoff(first_seconds=0.01))
 
-        written = await record(source, tmp_path / "a", frames=4)
+        written = await record_frames(source, tmp_path / "a", frames=4)
 
     assert written == 4
     assert [frame.raw for frame in await frames_in(tmp_path / "a")] == sent[:4]
@@ -112,7 +112,7 @@ async def test_a_stream_is_recorded_across_reconnections(tmp_path):
 async def test_recording_ends_with_its_time(tmp_path):
     """A quiet stream does not keep it waiting."""
     async with aiohttp.ClientSession() as session, Relay(frames_of(1)) as relay:
-        written = await record(Firehose(relay.url, session), tmp_path / "a", seconds=0.3)
+        written = await record_frames(Firehose(relay.url, session), tmp_path / "a", seconds=0.3)
 
     assert written == 1
     assert len(await frames_in(tmp_path / "a")) == 1

@@ -32,8 +32,8 @@ async def test_a_jetstream_takes_the_relays_place(tmp_path: Path, session: aioht
     """Only where one is set."""
     plain, other = settings(tmp_path), settings(tmp_path, jetstream=JETSTREAM, jetstream_version="2")
 
-    assert isinstance(select.choose(plain, plain.collections.all, session), Firehose)
-    assert select.choose(other, other.collections.all, session).name.startswith(f"{JETSTREAM}/xrpc/")
+    assert isinstance(select.choose_source(plain, plain.collections.all, session), Firehose)
+    assert select.choose_source(other, other.collections.all, session).name.startswith(f"{JETSTREAM}/xrpc/")
 
 
 async def test_each_source_goes_on_at_its_own_cursor(writer: Writer, session: aiohttp.ClientSession) -> None:
@@ -41,8 +41,8 @@ async def test_each_source_goes_on_at_its_own_cursor(writer: Writer, session: ai
     relay = Firehose("wss://relay.example", session)
     writer.write(Batch(cursors={relay.name: StreamCursor(7, AT)}))
 
-    assert service.begin(relay, writer) == 7
-    assert service.begin(Firehose("wss://other.example", session), writer) is None
+    assert service.choose_cursor(relay, writer) == 7
+    assert service.choose_cursor(Firehose("wss://other.example", session), writer) is None
 
 
 async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
@@ -50,12 +50,12 @@ async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
 ) -> None:
     """Ten minutes before it: the clocks of servers differ. A clock that is fast is not believed."""
     jetstream = Jetstream(JETSTREAM, session, frozenset())
-    nowhere = service.begin(jetstream, writer)
+    nowhere = service.choose_cursor(jetstream, writer)
     writer.write(Batch(cursors={"wss://relay.example": StreamCursor(7, AT)}))
-    after_a_relay = service.begin(jetstream, writer)
+    after_a_relay = service.choose_cursor(jetstream, writer)
     writer.write(Batch(cursors={"wss://fast.example": StreamCursor(7, AT + timedelta(days=36500))}))
     latest = datetime.now(UTC) - timedelta(minutes=10)
 
     assert nowhere is None
     assert after_a_relay == MICROS - TEN_MINUTES
-    assert (service.begin(jetstream, writer) or 0) <= (jetstream.cursor_at(latest) or 0) + 5_000_000
+    assert (service.choose_cursor(jetstream, writer) or 0) <= (jetstream.cursor_at(latest) or 0) + 5_000_000

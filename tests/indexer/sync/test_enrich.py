@@ -25,7 +25,7 @@ def picture(kind: str, width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_common_kinds_are_measured(kind: str) -> None:
-    assert enrich.size(picture(kind, 640, 480)) == (640, 480)
+    assert enrich.picture_size(picture(kind, 640, 480)) == (640, 480)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_common_kinds_are_measured(kind: str) -> None:
     ],
 )
 def test_what_is_no_picture_measures_nothing(head: bytes) -> None:
-    assert enrich.size(head) == (0, 0)
+    assert enrich.picture_size(head) == (0, 0)
 
 
 @settings(max_examples=300)
@@ -51,7 +51,7 @@ def test_what_is_no_picture_measures_nothing(head: bytes) -> None:
     st.binary(),
 )
 def test_hostile_bytes_measure_something_sane(magic: bytes, rest: bytes) -> None:
-    width, height = enrich.size(magic + rest)
+    width, height = enrich.picture_size(magic + rest)
 
     assert 0 <= width <= 65_535
     assert 0 <= height <= 65_535
@@ -63,7 +63,7 @@ async def measured(status: int, body: bytes) -> tuple[int, int]:
         server.answers[f"/{ALICE}"] = (200, document(alsoKnownAs=[], service=service(server.url)))
         server.answers[f"/xrpc/com.atproto.sync.getBlob?did={ALICE}&cid=bafy"] = (status, body)
         resolver = Resolver(outbound, Handles(outbound, Dns()), plc_url=server.url, allow_loopback=True)
-        return await enrich.measure(resolver, outbound, Picture(Did(ALICE), "bafy"))
+        return await enrich.measure_picture(resolver, outbound, Picture(Did(ALICE), "bafy"))
 
 
 async def test_the_blob_is_read_at_its_owners_server() -> None:

@@ -46,9 +46,9 @@ class Fetching:
         self.spools = Spools(scratch)
 
     async def __call__(self, url: str, forged: ForgedRepo, key: Key | None = None) -> Fetched:
-        key = key or signing_keys.parse(forged.key.multibase)
+        key = key or signing_keys.parse_key(forged.key.multibase)
         now, did = forged.now + LATER, Did(forged.did)
-        return await repos.fetch(self.outbound, url, did, key, OURS.all, now, spools=self.spools)
+        return await repos.fetch_repo(self.outbound, url, did, key, OURS.all, now, spools=self.spools)
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ async def test_a_key_that_is_not_the_accounts_proves_nothing(fetch: Fetching, mi
         net.missing.add(missing)
 
         with pytest.raises(Refused, match="signature"):
-            await fetch(net.url, forged, signing_keys.parse(stranger.key.multibase))
+            await fetch(net.url, forged, signing_keys.parse_key(stranger.key.multibase))
 
 
 async def test_a_rev_of_the_future_is_refused(fetch: Fetching) -> None:
@@ -254,10 +254,10 @@ class Only(Loopback):
 
 async def test_blocks_come_in_any_order_with_others_among_them(fetch: Fetching) -> None:
     forged = filled()
-    roots, blocks = car.split(forged.whole_repo())
+    roots, blocks = car.split_car(forged.whole_repo())
     stray = libipld.encode_dag_cbor({"nobody": "asked"})
     random.Random(1).shuffle(blocks)
-    async with Only(car.write(roots, [*blocks, (car.cid_of(stray), stray), *blocks[:50]])) as server:
+    async with Only(car.write_car(roots, [*blocks, (car.cid_of(stray), stray), *blocks[:50]])) as server:
         fetched = await fetch(server.url, forged)
 
     assert fetched.records == ours_of(forged)
@@ -273,9 +273,9 @@ async def test_another_accounts_repo_is_refused(fetch: Fetching) -> None:
 async def test_a_block_under_a_wrong_cid_is_refused(fetch: Fetching) -> None:
     """Even one that is not on our way."""
     forged = filled()
-    roots, blocks = car.split(forged.whole_repo())
+    roots, blocks = car.split_car(forged.whole_repo())
     stray = libipld.encode_dag_cbor({"nobody": "asked"})
-    async with Only(car.write(roots, [*blocks, (blocks[-1][0], stray)])) as server:
+    async with Only(car.write_car(roots, [*blocks, (blocks[-1][0], stray)])) as server:
         with pytest.raises(CarError, match="does not match"):
             await fetch(server.url, forged)
 
@@ -284,7 +284,7 @@ async def test_a_block_under_a_wrong_cid_is_refused(fetch: Fetching) -> None:
 async def test_a_repo_with_a_hole_is_refused(fetch: Fetching, left_out: str) -> None:
     """What is not there cannot be told from what was deleted."""
     forged = filled()
-    roots, blocks = car.split(forged.whole_repo())
+    roots, blocks = car.split_car(forged.whole_repo())
     records = {block for _, block in ours_of(forged).values()}
     first = {
         "the commit": blocks[0],
@@ -292,7 +292,7 @@ async def test_a_repo_with_a_hole_is_refused(fetch: Fetching, left_out: str) -> 
         "a record": next(pair for pair in blocks if pair[1] in records),
     }[left_out]
     blocks.remove(first)
-    async with Only(car.write(roots, blocks)) as server:
+    async with Only(car.write_car(roots, blocks)) as server:
         with pytest.raises((Refused, MissingNode), match=r"missing|no commit"):
             await fetch(server.url, forged)
 
@@ -352,10 +352,10 @@ async def test_a_record_that_cannot_be_read_fails_no_fetch(fetch: Fetching, reco
 async def fetched_from(net: Testnet, fetch: Fetching, account: Account) -> Fetched:
     """The account's repo from its real server, held to the key in its real DID document."""
     async with net.pds[0].session.get(f"{net.plc_url}/{account.did}") as response:
-        document = did_documents.parse(Did(account.did), await response.read(), allow_loopback=True)
-    key, now = signing_keys.parse(document.signing_key or ""), datetime.now(UTC)
+        document = did_documents.parse_document(Did(account.did), await response.read(), allow_loopback=True)
+    key, now = signing_keys.parse_key(document.signing_key or ""), datetime.now(UTC)
     pds, did = net.pds[0].url, Did(account.did)
-    return await repos.fetch(fetch.outbound, pds, did, key, OURS.all, now, spools=fetch.spools)
+    return await repos.fetch_repo(fetch.outbound, pds, did, key, OURS.all, now, spools=fetch.spools)
 
 
 @pytest.mark.network

@@ -473,7 +473,7 @@ async def test_an_unreadable_commit_is_not_forgotten_while_the_directory_is_down
 async def test_what_came_during_a_fetch_is_not_forgotten_by_a_crash_right_after_it(
     configured: Settings, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetch, fetched, go_on = service.fetch.fetch, asyncio.Event(), asyncio.Event()
+    fetch, fetched, go_on = service.fetch.fetch_repo, asyncio.Event(), asyncio.Event()
 
     async def slow(*args: object, **fields: object) -> object:
         found = await fetch(*args, **fields)  # type: ignore[arg-type]
@@ -485,7 +485,7 @@ async def test_what_came_during_a_fetch_is_not_forgotten_by_a_crash_right_after_
         with pytest.raises(Crash):  # noqa: PT012 - the crash comes in the middle of it
             async with following(configured, relay) as indexer:
                 await indexer.reach(1)
-                monkeypatch.setattr(service.fetch, "fetch", slow)
+                monkeypatch.setattr(service.fetch, "fetch_repo", slow)
                 await relay.send(unreadable(repo, 2, "Before"))
                 await fetched.wait()
                 await relay.send(unreadable(repo, 3, "Meanwhile"))
@@ -493,7 +493,7 @@ async def test_what_came_during_a_fetch_is_not_forgotten_by_a_crash_right_after_
                 indexer.indexer._intake.written = _crash_after_a_mend
                 go_on.set()
                 await asyncio.sleep(5)
-        monkeypatch.setattr(service.fetch, "fetch", fetch)
+        monkeypatch.setattr(service.fetch, "fetch_repo", fetch)
         async with following(configured, relay) as indexer:
             await indexer.reach(3)
 

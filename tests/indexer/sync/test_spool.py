@@ -30,7 +30,7 @@ def blocks(count: int) -> list[tuple[bytes, bytes]]:
 def test_every_block_is_found_by_its_cid(spool: Spool) -> None:
     """However the bytes came in pieces."""
     known, chance = blocks(200), random.Random(1)
-    whole, at = car.write([ROOT], known), 0
+    whole, at = car.write_car([ROOT], known), 0
     while at < len(whole):
         length = chance.randint(1, 50_000)
         spool.write(whole[at : at + length])
@@ -44,7 +44,9 @@ def test_every_block_is_found_by_its_cid(spool: Spool) -> None:
 def test_a_length_may_be_written_longer_than_needed(spool: Spool) -> None:
     """Where the next block begins is where it was read, not where it should have been."""
     [(first_cid, first), (second_cid, second)] = [(car.cid_of(block), block) for block in (b"1", b"2")]
-    spool.write(car.write([ROOT], []) + b"\xa5\x80\x00" + first_cid + first + b"\x25" + second_cid + second)
+    spool.write(
+        car.write_car([ROOT], []) + b"\xa5\x80\x00" + first_cid + first + b"\x25" + second_cid + second
+    )
 
     spool.index()
 
@@ -53,7 +55,7 @@ def test_a_length_may_be_written_longer_than_needed(spool: Spool) -> None:
 
 def test_a_repeated_block_is_found_once(spool: Spool) -> None:
     known = blocks(5)
-    spool.write(car.write([ROOT], known * 3))
+    spool.write(car.write_car([ROOT], known * 3))
 
     spool.index()
 
@@ -68,14 +70,14 @@ def test_a_repeated_block_is_found_once(spool: Spool) -> None:
         (b"\xff\xff\x03", "header is too long"),
         (b"\x05abc", "truncated"),
         (b"\x01\xf6", "not version 1"),
-        (car.write([ROOT], [(ROOT, b"something else")]), "does not match"),
-        (car.write([ROOT], blocks(3))[:-1], "truncated"),
-        (car.write([ROOT], []) + b"\x80", "truncated"),
-        (car.write([ROOT], []) + b"\x01\x01", "not CIDv1"),
-        (car.write([ROOT], []) + b"\x00", "not CIDv1"),
-        (car.write([ROOT], []) + b"\xff\xff\xff\x7f", "too large"),
-        (car.write([ROOT], []) + b"\x80" * 6, "absurd"),
-        (car.write([ROOT], blocks(11)), "too many"),
+        (car.write_car([ROOT], [(ROOT, b"something else")]), "does not match"),
+        (car.write_car([ROOT], blocks(3))[:-1], "truncated"),
+        (car.write_car([ROOT], []) + b"\x80", "truncated"),
+        (car.write_car([ROOT], []) + b"\x01\x01", "not CIDv1"),
+        (car.write_car([ROOT], []) + b"\x00", "not CIDv1"),
+        (car.write_car([ROOT], []) + b"\xff\xff\xff\x7f", "too large"),
+        (car.write_car([ROOT], []) + b"\x80" * 6, "absurd"),
+        (car.write_car([ROOT], blocks(11)), "too many"),
     ],
 )
 def test_what_is_no_car_is_refused(spool: Spool, bytes_: bytes, why: str) -> None:
@@ -88,7 +90,7 @@ def test_what_is_no_car_is_refused(spool: Spool, bytes_: bytes, why: str) -> Non
 def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     """Not even while it is in use, so a kill needs no cleaning up."""
     with Spools(tmp_path).open() as spool:
-        spool.write(car.write([ROOT], blocks(3)))
+        spool.write(car.write_car([ROOT], blocks(3)))
         spool.index()
 
         assert list(tmp_path.iterdir()) == []
@@ -127,13 +129,13 @@ def test_a_full_disk_is_no_end(tmp_path: Path, size: int) -> None:
 
 def test_memory_does_not_grow_with_the_file(spool: Spool) -> None:
     chance = random.Random(1)
-    spool.write(car.write([ROOT], []))
+    spool.write(car.write_car([ROOT], []))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     cids = []
     for _ in range(1000):
         block = chance.randbytes(60_000)
         cids.append(car.cid_of(block))
-        spool.write(car.write([], [(cids[-1], block)])[len(car.write([], [])) :])
+        spool.write(car.write_car([], [(cids[-1], block)])[len(car.write_car([], [])) :])
 
     spool.index()
 

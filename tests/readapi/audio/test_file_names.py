@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from readapi.audio.file_names import attachment, file_name
+from readapi.audio.file_names import attachment_header, file_name
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_wide_letters_do_not_end_the_name(wide):
     """They are plain quotes, slashes and the like once they are ASCII; the whole name keeps them."""
     title = f"x{wide}; filename={wide}evil.exe"
 
-    told = attachment(file_name("a", title, "mp3"))
+    told = attachment_header(file_name("a", title, "mp3"))
 
     plain, whole = told.removeprefix('attachment; filename="').split("\"; filename*=UTF-8''")
     assert plain == "a - x; filename=evil.exe.mp3"
@@ -40,6 +40,6 @@ def test_wide_letters_do_not_end_the_name(wide):
 
 def test_a_name_is_told_in_ascii_and_whole():
     """RFC 6266 and RFC 8187."""
-    assert attachment("Møra - 潮.mp3") == (
+    assert attachment_header("Møra - 潮.mp3") == (
         "attachment; filename=\"Mra - .mp3\"; filename*=UTF-8''M%C3%B8ra%20-%20%E6%BD%AE.mp3"
     )

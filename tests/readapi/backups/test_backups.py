@@ -69,7 +69,7 @@ class Kept:
         return original_key(file_id)
 
     async def make(self, target: Path) -> Manifest:
-        return await backup.make(self.settings, target, no_catalogue)
+        return await backup.make_backup(self.settings, target, no_catalogue)
 
 
 class Catalogues:
@@ -102,11 +102,11 @@ async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
 
 
 async def restored(settings: Settings, source: Path) -> Manifest:
-    return await restore.restore(settings, source, Catalogues(), lambda done, total: None)
+    return await restore.restore_backup(settings, source, Catalogues(), lambda done, total: None)
 
 
 def names(where: Path) -> set[str]:
-    return folder.files(where)
+    return folder.list_files(where)
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ async def test_files_that_come_and_go_meanwhile(
 ) -> None:
     """What the copied state database needs is in the backup, and what it knows nothing of is not."""
     copies: list[str] = []
-    copy = state_copy.copy
+    copy = state_copy.copy_state
 
     async def meddled(settings: Settings, target: Path):
         """A track comes before the first copy and goes after it; another one comes after it."""
@@ -200,7 +200,7 @@ async def test_files_that_come_and_go_meanwhile(
         assert await kept.store.size(gone) is None
         return copied
 
-    monkeypatch.setattr(state_copy, "copy", meddled)
+    monkeypatch.setattr(state_copy, "copy_state", meddled)
     manifest = await kept.make(tmp_path / "backup")
 
     audio = {name for name in names(tmp_path / "backup") if name.startswith("audio/originals/")}
@@ -254,7 +254,7 @@ async def test_damage_of_the_list_of_hashes_is_found(kept: Kept, tmp_path: Path)
     for one in (*damaged, first_lines, b"", content + b"\n"):
         sums.write_bytes(one)
         with pytest.raises(BackupError):
-            folder.check(target, lambda done, total: None)
+            folder.check_folder(target, lambda done, total: None)
     sums.write_bytes(content)
     (target / "more").write_bytes(b"")
     with pytest.raises(BackupError, match="more is not listed"):
@@ -357,7 +357,7 @@ async def test_a_folder_moves_to_a_bucket_and_a_bucket_is_listed(kept: Kept, tmp
 
     await restored(moved, first)
     assert await AudioStore.of(moved).content(kept.original) == b"the only one there is"
-    listed = await backup.make(moved, second, no_catalogue)
+    listed = await backup.make_backup(moved, second, no_catalogue)
     with pytest.raises(BackupError, match="set FMSVC_AUDIO_URL"):
         await restored(Settings(data_dir=tmp_path / "wrong"), second)
     await restored(again, second)

@@ -22,7 +22,7 @@ routes = Routes("test")
 @routes.get("/app")
 async def get_app(request: web.Request, app: list, streams: StreamLimits) -> Answer[Any] | web.StreamResponse:
     """Let the application answer a GET."""
-    return await asgi.answer(app[0], request, b"", streams, request[CLIENT], {"told": "this"})
+    return await asgi.answer_by_asgi(app[0], request, b"", streams, request[CLIENT], {"told": "this"})
 
 
 @routes.post("/app", from_any_page=True)
@@ -31,7 +31,7 @@ async def post_app(
 ) -> Answer[Any] | web.StreamResponse:
     """Let the application answer a POST."""
     body = await request.read()
-    return await asgi.answer(app[0], request, body, streams, request[CLIENT], {"told": "this"})
+    return await asgi.answer_by_asgi(app[0], request, body, streams, request[CLIENT], {"told": "this"})
 
 
 def serving(app: AsgiApp, streams: StreamLimits | None = None) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from indexer.catalog.writing.writer import Writer
 from indexer.search.index import SearchIndex
-from indexer.search.rebuild import rebuild
+from indexer.search.rebuild import rebuild_index
 from readapi.errors import IndexNotReady
 from readapi.index.lookups import Index
 from schemas.access import Viewer
@@ -199,7 +199,7 @@ def test_a_rebuilt_index_is_noticed(stored):
     stored.search.close()
     generation = stored.index.generation
     with stored.writer.reader() as con:
-        rebuild(con, stored.folder / "search", BASE, lambda done, total: None)
+        rebuild_index(con, stored.folder / "search", BASE, lambda done, total: None)
 
     stored.index.refresh()
 

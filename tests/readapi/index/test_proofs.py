@@ -147,6 +147,6 @@ async def test_a_record_that_is_gone_is_not_found(world: World) -> None:
 
 def holds(car: bytes, world: World) -> bool:
     """Checked as anybody would."""
-    key = signing_keys.parse(world.repo.key.multibase)
-    found = proof.read(car, AtUri.parse(world.track.uri), datetime.now(UTC), key)
+    key = signing_keys.parse_key(world.repo.key.multibase)
+    found = proof.verify_proof(car, AtUri.parse(world.track.uri), datetime.now(UTC), key)
     return (found.cid, found.rev) == (world.track.cid, world.repo.rev)

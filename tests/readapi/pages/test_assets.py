@@ -48,4 +48,4 @@ def test_the_short_description_lists_what_can_be_read():
     """Each route once, under its heading."""
     openapi = b'{"paths":{"/a":{"get":{"tags":["one"],"summary":"Read"},"head":{}},"/b":{"post":{}}}}'
 
-    assert docs.sections(openapi) == {"one": [docs.Route("/a", "Read")]}
+    assert docs.list_sections(openapi) == {"one": [docs.Route("/a", "Read")]}

@@ -17,7 +17,7 @@ EVERY = [
 
 def closed(**reasons: str) -> list[tuple[str, str]]:
     """What cannot be chosen anew, with these reasons, by somebody whose template is open."""
-    asked = choices.questions(choices.answers(DEFAULT), reasons)
+    asked = choices.build_questions(choices.form_values(DEFAULT), reasons)
     return [
         (question.name, choice.value) for question in asked for choice in question.choices if choice.is_closed
     ]
@@ -27,13 +27,13 @@ def test_every_template_survives_its_form():
     """What a form is filled with is what it is read as, and each is told in short."""
     templates = [Template.model_validate(one) for one in EVERY]
 
-    assert [choices.template_of(choices.answers(template)) for template in templates] == EVERY
+    assert [choices.template_of(choices.form_values(template)) for template in templates] == EVERY
     assert len({choices.in_short(template) for template in templates}) == len(EVERY) / 2
 
 
 def test_every_question_offers_what_a_template_may_say():
     """In the order in which the schemas list it."""
-    offered = [[choice.value for choice in question.choices] for question in choices.questions({}, {})]
+    offered = [[choice.value for choice in question.choices] for question in choices.build_questions({}, {})]
 
     assert offered == [list(LISTENING), list(DOWNLOADS), list(VISIBILITY)]
 
@@ -54,7 +54,7 @@ def test_an_audience_that_is_not_available_closes_every_answer_that_needs_it(aud
 
 def test_what_was_chosen_before_can_be_kept():
     """The reason is shown all the same."""
-    [listening, *_] = choices.questions({"listening": "supporters"}, {"supporters": "Not here."})
+    [listening, *_] = choices.build_questions({"listening": "supporters"}, {"supporters": "Not here."})
 
     [kept] = [choice for choice in listening.choices if choice.is_chosen]
     assert (kept.value, kept.reason, kept.is_closed) == ("supporters", "Not here.", False)

@@ -40,7 +40,7 @@ def routes() -> Routes:
 @pytest.fixture
 async def site():
     def shown(refused):
-        return error_page.page(refused, RENDERER)
+        return error_page.error_page(refused, RENDERER)
 
     async with running(routes(), refusal_page=shown) as running_site:
         yield running_site

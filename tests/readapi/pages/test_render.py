@@ -15,7 +15,7 @@ from readapi.pages.portal.account_views import Attempt
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import Publisher, Shelf, Work, of_album, of_front, of_job, of_track, of_upload
 from readapi.pages.public import metadata
-from readapi.pages.public.player import PlayerTrack, iframe, make_player_track
+from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.render import Renderer
 from readapi.pds.signing_in import TokenMade
 from readapi.state.publishing.jobs import Job, JobRequest, JobTrack
@@ -72,7 +72,7 @@ def song(**changes: Any) -> dict[str, Any]:
     shown = track(**changes)
     heard = make_player_track(shown, ADDRESSES)
     head = metadata.of_track(shown, heard, ADDRESSES)
-    embed = iframe(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
+    embed = iframe_html(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
     sign_in = ADDRESSES.sign_in(shown.title)
     return {"head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in}
 
@@ -84,7 +84,7 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
         "head": head, "kind": "Album", "title": text, "description": text, "image": COVER, "seconds": 187,
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
-        "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe("https://x", text, 1, 1),
+        "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe_html("https://x", text, 1, 1),
         "sign_in": ADDRESSES.sign_in(text),
     }  # fmt: skip
 

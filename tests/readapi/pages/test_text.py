@@ -11,7 +11,7 @@ from tests.readapi.pages.examples import HOSTILE
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_a_line_is_one_line_of_bounded_length_without_directions(hostile):
     """Titles and attributes end where they should and turn nothing round."""
-    line = text.line(hostile, 100)
+    line = text.one_line(hostile, 100)
 
     assert len(line) <= 100
     assert line.splitlines() == [line]
@@ -29,7 +29,7 @@ def test_script_data_says_the_same_and_cannot_end_its_element(hostile):
 
 def test_lone_surrogates_are_dropped_where_bytes_must_be_made():
     """They cannot be written in UTF-8."""
-    assert text.printable("a\ud800b") == "ab"
+    assert text.drop_unprintable("a\ud800b") == "ab"
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,21 @@ def test_lone_surrogates_are_dropped_where_bytes_must_be_made():
 )
 def test_clock_shows_seconds_as_players_do(seconds, shown):
     """Minutes are padded only after hours."""
-    assert text.clock(seconds) == shown
+    assert text.format_clock(seconds) == shown
 
 
 def test_counts_carry_their_noun():
     """One is singular, thousands are grouped."""
-    assert [text.number(count, "track") for count in (0, 1, 1200)] == ["0 tracks", "1 track", "1,200 tracks"]
+    assert [text.format_count(count, "track") for count in (0, 1, 1200)] == [
+        "0 tracks",
+        "1 track",
+        "1,200 tracks",
+    ]
 
 
 def test_days_are_written_out():
     """The day as written in the record's UTC time."""
-    assert text.day("2026-03-12T23:59:59.123Z") == "12 March 2026"
+    assert text.format_day("2026-03-12T23:59:59.123Z") == "12 March 2026"
 
 
 def test_only_web_addresses_may_be_linked():

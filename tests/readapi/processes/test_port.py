@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from readapi.processes.port import PortTaken, claimed, listen
+from readapi.processes.port import PortTaken, claim_port, listen_on_port
 from schemas.settings import Settings
 from tests.network.server import free_port
 
@@ -49,23 +49,23 @@ def until_ended(*programs: subprocess.Popen[str], number: int) -> list[subproces
 
 def test_workers_share_what_their_service_has_claimed(settings: Settings) -> None:
     """Another service is refused while they listen, and before."""
-    with claimed(settings):
+    with claim_port(settings):
         with pytest.raises(PortTaken, match=f"cannot listen on 127.0.0.1:{settings.port}: "):
-            claimed(settings, 0).__enter__()
-        with listen(settings) as one, listen(settings) as two:
+            claim_port(settings, 0).__enter__()
+        with listen_on_port(settings) as one, listen_on_port(settings) as two:
             one.listen()
             two.listen()
 
 
 def test_a_port_is_refused_while_anything_listens_there(settings: Settings) -> None:
     """Workers of a service that was killed, too, unless they end within the patience; or another program."""
-    with listen(settings) as orphan:
+    with listen_on_port(settings) as orphan:
         orphan.listen()
 
         with pytest.raises(PortTaken, match="Address already in use"):
-            claimed(settings, 0.1).__enter__()
+            claim_port(settings, 0.1).__enter__()
 
-    with claimed(settings, 0):
+    with claim_port(settings, 0):
         pass
 
 
@@ -75,7 +75,7 @@ def test_a_worker_is_refused_a_port_that_another_program_holds(settings: Setting
         socket.create_server(("127.0.0.1", settings.port)),
         pytest.raises(PortTaken, match=f"cannot listen on 127.0.0.1:{settings.port}"),
     ):
-        listen(settings)
+        listen_on_port(settings)
 
 
 @pytest.mark.slow

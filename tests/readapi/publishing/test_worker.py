@@ -302,4 +302,4 @@ def test_servers_are_given_time_and_we_are_given_tries(
 ) -> None:
     """Pauses between them grow."""
     assert retries.may_pass(error, Attempt(number, START), waited, 3) is passes
-    assert timedelta(seconds=5) <= retries.later(waited) <= timedelta(minutes=5)
+    assert timedelta(seconds=5) <= retries.next_pause(waited) <= timedelta(minutes=5)

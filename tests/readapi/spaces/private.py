@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey
 
 from readapi.commands.network import open_network
 from readapi.oauth import keys
-from readapi.processes.job_worker import working
+from readapi.processes.job_worker import open_job_worker
 from readapi.state.sign_in.linked_accounts import Account
 from schemas.collections import Collections
 from schemas.ids import Handle
@@ -102,7 +102,7 @@ async def private_spaces(folder: Path, **fields: Any) -> AsyncIterator[Private]:
         SpaceHost() as host,
         listening(folder, plc_url=host.url, **fields) as stage,
         open_network(stage.music.settings) as network,
-        working(stage.music.settings, network),
+        open_job_worker(stage.music.settings, network),
     ):
         opened = Private(stage, host)
         host.space_keys[did("mara")] = ECKey.generate_key("P-256")

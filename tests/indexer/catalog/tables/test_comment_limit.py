@@ -34,7 +34,7 @@ class Kept:
         with self.writer.reader() as con:
             while self._search.follow(con) < self.writer.op:
                 pass
-            assert recount.differing(con) == []
+            assert recount.find_wrong_counts(con) == []
 
     def listed(self) -> list[str]:
         """What is listed, in order of its texts; the counts agree with it."""

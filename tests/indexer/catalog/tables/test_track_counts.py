@@ -90,12 +90,12 @@ def test_a_removed_person_may_like_again(writer: Writer) -> None:
 def test_a_recount_notices_what_does_not_agree(writer: Writer) -> None:
     """`check` asks it."""
     write(writer, like("ben", TRACK, at=1), comment("cid", TRACK, at=1))
-    agreed = len(recount.differing(writer.reader()))
+    agreed = len(recount.find_wrong_counts(writer.reader()))
 
     writer.reader().execute("update track_counts set likes = 5")
     writer.reader().execute("insert into track_counts values (77, 1, 0, 0)")
 
-    assert (agreed, len(recount.differing(writer.reader()))) == (0, 2)
+    assert (agreed, len(recount.find_wrong_counts(writer.reader()))) == (0, 2)
 
 
 def test_an_invalid_comment_counts_no_more(writer: Writer) -> None:
@@ -126,4 +126,4 @@ def test_plays_are_set_to_what_they_are_and_counted_besides(writer: Writer) -> N
     rows = writer.reader().execute("select * from track_counts").fetchall()
 
     assert rows == [(record_key(str(TRACK)), 0, 0, 7)]
-    assert recount.differing(writer.reader()) == []
+    assert recount.find_wrong_counts(writer.reader()) == []

@@ -13,7 +13,7 @@ from indexer.events import Commit
 from indexer.repo import signing_keys
 from indexer.repo.changes import RecordChange, RepoHead, changes_of
 from indexer.repo.extract import Fetched
-from indexer.stream.decode import decode
+from indexer.stream.decode import decode_frame
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey, Tid, tid_at, tid_time
 from tests import documents
@@ -46,7 +46,7 @@ def waiting(*frames: bytes) -> list[WaitingCommit]:
     return [
         WaitingCommit(event.did, event.rev, NOW, "relay", event.seq, raw)
         for raw in frames
-        for event in decode(raw, OURS, (), NOW)
+        for event in decode_frame(raw, OURS, (), NOW)
         if isinstance(event, Commit)
     ]
 
@@ -68,7 +68,7 @@ def _tree(repo: ForgedRepo) -> bytes:
 
 def mend(writer: Writer, repo: ForgedRepo, *frames: bytes, **fields: object) -> Written:
     """Write these waiting commits and a resync result."""
-    asked = ResyncResult(Did(repo.did), signing_keys.parse(repo.key.multibase), **fields)  # type: ignore[arg-type]
+    asked = ResyncResult(Did(repo.did), signing_keys.parse_key(repo.key.multibase), **fields)  # type: ignore[arg-type]
     return writer.write(Batch(waiting=waiting(*frames), resyncs=[asked]))
 
 
@@ -218,10 +218,12 @@ def test_what_is_applied_in_the_same_batch_is_compared_too(writer: Writer, repo:
     """A record that a commit of this batch creates and the fetched repo no longer holds."""
     mend(writer, repo, *commits(repo, "a"))
     made = repo.create(TRACK, track("b"))
-    [commit] = [event for event in decode(repo.commit_frame(2), OURS, (), NOW) if isinstance(event, Commit)]
+    [commit] = [
+        event for event in decode_frame(repo.commit_frame(2), OURS, (), NOW) if isinstance(event, Commit)
+    ]
     repo.delete(TRACK, made.rkey)
     repo.commit_frame(3)
-    asked = ResyncResult(Did(repo.did), signing_keys.parse(repo.key.multibase), fetched(repo))
+    asked = ResyncResult(Did(repo.did), signing_keys.parse_key(repo.key.multibase), fetched(repo))
 
     writer.write(Batch(changes=changes_of(commit, OURS), resyncs=[asked]))
 

@@ -23,7 +23,7 @@ from indexer.network.http.slots import Full, Limits, Slots
     ],
 )
 def test_names_and_addresses_of_one_owner_count_as_one(hosts: list[str], site: str) -> None:
-    assert {ssrf.site(host) for host in hosts} == {site}
+    assert {ssrf.site_of(host) for host in hosts} == {site}
 
 
 async def taken(lanes: Slots, urls: list[str], places: list[str]) -> int:

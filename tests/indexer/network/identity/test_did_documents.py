@@ -23,10 +23,10 @@ def test_a_key_from_before_multikey_is_read_as_one(curve: Curve) -> None:
     for point in (compressed, uncompressed(compressed, curve)):
         bare = libipld.encode_multibase("z", point)
         method = {"id": f"{ALICE}#atproto", "type": NAMES[curve], "publicKeyMultibase": bare}
-        found = did_documents.parse(ALICE, document(verificationMethod=[method]))
+        found = did_documents.parse_document(ALICE, document(verificationMethod=[method]))
 
         assert found.signing_key == key.multibase
-        assert signing_keys.parse(found.signing_key).verifies(key.sign(b"message"), b"message")
+        assert signing_keys.parse_key(found.signing_key).verifies(key.sign(b"message"), b"message")
 
 
 def test_spaces_have_a_host_and_a_key_of_their_own_or_those_of_the_account() -> None:
@@ -41,10 +41,10 @@ def test_spaces_have_a_host_and_a_key_of_their_own_or_those_of_the_account() -> 
         entry: dict[str, object] = {"id": f"{ALICE}#atproto_space_host", "serviceEndpoint": endpoint}
         return [*service(HOSTED), entry]
 
-    plain = did_documents.parse(ALICE, document(verificationMethod=keys_of_both[:1]))
+    plain = did_documents.parse_document(ALICE, document(verificationMethod=keys_of_both[:1]))
     whole = document(verificationMethod=keys_of_both, service=served("https://spaces.example.com"))
-    declared = did_documents.parse(ALICE, whole)
-    inward = did_documents.parse(ALICE, document(service=served("https://169.254.169.254")))
+    declared = did_documents.parse_document(ALICE, whole)
+    inward = did_documents.parse_document(ALICE, document(service=served("https://169.254.169.254")))
 
     assert (plain.space_host, plain.space_key) == (HOSTED, account)
     assert (declared.space_host, declared.space_key) == ("https://spaces.example.com", apart)

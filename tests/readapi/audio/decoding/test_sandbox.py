@@ -92,7 +92,7 @@ async def test_what_a_machine_does_not_offer_is_told() -> None:
 async def test_the_process_that_reads_a_file_is_jailed(tmp_path: Path) -> None:
     """It is as poor while it reads: it has no variables of ours, and is not root."""
     (tmp_path / "long.ogg").write_bytes(media.tiny_packets(7_000, spread=True))
-    reading = asyncio.create_task(transcode.examine(tmp_path / "long.ogg"))
+    reading = asyncio.create_task(transcode.examine_file(tmp_path / "long.ogg"))
     try:
         status = await _status(tmp_path)
         assert status["NoNewPrivs"] == "1"

@@ -17,7 +17,7 @@ from tests.readapi.audio.sounds import TAGS, sound
 
 async def test_a_file_is_examined(tmp_path: Path) -> None:
     """What is found comes back whole."""
-    found = await transcode.examine(sound(tmp_path / "a", "flac", seconds=2, tags=TAGS))
+    found = await transcode.examine_file(sound(tmp_path / "a", "flac", seconds=2, tags=TAGS))
 
     assert (found.file_type, found.duration, found.title) == ("flac", 2, "Low tide")
 
@@ -27,7 +27,7 @@ async def test_what_is_no_audio_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"no audio")
 
     with pytest.raises(NotAudio, match=r"^This file cannot be read as audio\.$"):
-        await transcode.examine(tmp_path / "a")
+        await transcode.examine_file(tmp_path / "a")
 
 
 @pytest.mark.parametrize("file_type", ["flac", "mp3", "opus"])
@@ -35,7 +35,7 @@ async def test_a_rendition_is_aac_in_mp4(file_type: str, tmp_path: Path) -> None
     """Of the same length, whatever the original is, without the names that the original holds."""
     original = sound(tmp_path / "original", file_type, seconds=2, tags=TAGS)
 
-    made = await transcode.render(original, tmp_path / "made", 2, lambda _: None)
+    made = await transcode.render_file(original, tmp_path / "made", 2, lambda _: None)
 
     assert (made.file_type, made.duration, made.title) == ("m4a", 2, None)
     with av.open(str(tmp_path / "made")) as container:
@@ -44,7 +44,7 @@ async def test_a_rendition_is_aac_in_mp4(file_type: str, tmp_path: Path) -> None
 
 async def test_a_rendition_can_be_played_from_its_first_bytes(tmp_path: Path) -> None:
     """Its index comes before its sound."""
-    await transcode.render(sound(tmp_path / "original"), tmp_path / "made", 1, lambda _: None)
+    await transcode.render_file(sound(tmp_path / "original"), tmp_path / "made", 1, lambda _: None)
 
     made = (tmp_path / "made").read_bytes()
     assert made.index(b"moov") < made.index(b"mdat")
@@ -54,7 +54,7 @@ async def test_progress_is_told(tmp_path: Path) -> None:
     """As a part of the whole, rising, not for every piece."""
     told: list[float] = []
 
-    await transcode.render(sound(tmp_path / "original", seconds=20), tmp_path / "made", 20, told.append)
+    await transcode.render_file(sound(tmp_path / "original", seconds=20), tmp_path / "made", 20, told.append)
 
     assert told == sorted(told)
     assert 20 <= len(told) <= 100
@@ -65,7 +65,9 @@ async def test_a_rendition_that_is_cancelled_leaves_nothing(tmp_path: Path) -> N
     """Neither a file nor a process."""
     begun = asyncio.Event()
     original = sound(tmp_path / "original", seconds=600)
-    rendering = asyncio.create_task(transcode.render(original, tmp_path / "made", 600, lambda _: begun.set()))
+    rendering = asyncio.create_task(
+        transcode.render_file(original, tmp_path / "made", 600, lambda _: begun.set())
+    )
     await begun.wait()
 
     rendering.cancel()
@@ -82,7 +84,7 @@ async def test_a_file_that_never_ends_is_given_up(tmp_path: Path) -> None:
     started = time.monotonic()
 
     with pytest.raises(NotAudio, match="limits"):
-        await transcode.examine(tmp_path / "endless", seconds=1)
+        await transcode.examine_file(tmp_path / "endless", seconds=1)
 
     assert time.monotonic() - started < 5
     assert not _readers(tmp_path)
@@ -95,7 +97,7 @@ async def test_a_file_that_wants_too_much_memory_is_refused(tmp_path: Path) -> N
     (tmp_path / "a").write_bytes(b"\0\0\0\x18ftypM4A \0\0\0\0M4A mp42" + atoms)
 
     with pytest.raises(NotAudio):
-        await transcode.examine(tmp_path / "a")
+        await transcode.examine_file(tmp_path / "a")
 
 
 async def test_a_file_of_tiny_packets_costs_no_more_than_any_other(tmp_path: Path) -> None:
@@ -105,10 +107,10 @@ async def test_a_file_of_tiny_packets_costs_no_more_than_any_other(tmp_path: Pat
     slow.write_bytes(media.tiny_packets(7_000, spread=True))
 
     with pytest.raises(NotAudio, match="more pieces than a recording"):
-        await transcode.examine(silent)
+        await transcode.examine_file(silent)
     of_silent = _cpu_seconds()
     with pytest.raises(NotAudio, match="more work to be read") as refused:
-        await transcode.examine(slow, cpu_seconds=1)
+        await transcode.examine_file(slow, cpu_seconds=1)
 
     assert not isinstance(refused.value, Interrupted)  # trying again would cost as much again
     assert _cpu_seconds() - of_silent < 3
@@ -120,12 +122,14 @@ async def test_long_recordings_hold_up_no_short_ones(tmp_path: Path) -> None:
     week = 7 * 24 * 3600
     begun = asyncio.Event()
     rendering = [
-        asyncio.create_task(transcode.render(long, tmp_path / f"made-{number}", week, lambda _: begun.set()))
+        asyncio.create_task(
+            transcode.render_file(long, tmp_path / f"made-{number}", week, lambda _: begun.set())
+        )
         for number in range(4)
     ]
     await begun.wait()
 
-    made = await transcode.render(short, tmp_path / "made", 1, lambda _: None)
+    made = await transcode.render_file(short, tmp_path / "made", 1, lambda _: None)
     running = len(_readers(tmp_path))
 
     for task in rendering:
@@ -157,7 +161,7 @@ def _readers(folder: Path) -> list[str]:
 async def test_files_are_examined_a_few_at_a_time(tmp_path):
     """However many are sent at once: each takes a process."""
     file, most = sound(tmp_path / "a"), 0
-    examining = asyncio.gather(*(transcode.examine(file) for _ in range(2 * transcode.EXAMINED_AT_ONCE)))
+    examining = asyncio.gather(*(transcode.examine_file(file) for _ in range(2 * transcode.EXAMINED_AT_ONCE)))
     while not examining.done():
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         readers = [

@@ -30,7 +30,7 @@ async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
     path = tmp_path / "snapshots" / "catalog-1.duckdb"
     path.parent.mkdir()
     with duckdb.connect(path) as con:
-        schema.prepare(con)
+        schema.prepare_tables(con)
         for statement in FILL.split(";"):
             con.execute(statement, {"tags": tags.WELL_USED + 5} if "$tags" in statement else {})
     path.with_name("current").symlink_to(path.name)

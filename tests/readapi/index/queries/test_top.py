@@ -37,7 +37,7 @@ async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
     path = tmp_path / "snapshots" / "catalog-1.duckdb"
     path.parent.mkdir()
     with duckdb.connect(path) as con:
-        schema.prepare(con)
+        schema.prepare_tables(con)
         for number, visibility in ((1, "public"), (2, "public"), (3, "public"), (4, "unlisted")):
             con.execute(TRACK, {"id": number, "visibility": visibility, "at": f"2026-01-0{number}"})
         _likes(con, 1, "2026-03-31 06:00", "2026-03-31 06:00", people="ab")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from readapi.errors import InvalidCursor
-from readapi.index.search.execute import Search, search
+from readapi.index.search.execute import Search, execute_search
 from schemas.api.search import SearchPage
 from tests.readapi.indexed import Indexed, artist_documents, person, tag_documents, track_documents
 
@@ -100,7 +100,7 @@ def test_people_find_what_they_mean(stocked, text, title):
 def test_every_kind_is_found_and_shaped_as_the_api_says(stocked):
     """With totals of all kinds, whichever are asked for."""
     for text in ("ana", "field", "night", "ben.example"):
-        found = search(stocked.index, Search(text), None, 20)
+        found = execute_search(stocked.index, Search(text), None, 20)
         body = b'{"results":[%b],"counts":{%b},"next_cursor":null,"has_more":false}' % (
             b",".join(found.results),
             b",".join(b'"%bs":%d' % (kind.encode(), count) for kind, count in found.counts.items()),
@@ -109,7 +109,7 @@ def test_every_kind_is_found_and_shaped_as_the_api_says(stocked):
         assert page.results
         assert all(0 < result.relevance <= 1 for result in page.results)
 
-    only_tracks = search(stocked.index, Search("ana", kinds=("track",)), None, 20)
+    only_tracks = execute_search(stocked.index, Search("ana", kinds=("track",)), None, 20)
     assert only_tracks.counts["artist"] == 1
     assert not any(b'"type":"artist"' in result for result in only_tracks.results)
 
@@ -129,7 +129,7 @@ def test_filters_narrow_a_search(stocked):
     assert stocked.titles("rain", artist_did=BEN.did) == ["Might of Rain", "Nigth Rain"]
     assert stocked.titles("demo", tag="#Field  Recording") == ["demo.wav"]
     assert stocked.titles("demo", tag="dub") == []
-    assert search(stocked.index, Search("rain", artist_did=BEN.did), None, 20).counts["track"] == 2
+    assert execute_search(stocked.index, Search("rain", artist_did=BEN.did), None, 20).counts["track"] == 2
 
 
 def test_sorting_by_time_or_popularity(stocked):
@@ -155,7 +155,7 @@ def test_matched_words_are_marked_and_everything_else_is_escaped(stocked):
 @given(text=st.text(min_size=1, max_size=100), sort=st.sampled_from(["relevance", "recent", "popular"]))
 def test_any_text_may_be_searched_for(stocked, text, sort):
     """Whatever is in it, the answer is results and totals that agree."""
-    found = search(stocked.index, Search(text, sort=sort), None, 50)
+    found = execute_search(stocked.index, Search(text, sort=sort), None, 50)
 
     assert len(found.results) == sum(found.counts.values())
 
@@ -170,7 +170,7 @@ def test_any_text_may_be_searched_for(stocked, text, sort):
 )  # fmt: skip
 def test_nothing_typed_is_an_error(stocked, text):
     """There is no query language to get wrong."""
-    search(stocked.index, Search(text), None, 20)
+    execute_search(stocked.index, Search(text), None, 20)
 
 
 @pytest.fixture(scope="module")
@@ -194,22 +194,22 @@ def test_cursors_visit_every_result_once(crowd, text, sort):
     asked = Search(text, sort=sort, kinds=("track",))
     found, after = [], None
     for _ in itertools.count():
-        page = search(crowd.index, asked, after, 37)
+        page = execute_search(crowd.index, asked, after, 37)
         found += page.results
         after = page.after
         if after is None:
             break
 
     assert len(set(found)) == len(found) == page.counts["track"] > 100
-    assert found == search(crowd.index, asked, None, 1000).results
+    assert found == execute_search(crowd.index, asked, None, 1000).results
 
 
 def test_what_arrives_between_pages_repeats_nothing(crowd):
     """New matches of every tier, while somebody follows cursors."""
     asked, found, after = Search("echo", kinds=("track",)), [], None
-    before = {orjson.loads(result)["id"] for result in search(crowd.index, asked, None, 1000).results}
+    before = {orjson.loads(result)["id"] for result in execute_search(crowd.index, asked, None, 1000).results}
     for number in itertools.count(1000):
-        page = search(crowd.index, asked, after, 50)
+        page = execute_search(crowd.index, asked, after, 50)
         found += [orjson.loads(result)["id"] for result in page.results]
         crowd.write([track_documents(number, "Echo", ANA, likes=9), track_documents(-number, "An Echo", ANA)])
         after = page.after
@@ -229,7 +229,7 @@ def test_what_arrives_between_pages_repeats_nothing(crowd):
 def test_a_cursor_of_nobodys_is_refused(stocked, cursor):
     """Whatever it looks like."""
     with pytest.raises(InvalidCursor):
-        search(stocked.index, Search("rain"), cursor, 20)
+        execute_search(stocked.index, Search("rain"), cursor, 20)
 
 
 def test_typos_join_only_when_there_is_little_else(tmp_path: Path):

@@ -22,7 +22,7 @@ def test_a_fresh_form_holds_what_is_saved():
 
 def test_a_refused_form_holds_what_was_typed():
     """Also where it was emptied; the other forms of the page hold what is saved."""
-    tried = form_errors.refused("details", TYPED, Conflict("Taken."), BROWSER, at="title")
+    tried = form_errors.form_errors("details", TYPED, Conflict("Taken."), BROWSER, at="title")
 
     assert tried.value("details", "title", "Saved") == "Low Tide"
     assert tried.value("details", "description", "Saved") == ""
@@ -43,7 +43,7 @@ def test_a_refused_form_holds_what_was_typed():
 )
 def test_a_fault_stands_at_the_field_that_the_page_has(field, at):
     """Whatever the API's shape calls it."""
-    tried = form_errors.refused("details", TYPED, InvalidRequest.of_field(field, "does not fit"), BROWSER)
+    tried = form_errors.form_errors("details", TYPED, InvalidRequest.of_field(field, "does not fit"), BROWSER)
 
     assert tried.error("details", at) == "does not fit"
 
@@ -52,7 +52,7 @@ def test_the_note_tells_every_fault():
     """Also one whose field the page does not have."""
     errors = [FieldError(field="title", message="is empty."), FieldError(field="rights", message="are none")]
 
-    tried = form_errors.refused("details", TYPED, InvalidRequest(errors=errors), BROWSER)
+    tried = form_errors.form_errors("details", TYPED, InvalidRequest(errors=errors), BROWSER)
 
     assert tried.note.sentence == "Nothing was changed. title: is empty. rights: are none."
     assert tried.note.is_bad
@@ -61,4 +61,4 @@ def test_the_note_tells_every_fault():
 def test_a_program_gets_the_refusal_itself():
     """It looks at no page."""
     with pytest.raises(Conflict):
-        form_errors.refused("details", TYPED, Conflict(), Accept("application/json"))
+        form_errors.form_errors("details", TYPED, Conflict(), Accept("application/json"))

@@ -3,7 +3,7 @@
 import pytest
 
 from readapi.errors import InvalidRequest
-from readapi.pages.portal.rights_form import RightsForm, filled
+from readapi.pages.portal.rights_form import RightsForm, rights_values
 from schemas.rights import Ownership
 
 WHOLE = Ownership.model_validate(
@@ -36,11 +36,11 @@ WHOLE = Ownership.model_validate(
 )
 def test_what_is_saved_comes_back_from_the_form(rights: Ownership | None) -> None:
     """However much of it there is."""
-    assert RightsForm(**filled(rights)).wanted() == rights
+    assert RightsForm(**rights_values(rights)).wanted() == rights
 
 
 def test_parties_are_lines_with_shares_in_percent() -> None:
-    assert filled(WHOLE)["parties"].splitlines() == [
+    assert rights_values(WHOLE)["parties"].splitlines() == [
         "Ada; 50; 33.33; Composer; SUISA; 00052210040; did:web:ada.example",
         "Ben; 0; 0.1; ; GEMA",
     ]

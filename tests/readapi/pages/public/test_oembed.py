@@ -40,7 +40,7 @@ class Frame(HTMLParser):
 
 def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
     """Nothing is missing, and the HTML is one sandboxed frame."""
-    document = oembed.describe(SHOWN, Box(), BASE_URL)
+    document = oembed.describe_embed(SHOWN, Box(), BASE_URL)
 
     assert document.model_dump() == {
         "version": "1.0",
@@ -74,7 +74,7 @@ def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
 )
 def test_the_player_is_never_larger_than_asked(box, size):
     """Nor larger than it likes to be."""
-    document = oembed.describe(SHOWN, box, BASE_URL)
+    document = oembed.describe_embed(SHOWN, box, BASE_URL)
 
     assert (document.width, document.height) == size
     assert f'width="{size[0]}" height="{size[1]}"' in document.html
@@ -92,7 +92,7 @@ def test_the_player_is_never_larger_than_asked(box, size):
 )
 def test_thumbnail_members_are_left_out_together(box, changes):
     """A picture that does not fit, of unknown size or without a web address, is not told at all."""
-    told = oembed.describe(replace(SHOWN, **changes), box, BASE_URL).model_dump(exclude_none=True)
+    told = oembed.describe_embed(replace(SHOWN, **changes), box, BASE_URL).model_dump(exclude_none=True)
 
     assert not [name for name in told if name.startswith("thumbnail")]
 
@@ -100,9 +100,9 @@ def test_thumbnail_members_are_left_out_together(box, changes):
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_stays_text(hostile):
     """One frame with the attributes it always has, in JSON and in XML alike."""
-    document = oembed.describe(replace(SHOWN, title=hostile, author=hostile), Box(), BASE_URL)
+    document = oembed.describe_embed(replace(SHOWN, title=hostile, author=hostile), Box(), BASE_URL)
 
-    parsed = ElementTree.fromstring(oembed.xml(document))
+    parsed = ElementTree.fromstring(oembed.render_xml(document))
     frame = Frame(document.html)
 
     assert {member.tag: member.text for member in parsed} == {

@@ -11,7 +11,7 @@ from alembic.operations import Operations
 from sqlalchemy import Connection, update
 
 from readapi.state.db.database import SCRIPTS
-from readapi.state.db.migrate import migrate
+from readapi.state.db.migrate import migrate_database
 from readapi.state.db.publishing_tables import preferences
 from readapi.state.db.tables import metadata
 from readapi.state.migrations.versions import v0010_codes_of_recordings
@@ -64,7 +64,7 @@ async def test_migrating_again_changes_nothing(state: State, state_settings: Set
     """What was kept is still there."""
     kept = await account(state)
 
-    revision = await migrate(state.database)
+    revision = await migrate_database(state.database)
 
     assert revision == state.revision
     async with open_state(state_settings) as again:
@@ -76,9 +76,9 @@ async def test_a_start_with_nothing_to_migrate_does_not_import_alembic(state: St
     script = (
         "import asyncio, sys\n"
         "from readapi.state.db.database import Database\n"
-        "from readapi.state.db.migrate import migrate\n"
+        "from readapi.state.db.migrate import migrate_database\n"
         "from sqlalchemy import make_url\n"
-        "print(asyncio.run(migrate(Database(make_url(sys.argv[1])))), 'alembic' in sys.modules)\n"
+        "print(asyncio.run(migrate_database(Database(make_url(sys.argv[1])))), 'alembic' in sys.modules)\n"
     )
     url = state.database.engine.url.render_as_string(hide_password=False)
 
