@@ -1,12 +1,14 @@
 """`make demo` ends with `ready …`; then every public route answers in the shape that it is described with."""
 
 import asyncio
+import html
 import os
 import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,13 +16,19 @@ import aiohttp
 import jsonschema
 import pytest
 import pytest_asyncio
+from PIL import Image
 from yarl import URL
 
 from tests.network.server import free_port
+from tests.readapi.pages import browser
+from tests.readapi.pages.browser import Browser
 
 ARTISTS = 5
 READY_SECONDS = 240.0
 JSON = "application/json"
+PICTURE = Path(__file__).parents[2] / "docs" / "player-and-search.png"
+PLAYER, SEARCH, GAP = (400, 380), (800, 560), 20
+MOST_BYTES = 200_000
 
 Json = dict[str, Any]
 
@@ -187,3 +195,52 @@ async def test_sound_comes_from_the_artists_own_server(demo: Demo) -> None:
             whole = await response.read()
         async with session.get(track["stream_url"], headers=part) as response:
             assert (response.status, await response.read()) == (206, whole[100:1100])
+
+
+async def test_the_picture_of_the_readme_is_taken(demo: Demo, tmp_path: Path) -> None:
+    """An album's player beside a search in `/docs`, kept in the folder of screenshots under its name here."""
+    found = browser.find_chromium()
+    if found is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no chromium here")
+    folder = Path(os.environ.get("FMSVC_TEST_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    async with browser.launched(found) as chromium:
+        await _player(demo, chromium, tmp_path / "player.png")
+        await _search(demo, chromium, tmp_path / "search.png")
+
+    taken = folder / PICTURE.name
+    _beside_each_other(tmp_path / "player.png", tmp_path / "search.png", taken)
+
+    assert 10_000 < taken.stat().st_size < MOST_BYTES
+    assert PICTURE.stat().st_size < MOST_BYTES
+    with Image.open(taken) as now, Image.open(PICTURE) as shown:
+        assert now.size == shown.size
+
+
+async def _player(demo: Demo, chromium: Browser, path: Path) -> None:
+    known = await _known(demo)
+    page = f"{demo.url}/u/{known['handle']}/album/{quote(known['slug'])}"
+    shown = re.findall('src="([^"]+)"', (await demo.ask("/oembed", url=page))["html"])
+    tab = await chromium.page(html.unescape(shown[0]), *PLAYER)
+    await tab.until("[...document.images].every((image) => image.complete)")
+    await tab.screenshot(path)
+
+
+async def _search(demo: Demo, chromium: Browser, path: Path) -> None:
+    operation = (await demo.ask("/openapi.json"))["paths"]["/search/"]["get"]
+    tab = await chromium.page(
+        f"{demo.url}/docs#/{quote(operation['tags'][0])}/{operation['operationId']}", *SEARCH
+    )
+    await tab.fill('tr[data-param-name="q"] input', "harbour")
+    await tab.click("Execute")
+    await tab.until("document.querySelector('.live-responses-table .highlight-code')")
+    await tab.evaluate("document.querySelector('.request-url').scrollIntoView()")
+    await tab.screenshot(path)
+
+
+def _beside_each_other(left: Path, right: Path, path: Path) -> None:
+    with Image.open(left) as player, Image.open(right) as search:
+        both = Image.new("RGB", (PLAYER[0] + GAP + SEARCH[0], SEARCH[1]), "white")
+        both.paste(player, (0, (SEARCH[1] - PLAYER[1]) // 2))
+        both.paste(search, (PLAYER[0] + GAP, 0))
+    both.quantize(128).save(path, optimize=True)
