@@ -22,7 +22,7 @@ from schemas.records import Prose
 
 
 class AlbumSummary(Shape):
-    """An album as lists show it."""
+    """An album as it appears in lists."""
 
     id: Uuid
     title: str
@@ -35,13 +35,13 @@ class AlbumSummary(Shape):
 
 
 class AlbumPage(Page):
-    """Some albums, and where to go on."""
+    """A page of albums."""
 
     albums: list[AlbumSummary]
 
 
 class AlbumMetadata(Shape):
-    """Everything about an album but its tracks."""
+    """The metadata of an album, without its tracks."""
 
     id: Uuid
     uri: UriText
@@ -66,24 +66,24 @@ class Album(Shape):
 
 
 class NewAlbum(Asked):
-    """An album to be made."""
+    """A new album."""
 
     title: ListTitle
     description: Prose | None = None
-    slug: str | None = Field(None, description="Follows from the title; another one is refused.")
+    slug: str | None = Field(None, description="Derived from the title. A different value is refused.")
     publishing_defaults: Template | None = None
 
 
 class AlbumChange(Asked):
-    """What to change; what is not given stays. An empty description clears it, null the template."""
+    """Changes to an album: absent members stay. An empty description clears it, null clears the template."""
 
     title: ListTitle | None = None
     description: Prose | None = None
-    slug: str | None = Field(None, description="Follows from the title; another one is refused.")
+    slug: str | None = Field(None, description="Derived from the title. A different value is refused.")
     publishing_defaults: Template | None = None
 
 
 class Cover(AskedWithFile):
-    """A picture for an album."""
+    """A cover picture for an album."""
 
     image: File

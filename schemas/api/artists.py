@@ -1,4 +1,4 @@
-"""Artists: accounts that wrote at least one record of ours."""
+"""Artists: accounts that wrote at least one indexed record."""
 
 from typing import Annotated
 
@@ -10,14 +10,14 @@ from schemas.records import DisplayName, Prose
 
 
 def _check_web_address(text: str) -> str:
-    """Empty is fine: it clears."""
+    """Accept an empty text, which clears the field."""
     if text and not (is_uri(text) and text.startswith(("https://", "http://"))):
         raise ValueError("must be a web address that begins with https:// or http://")
     return text
 
 
 class Artist(Shape):
-    """An account's profile, or what is known of an account without one."""
+    """An account's profile. Accounts without a profile record have only what their identity tells."""
 
     did: DidText
     handle: str
@@ -31,7 +31,7 @@ class Artist(Shape):
 
 
 class Person(Shape):
-    """An account, named the way that lists name people."""
+    """An account as it appears in lists."""
 
     did: DidText
     handle: str
@@ -40,7 +40,7 @@ class Person(Shape):
 
 
 class ProfileChange(Asked):
-    """How to be presented. What is not given stays; an empty text or null clears."""
+    """Changes to the profile: absent members stay; an empty text or null clears."""
 
     display_name: DisplayName | None = None
     bio: Prose | None = None

@@ -15,13 +15,13 @@ MOST_DAYS = 365
 
 
 class ToVisit(Shape):
-    """The authorization page of the account's own server."""
+    """The URL of the authorization page at the account's own server."""
 
     auth_url: Address
 
 
 class ExchangeToken(Shape):
-    """Valid for a minute, and once."""
+    """An exchange token. It is valid for one minute and for one use."""
 
     exchange_token: str
 
@@ -33,7 +33,7 @@ class Exchange(Asked):
 
 
 class NewSession(Shape):
-    """For the cookie, or to be sent as a bearer token; and which account it is for."""
+    """A new session: its id, for the cookie or as a bearer token, and its account."""
 
     session_id: str
     did: DidText
@@ -41,7 +41,7 @@ class NewSession(Shape):
 
 
 class NewDeveloperToken(Shape):
-    """Shown this once."""
+    """A new developer token. It is shown only once."""
 
     token: str
     name: str
@@ -49,7 +49,7 @@ class NewDeveloperToken(Shape):
 
 
 class LinkedAccount(Shape):
-    """One of the accounts in a session."""
+    """One of the accounts linked in a session."""
 
     did: DidText
     handle: str
@@ -57,7 +57,7 @@ class LinkedAccount(Shape):
 
 
 class Me(Shape):
-    """The signed-in account, and the scopes that it granted."""
+    """The signed-in account, and the scopes that it has granted."""
 
     did: DidText
     handle: str
@@ -67,7 +67,7 @@ class Me(Shape):
 
 
 class ScopeUpgrade(Asked):
-    """Scopes to request besides those of every sign-in."""
+    """Scopes to request in addition to those of every sign-in."""
 
     scopes: tuple[str, ...] = ()
 
@@ -93,14 +93,14 @@ class Switched(Shape):
 
 
 class WantedToken(Asked):
-    """A developer token to be made."""
+    """A developer token to create."""
 
     name: TokenName
     expires_in_days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = DEFAULT_DAYS
 
 
 class DeveloperToken(Shape):
-    """A token as its owner is shown it."""
+    """A developer token as listed, without its secret."""
 
     id: str
     name: str
@@ -108,10 +108,10 @@ class DeveloperToken(Shape):
     created_at: Time
     last_used_at: Time | None
     expires_at: Time
-    ended_because: str | None = Field(description="Why it is of no use any more; null while it is.")
+    ended_because: str | None = Field(description="Why the token is no longer valid; null while it is valid.")
 
 
 class DeveloperTokens(Shape):
-    """All of an account's, newest first."""
+    """All developer tokens of the account, newest first."""
 
     tokens: list[DeveloperToken]

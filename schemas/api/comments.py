@@ -1,11 +1,11 @@
-"""Comments, each at a moment of a track."""
+"""Comments, each at a position in a track."""
 
 from schemas.api.shape import Address, Asked, Count, DidText, Page, PublicId, Shape, Time, UriText
 from schemas.records import Moment, Remark
 
 
 class Comment(Shape):
-    """A comment at `timestamp_ms` of a track."""
+    """A comment at position `timestamp_ms` of a track."""
 
     id: PublicId
     uri: UriText
@@ -20,9 +20,9 @@ class Comment(Shape):
 
 
 class CommentPage(Page):
-    """Comments of one track by the moment they stand at; `count` is of all of them.
+    """A page of a track's comments, in order of their positions; `count` is the total.
 
-    Of one account the first ones are counted and listed, 20 unless this service is set otherwise.
+    Of each account only the first comments are counted and listed: 20, unless the operator changed the limit.
     """
 
     comments: list[Comment]
@@ -30,14 +30,14 @@ class CommentPage(Page):
 
 
 class NewComment(Asked):
-    """What to say, and at which moment."""
+    """The text and position of a new comment."""
 
     text: Remark
     timestamp_ms: Moment
 
 
 class CommentChange(Asked):
-    """What to say instead; what is not given stays."""
+    """Changes to a comment: absent members stay."""
 
     text: Remark | None = None
     timestamp_ms: Moment | None = None

@@ -1,4 +1,4 @@
-"""How the service is: alive, and ready to be asked."""
+"""Health and readiness of the service."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from schemas.errors import Code
 
 
 class Health(Shape):
-    """The process answers; nothing more is claimed."""
+    """The process answers; this makes no other claim."""
 
     status: Literal["ok"]
 
@@ -21,7 +21,7 @@ class IndexState(Shape):
 
 
 class SnapshotState(Shape):
-    """The snapshot that aggregates are read from."""
+    """The snapshot that totals are read from."""
 
     as_of: Time | None
     age_seconds: float | None
@@ -49,9 +49,9 @@ class StateState(Shape):
 
 
 class AudioStoreState(Shape):
-    """Whether released files of the audio store are deleted, and why not. Serving does not depend on it.
+    """Whether released files of the audio store are deleted, and if not, why. Does not affect readiness.
 
-    `orphans`: files that belong to nothing, as they were last counted; they are kept.
+    `orphans`: the number of files without a row in the database at the last count. They are kept.
     """
 
     deleting: bool
@@ -63,7 +63,7 @@ class AudioStoreState(Shape):
 class Readiness(Shape):
     """Everything that decides whether answers are fresh. `detail` and `message` only when not ready.
 
-    `warnings` ask for an operator's look, and decide nothing.
+    `warnings` are for the operator, and do not affect readiness.
     """
 
     ready: bool

@@ -6,7 +6,7 @@ from schemas.api.shape import Address, Shape
 
 
 class OEmbed(Shape):
-    """A player to embed. The thumbnail fields are all there or all absent."""
+    """A player to embed. The thumbnail fields are all present or all absent."""
 
     version: Literal["1.0"]
     type: Literal["rich"]

@@ -1,4 +1,4 @@
-"""Playlists: list records that anybody may fill with anybody's tracks."""
+"""Playlists: list records that can hold any artist's tracks."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ ListTitle = Annotated[str, StringConstraints(strip_whitespace=True), TITLE]
 
 
 class Playlist(Shape):
-    """A playlist as lists show it."""
+    """A playlist as it appears in lists."""
 
     id: Uuid
     name: str
@@ -34,47 +34,47 @@ class PlaylistWithTracks(Playlist):
 
 
 class RecommendedTrack(Track):
-    """A recommended track. `artist_display_name` equals `artist`; clients of this interface read it here."""
+    """A recommended track. `artist_display_name` equals `artist`, for older clients."""
 
     artist_display_name: str
 
 
 class Recommendations(Shape):
-    """Tracks that would go with a playlist. `available`: it holds something that others can be like."""
+    """Tracks that fit a playlist. `available`: whether the playlist has tracks to base recommendations on."""
 
     tracks: list[RecommendedTrack]
     available: bool
 
 
 class NewPlaylist(Asked):
-    """A playlist to be made. It is on its owner's profile only if asked for."""
+    """A new playlist. The owner's profile shows it only if requested."""
 
     name: ListTitle
     show_on_profile: bool = False
 
 
 class PlaylistChange(AskedInParts):
-    """What to change; what is not given stays."""
+    """Changes to a playlist: absent members stay."""
 
     name: ListTitle | None = None
     show_on_profile: bool | None = None
 
 
 class AddedTrack(Asked):
-    """A track to be put at the end, and the version of it that is meant."""
+    """A track to append, in the version that is meant."""
 
     track_uri: AtUriString
     track_cid: CidString
 
 
 class Place(Asked):
-    """One place in a list."""
+    """One item of a list."""
 
     uri: AtUriString
     cid: CidString
 
 
 class Order(Asked):
-    """All that a list holds, in its new order."""
+    """All items of a list, in their new order."""
 
     items: Annotated[list[Place], Field(max_length=MAX_ITEMS)]

@@ -35,7 +35,7 @@ Status = Literal["pending", "processing", "completed", "failed"]
 
 
 class NewTrack(AskedWithFile):
-    """A track to publish. What the form does not say is taken from the file, as far as that says it."""
+    """A track to publish. Fields that are absent are filled in from the file's metadata, if it has them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,8 +43,8 @@ class NewTrack(AskedWithFile):
     title: Title | None = None
     album: Name | None = Field(
         None,
-        description="Name of an album of yours; made when there is none. Empty: no album. With neither this "
-        "nor `album_id`: the album that the file names.",
+        description="Name of your album; created if you have none of that name. Empty: none. Without it "
+        "and `album_id`: the album named in the file.",
     )
     album_id: Uuid | None = None
     tags: Annotated[Listed[Tag], Field(default_factory=list, max_length=MAX_TAGS)]
@@ -56,15 +56,15 @@ class NewTrack(AskedWithFile):
     rights: Annotated[
         InForm[WantedRights],
         Field(
-            description="Attached where the template that applies says so. The owner and parties that you "
-            "saved in your preferences are added where these name none."
+            description="Attached if the template that applies says so. The owner and parties "
+            "in your preferences are added where these name none."
         ),
     ] = None
     publishing: InForm[Template] | None = None
 
 
 class NewAudio(AskedWithFile):
-    """Audio in place of a track's own."""
+    """Audio that replaces a track's audio."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,7 +72,7 @@ class NewAudio(AskedWithFile):
 
 
 class UploadAccepted(Shape):
-    """The file is safe; the rest goes on without you."""
+    """The file is stored; processing continues without the client."""
 
     upload_id: str
     status: Status
@@ -80,7 +80,7 @@ class UploadAccepted(Shape):
 
 
 class UploadProgress(UploadAccepted):
-    """How far an upload is. `error` is a code, as in refusals."""
+    """The progress of an upload. `error` is an error code, as in error answers."""
 
     phase: str
     progress_pct: Annotated[int, Field(ge=0, le=100)]
@@ -90,7 +90,7 @@ class UploadProgress(UploadAccepted):
 
 
 class Revision(Shape):
-    """An earlier version of a track's audio. `was_gated`: not everybody could hear it then."""
+    """An earlier version of a track's audio. `was_gated`: it was not open to all listeners."""
 
     id: int
     track_id: PublicId
@@ -103,14 +103,14 @@ class Revision(Shape):
 
 
 class Revisions(Shape):
-    """The last versions, newest first."""
+    """The latest earlier versions, newest first."""
 
     track_id: PublicId
     revisions: list[Revision]
 
 
 class WantedSettings(Asked):
-    """The settings that a track is to have; null: those of its album or of the Portal."""
+    """The settings for a track; null: those of its album, or of the Portal."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -118,15 +118,13 @@ class WantedSettings(Asked):
 
 
 class WantedAlbumSettings(WantedSettings):
-    """The settings that an album and its tracks are to have; null: those of the Portal."""
+    """The settings for an album and its tracks; null: those of the Portal."""
 
-    replace_overrides: bool = Field(
-        False, description="Also those of tracks that have settings of their own."
-    )
+    replace_overrides: bool = Field(False, description="Also change tracks that have their own settings.")
 
 
 class JobAccepted(Shape):
-    """The change is queued, not done: ask for the job."""
+    """The change is queued. Request the job to follow its progress."""
 
     job_id: str
     status: Status
@@ -134,14 +132,14 @@ class JobAccepted(Shape):
 
 
 class AlbumJobAccepted(JobAccepted):
-    """Which tracks are to be changed, and which keep their own settings."""
+    """Which tracks will be changed, and which keep their own settings."""
 
     selected_track_ids: list[PublicId]
     preserved_track_ids: list[PublicId]
 
 
 class Failure(Shape):
-    """A track that could not be changed. `reason` is a code, as in refusals."""
+    """A track that could not be changed. `reason` is an error code, as in error answers."""
 
     track_id: PublicId
     reason: str
@@ -149,7 +147,7 @@ class Failure(Shape):
 
 
 class Job(Shape):
-    """How far a publishing job is, track by track."""
+    """The progress of a publishing job, by track."""
 
     job_id: str
     status: Status
@@ -182,7 +180,7 @@ class Preferences(Shape):
 
 
 class Availability(Shape):
-    """Can this be chosen, and if not, why."""
+    """Whether an audience can be chosen, and if not, why."""
 
     available: bool
     reason: str | None

@@ -1,4 +1,4 @@
-"""What a search finds: one flat list, each result saying what it is."""
+"""Search results: one flat list, in which each result states its type."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from schemas.api.shape import Address, Count, DidText, Page, PublicId, Shape, Uu
 
 
 class TrackResult(Shape):
-    """A track that was found. `highlight` is an excerpt that shows why."""
+    """A track. `highlight` is the title with the matching words marked."""
 
     type: Literal["track"]
     id: PublicId
@@ -21,7 +21,7 @@ class TrackResult(Shape):
 
 
 class ArtistResult(Shape):
-    """An artist who was found."""
+    """An artist."""
 
     type: Literal["artist"]
     did: DidText
@@ -32,7 +32,7 @@ class ArtistResult(Shape):
 
 
 class AlbumResult(Shape):
-    """An album that was found."""
+    """An album."""
 
     type: Literal["album"]
     id: Uuid
@@ -45,7 +45,7 @@ class AlbumResult(Shape):
 
 
 class PlaylistResult(Shape):
-    """A playlist that was found."""
+    """A playlist."""
 
     type: Literal["playlist"]
     id: Uuid
@@ -58,7 +58,7 @@ class PlaylistResult(Shape):
 
 
 class TagResult(Shape):
-    """A tag that was found."""
+    """A tag."""
 
     type: Literal["tag"]
     id: PublicId
@@ -73,7 +73,7 @@ Result = Annotated[
 
 
 class ResultCounts(Shape):
-    """How many of each kind match, however many are shown."""
+    """The total number of matches of each type, independent of the page size."""
 
     tracks: Count
     artists: Count
@@ -83,7 +83,7 @@ class ResultCounts(Shape):
 
 
 class SearchPage(Page):
-    """Some results, the true totals, and where to go on."""
+    """A page of results, with the true totals."""
 
     results: list[Result]
     counts: ResultCounts

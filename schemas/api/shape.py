@@ -1,4 +1,4 @@
-"""What every answer's shape has in common, and the types that several of them use."""
+"""What all answers have in common, and types that several of them use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -45,27 +45,27 @@ Address = Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
 class Shape(BaseModel):
-    """One object of an answer: frozen, and no field besides those that are written down."""
+    """An object in an answer: frozen, without undeclared fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Deleted(Shape):
-    """What was to go is gone."""
+    """The resource is deleted."""
 
     deleted: Literal[True]
 
 
 class Message(Shape):
-    """What was done, in a sentence."""
+    """The result of an action, in a sentence."""
 
     message: str
 
 
 class Asked(BaseModel):
-    """What a request carries in its body. Members that are not written down are ignored.
+    """An object in a request body. Undeclared members are ignored.
 
-    A form's texts may stand for numbers and truths, but JSON's numbers are no truths, nor its truths numbers.
+    In a form, texts are converted to numbers and booleans; JSON numbers and booleans are not converted.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -82,7 +82,7 @@ class Asked(BaseModel):
 
 
 def _kinds(annotation: object) -> frozenset[object]:
-    """The plain types that a field allows by itself: those of `int | None`, but not those of `list[int]`."""
+    """The types that a field accepts itself: `int` of `int | None`, but not the `int` of `list[int]`."""
     if isinstance(annotation, UnionType) or get_origin(annotation) in (Annotated, Union):
         return frozenset().union(*(_kinds(part) for part in get_args(annotation)))
     return frozenset([annotation])
@@ -90,9 +90,9 @@ def _kinds(annotation: object) -> frozenset[object]:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that was sent: where it is for as long as the request takes, its length, its SHA-256 in hex.
+    """A received file: its path for the duration of the request, its size, and its SHA-256 in hex.
 
-    `end` gives back the room that it takes.
+    `end` releases its disk space.
     """
 
     path: Path
@@ -102,11 +102,11 @@ class Received:
 
 
 class AskedInParts(Asked):
-    """The same, which may also be sent as a form with parts: members may be files."""
+    """A request body that may also be sent as multipart/form-data, so that members may be files."""
 
 
 class AskedWithFile(AskedInParts):
-    """The same with a file that must be there: nothing but a form with parts carries it."""
+    """A request body with a required file: only multipart/form-data can carry it."""
 
 
 # Never whole in memory.
@@ -126,11 +126,11 @@ Listed = InForm[list[T]]
 
 
 class Page(Shape):
-    """What every page of a list says about the rest of it."""
+    """The members that every page of a list has."""
 
     next_cursor: Annotated[str, Field(json_schema_extra={"format": "cursor"})] | None = Field(
-        description="Pass as `cursor` to go on; null on the last page and on no other. A page may hold fewer "
-        "than `limit`, or nothing, and yet have a next one: a request looks at a bounded number of records, "
-        "of which some may not be shown."
+        description="Pass as `cursor` for the next page; null on the last page only. A page may have fewer "
+        "than `limit`, or nothing, and still have a next page: a request reads a bounded number of records, "
+        "some of which may be hidden."
     )
     has_more: bool

@@ -1,10 +1,10 @@
-"""Totals over everything that may be seen."""
+"""Totals over all visible records."""
 
 from schemas.api.shape import Count, Shape, Time
 
 
 class Stats(Shape):
-    """Totals over visible records, private tracks left out."""
+    """Totals over visible records, without private tracks."""
 
     total_plays: Count
     total_tracks: Count

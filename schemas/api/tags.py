@@ -13,14 +13,14 @@ class Tag(Shape):
 
 
 class TagHead(Shape):
-    """The tag that a page of tracks is about."""
+    """The tag of a page of tracks."""
 
     name: str
     track_count: Count
 
 
 class TaggedTrackPage(Page):
-    """Some tracks that carry one tag, newest first."""
+    """A page of the tracks with one tag, newest first."""
 
     tag: TagHead
     tracks: list[Track]

@@ -1,4 +1,4 @@
-"""Tracks, and who liked them."""
+"""Tracks, and the accounts that liked them."""
 
 from typing import Annotated, Literal
 
@@ -44,13 +44,13 @@ class TrackAlbum(Shape):
 
 
 class SupportGate(Shape):
-    """Which of the two, listening or downloads, is for supporters."""
+    """Which of the two, listening or downloading, is for supporters only."""
 
     type: Literal["listening", "downloads"]
 
 
 class Track(Shape):
-    """One track, with what the person asking may do with it."""
+    """A track, with the viewer's permissions."""
 
     id: PublicId
     uri: UriText
@@ -61,8 +61,8 @@ class Track(Shape):
     artist_did: DidText
     artist_avatar_url: Address | None
     file_id: str = Field(
-        description="Stands for the recording, and changes with it: the blob's CID where everybody may "
-        "download; the SHA-256 of the file where this service keeps it; else a hash that names no blob."
+        description="Identifies the recording, and changes with it: the blob's CID if everyone may "
+        "download it; the SHA-256 of a file that this service stores; otherwise an opaque hash."
     )
     file_type: str
     duration: int | None = Field(description="Seconds.")
@@ -86,12 +86,12 @@ class Track(Shape):
     support_gate: SupportGate | None
     stream_url: Address
     r2_url: Address | None = Field(
-        description="`stream_url` by the name that older clients know; null where `gated`."
+        description="The same as `stream_url`, for older clients; null when `gated`."
     )
     audio_storage: Literal["pds", "managed", "both", "none"]
     pds_blob_cid: str | None = Field(
-        description="The recording's blob at the artist's server, where everybody may download. Elsewhere no "
-        "answer names it but the record itself, which is public at its server, and its proof."
+        description="The recording's blob at the artist's server, if everyone may download it. Otherwise no "
+        "answer names the blob except the record and its proof, which are public at that server."
     )
     atproto_record_uri: UriText
     atproto_record_cid: str
@@ -99,27 +99,27 @@ class Track(Shape):
     labels: list[str]
     rights: Rights | None
     is_liked: bool
-    gated: bool = Field(description="The person asking may not listen.")
+    gated: bool = Field(description="The viewer may not listen.")
     downloadable: bool
 
 
 class TrackProof(Shape):
-    """How we know that the artist published this track: the record, and how it was verified."""
+    """The evidence that the artist published this track: the record, and how it was verified."""
 
     uri: UriText
     did: DidText
     cid: str
-    rev: str = Field(description="The repo's commit that brought this version of the record.")
+    rev: str = Field(description="The rev of the commit that wrote this version of the record.")
     verified: Literal["commit", "repo", "proof", "unverified"] = Field(
-        description="What proved it: its signed commit in the stream, the whole signed repo, or the record's "
-        "own proof. `unverified`: taken on the word of a Jetstream so far."
+        description="How it was verified: by its commit in the stream, by the signed repo, or by its "
+        "own proof. `unverified`: so far only a Jetstream reported it."
     )
-    verified_at: Time = Field(description="Since when this service knows it so.")
-    proof_url: Address | None = Field(description="Where the artist's own server gives the proof.")
+    verified_at: Time = Field(description="When this version was verified.")
+    proof_url: Address | None = Field(description="The URL of the proof at the artist's server.")
 
 
 class TrackPage(Page):
-    """Some tracks, and where to go on."""
+    """A page of tracks."""
 
     tracks: list[Track]
 
@@ -131,14 +131,17 @@ class Liker(Person):
 
 
 class LikerPage(Page):
-    """Who liked a track, newest first; `count` is of all of them."""
+    """The accounts that liked a track, newest first; `count` is the total."""
 
     users: list[Liker]
     count: Count
 
 
 class LikedTrackPage(Page):
-    """What somebody liked, newest like first; `count` tells how many of the newest 5,000 likes are shown."""
+    """The tracks that an account liked, newest like first.
+
+    `count`: how many of the newest 5,000 likes are visible to the viewer.
+    """
 
     user: Person
     tracks: list[Track]
@@ -146,10 +149,10 @@ class LikedTrackPage(Page):
 
 
 class OwnTrackPage(Page):
-    """Tracks of whoever asks; `total` is of all that match: with `q`, among the first 1,000 in this order.
+    """A page of the signed-in account's tracks. `total`: all matches; with `q`, among the first 1,000.
 
-    Of likes the newest 5,000 are counted, and sorted by popularity.
-    `incomplete`: a sentence when tracks in a private Space could not be asked for.
+    Of likes, the newest 5,000 are counted and sorted by popularity. `incomplete`: why tracks in a private
+    Space are missing, as a sentence; absent when none are.
     """
 
     tracks: list[Track]
@@ -158,7 +161,7 @@ class OwnTrackPage(Page):
 
 
 class LikeState(Shape):
-    """Whether the person asking likes the track now."""
+    """Whether the viewer likes the track now."""
 
     liked: bool
 
@@ -170,7 +173,7 @@ class PlayCount(Shape):
 
 
 class TrackChange(AskedInParts):
-    """What is to be changed; the rest stays. An empty text or list clears. Access is changed elsewhere."""
+    """Changes to a track's metadata: absent members stay; an empty text or list clears. Access stays."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -181,7 +184,7 @@ class TrackChange(AskedInParts):
         Annotated[Listed[str], Field(max_length=MAX_FEATURES, description="Handles or DIDs.")] | None
     ) = None
     description: Prose | None = None
-    isrc: Code | None = Field(None, description="Kept in `rights`, as `iswc` is.")
+    isrc: Code | None = Field(None, description="Stored in `rights`, like `iswc`.")
     iswc: Code | None = None
     image: File | None = None
     remove_image: bool = False

@@ -28,30 +28,35 @@ from schemas.errors import ErrorBody
 
 _REF = "#/components/schemas/{model}"
 _DESCRIPTION = (
-    "Everything that was written to `fm.svc.*` on the AT Protocol network, whoever wrote it. "
-    "Public answers carry an ETag. Every refusal has one body. "
+    "Search, play and publish audio records (`fm.svc.*`) on the AT Protocol network. "
+    "Public answers have an ETag. All errors have the same shape. "
     "Query parameters that a route does not name are ignored."
 )
 _SECURITY_SCHEMES = {
-    "cookie": {"type": "apiKey", "in": "cookie", "name": cookies.SESSION, "description": "Of browsers."},
-    "bearer": {"type": "http", "scheme": "bearer", "description": "A session id, or a developer token."},
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": cookies.SESSION,
+        "description": "The session cookie of browsers.",
+    },
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A session id or a developer token."},
 }
 _LICENSE = {"name": "MIT", "identifier": "MIT"}
 _OF_PAGES = frozenset({HTML.partition(";")[0], "text/css", "text/javascript", "image/svg+xml"})
 _TAGS = {
-    "albums": "Albums, and their archives of audio.",
-    "artists": "Accounts that published a record of ours, and what they like.",
-    "audio": "Recordings to be heard and downloaded, each by those who may.",
+    "albums": "Albums, and downloads of whole albums.",
+    "artists": "Accounts that published audio records, and the tracks that they like.",
+    "audio": "Streaming and downloads, subject to each track's access settings.",
     "embed": "Players for other sites.",
-    "meta": "How the service is, and how it is used.",
-    "oembed": "Players by their pages' addresses: https://oembed.com.",
-    "pages": "Pages for people, and their forms.",
-    "playlists": "Playlists, of anybody's tracks.",
-    "publishing": "Uploads, earlier versions of audio, and who may hear it.",
+    "meta": "Health, metrics, and the description of this API.",
+    "oembed": "oEmbed (https://oembed.com): embeddable players by the URL of a page.",
+    "pages": "HTML pages and their forms.",
+    "playlists": "Playlists, which can hold any artist's tracks.",
+    "publishing": "Uploads, earlier versions of audio, and access settings.",
     "reactions": "Likes, comments and plays.",
-    "search": "Everything by its words.",
+    "search": "Full-text search over all types.",
     "signing in": "Sessions, linked accounts and developer tokens.",
-    "tracks": "Tracks, and what people made of them.",
+    "tracks": "Tracks, with their likes, comments and proofs.",
 }
 _ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
 
@@ -106,7 +111,7 @@ class _Shapes:
     """The schemas of all answers, each model once under its own name."""
 
     def __init__(self, endpoints: list[Endpoint]) -> None:
-        self._said: dict[Any, dict[str, Any]] = {}  # by shape: that of a refusal is needed 300 times
+        self._said: dict[Any, dict[str, Any]] = {}  # by shape: an error's is needed 300 times
         returned = {_shape(endpoint.signature.returns) for endpoint in endpoints} - {None}
         models = [(shape, "serialization") for shape in [*_models(returned), ErrorBody]]
         _, definitions = models_json_schema(models, by_alias=True, ref_template=_REF)  # type: ignore[arg-type]
@@ -215,12 +220,12 @@ def _responses(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
         }
     responses = {str(int(endpoint.status)) if has_content else "204": success}
     if "HEAD" in endpoint.methods and not endpoint.operational:
-        responses["304"] = {"description": "What you have is still right."}
+        responses["304"] = {"description": "The cached answer is still current."}
     if Conditions in endpoint.signature.headers.values():
-        responses["206"] = {**success, "description": "The part that Range asked for."}
+        responses["206"] = {**success, "description": "The requested range."}
     if endpoint.redirects is not None:
         responses[str(int(endpoint.redirects))] = {
-            "description": "Go on where Location says; with `Accept: application/json` pages tell it instead."
+            "description": "A redirect to Location. With `Accept: application/json`, the URL as JSON instead."
         }
     for status, sentences in _refusals(endpoint).items():
         body = shapes.of(_refusal_shape(endpoint, status))
@@ -234,7 +239,7 @@ def _responses(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
 def _text(media_type: str) -> dict[str, Any]:
     """Content other than JSON. A stream gets no schema: readers would take it for that of each event."""
     if media_type == EVENT_STREAM:
-        return {"description": "Events without an end; the `data` of each is JSON."}
+        return {"description": "Server-sent events; the `data` of each is JSON."}
     return {"type": "string"}
 
 

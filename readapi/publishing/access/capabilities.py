@@ -10,7 +10,7 @@ from readapi.spaces.repos import SpaceRepos
 from schemas.access import DOWNLOADS, LISTENING, Downloads, Listening
 from schemas.publishing import Fault, Template
 
-NO_VERIFIER = "This service has nobody to ask who supports whom."
+NO_VERIFIER = "This service cannot check who supports an artist."
 NO_SPACES = "Your server does not offer private Spaces."
 NOT_GRANTED = (
     "You have not granted this service your private Spaces; ask for it at /auth/scope-upgrade/start."

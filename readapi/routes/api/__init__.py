@@ -1,1 +1,1 @@
-"""The JSON API: a module a resource, a function an endpoint."""
+"""The JSON API: one module per resource, one function per endpoint."""

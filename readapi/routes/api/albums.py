@@ -49,7 +49,7 @@ async def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) ->
 async def make_album(
     sent: NewAlbum, index: Index, who: SignedIn, state: State, policies: Policies, writing: Writing
 ) -> Answer[AlbumMetadata]:
-    """Make an album with nothing on it; its address follows from its title."""
+    """Create an empty album. Its slug is derived from its title."""
     await policies.check_album(who, sent.publishing_defaults)
     return await _album_answer(
         index, *await authoring.make_album(writing, state, index, who, sent), who, state
@@ -77,7 +77,7 @@ async def change_album(
     policies: Policies,
     writing: Writing,
 ) -> Answer[AlbumMetadata]:
-    """Change your album's title, description or template, which is for what comes later."""
+    """Change your album's title, description or template. The template applies to tracks published later."""
     album = lists.find_own_list(index, "album", album_or_artist, who.did)
     await policies.check_album(who, sent.publishing_defaults)
     written = await authoring.change_album(writing, state, index, who, album, sent)
@@ -88,7 +88,7 @@ async def change_album(
 async def delete_album(
     album_or_artist: ListName, index: Index, who: SignedIn, state: State, writing: Writing
 ) -> Deleted:
-    """Delete your album; its tracks stay."""
+    """Delete your album. Its tracks stay."""
     await authoring.delete_album(
         writing, state, who, lists.find_own_list(index, "album", album_or_artist, who.did)
     )
@@ -100,7 +100,7 @@ async def delete_album(
 async def get_album(
     handle: ArtistName, slug: str, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[Album]:
-    """Return the album that an artist's address names, and its tracks."""
+    """Get an album and its tracks by the artist and the slug."""
     return await _album_with_tracks(index, lists.find_album(index, handle, slug), supporters, viewer, state)
 
 
@@ -114,7 +114,7 @@ async def put_cover(
     pds: Pds,
     writing: Writing,
 ) -> Answer[AlbumMetadata]:
-    """Give your album a cover: a PNG, JPEG, WebP or GIF, sent as multipart/form-data."""
+    """Set your album's cover: a PNG, JPEG, WebP or GIF, sent as multipart/form-data."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     written = await authoring.set_cover(writing, pds, who, album, sent.image)
     return await _album_answer(index, *written, who, state)
@@ -124,7 +124,7 @@ async def put_cover(
 async def album_by_id(
     album_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
 ) -> Answer[Album]:
-    """Return an album and its tracks."""
+    """Get an album and its tracks."""
     return await _album_with_tracks(
         index, lists.find_list(index, "album", album_id), supporters, viewer, state
     )
@@ -134,9 +134,9 @@ async def album_by_id(
 async def album_archive(
     album_id: ListName, index: Index, sources: AudioSelection, viewer: Viewer | None, client: Client
 ) -> web.StreamResponse:
-    """Give out an album's originals as one zip: those that this viewer may have.
+    """Download an album as one zip, with the original of each track that the viewer may download.
 
-    The others that they may know of are named in a text, with the reason.
+    A text file in the zip names the visible tracks that are left out, and the reason.
     """
     album = lists.find_list(index, "album", album_id)
     told = orjson.loads(album.card)
@@ -167,7 +167,7 @@ async def _album_with_tracks(
 async def _album_answer(
     index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, state: State
 ) -> Answer[AlbumMetadata]:
-    """An album of whoever asks: as the index shows it, or as it was written if it does not yet."""
+    """The account's own album from the index, or as it was just written if the index lacks it."""
     card = index.find_list("album", str(uri))
     metadata = card.card if card is not None else orjson.dumps(_as_written(index, uri, value, who))
     return Answer(_with_template(metadata, await state.album_templates.get(uri)))

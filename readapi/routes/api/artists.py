@@ -1,4 +1,4 @@
-"""Artists, and what they like."""
+"""Artists, and the tracks that they like."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ routes = Routes("artists")
 async def own_profile(
     index: Index, who: SignedIn, showing: ProfileVisibility, settings: Settings
 ) -> Answer[Artist]:
-    """Return your own profile, or what is known of you without one."""
+    """Get your own profile."""
     return await _own(index, who, showing, settings)
 
 
@@ -44,7 +44,7 @@ async def put_profile(
     settings: Settings,
     writing: Writing,
 ) -> Answer[Artist]:
-    """Make your artist profile, or change what is given of it."""
+    """Create your artist profile, or change the members given."""
     index.require()
     await profiles.put_profile(writing, who, sent)
     if sent.show_liked_on_profile is not None:
@@ -56,7 +56,7 @@ async def put_profile(
 async def get_artist(
     artist: ArtistName, index: Index, showing: ProfileVisibility, settings: Settings
 ) -> Answer[Artist]:
-    """Return an artist's profile."""
+    """Get an artist's profile."""
     return await _shown(orjson.loads(artists.find_artist(index, artist).card), showing, settings)
 
 
@@ -71,14 +71,14 @@ async def liked_tracks(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Answer[LikedTrackPage]:
-    """List the tracks that somebody likes, newest like first; of others' only the public ones.
+    """List the tracks that an account likes, newest like first. Others see only the public ones.
 
-    Who chose not to show what they like (`show_liked_on_profile`) is the only one to see it here.
+    If the account has turned off `show_liked_on_profile`, only its owner gets the list.
     """
     user = artists.find_artist(index, handle)
     is_own = viewer is not None and viewer.did == user.did
     if not is_own and not await _shows_likes(user.did, showing, settings):
-        raise NotFound("They do not show what they like.")
+        raise NotFound("This account does not show its likes.")
     page = index.liked_page(user.did, cursors.read_position(cursor, "liked"), limit)
     viewer = await supporters.among(viewer, page.items)
     return present.make_answer(

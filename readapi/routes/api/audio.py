@@ -58,13 +58,13 @@ async def stream_track(
     asked: Conditions,
     leaving: Leaving,
 ) -> web.StreamResponse:
-    """Stream a track; ranges are supported.
+    """Stream a track. Range requests are supported.
 
     The first request for a blob on the artist's PDS waits until it was fetched in full and its hash verified.
-    For a track in a private Space the Space is asked whether it admits the viewer; its refusal is final.
+    For a track in a private Space, the Space decides whether it admits the viewer; its refusal is final.
 
-    Players and programs are redirected to recordings at other services; a browser gets a page that names the
-    host and asks first.
+    For a recording at another service, players and programs are redirected. A browser gets a page that names
+    the host and asks first.
     """
     card, viewer = await finder.find(track_id, who)
     return _answer_stream(await sources.heard(card, viewer, client), asked, viewer, leaving)
@@ -80,7 +80,7 @@ async def download_track(
     asked: Conditions,
     leaving: Leaving,
 ) -> web.StreamResponse:
-    """Download the original of a track as a named file, if the viewer may."""
+    """Download the original of a track as a named file, if the viewer may download it."""
     card, viewer = await finder.find(track_id, who)
     return _answer_download(card, await sources.original(card, viewer, client), asked, viewer, leaving)
 
@@ -95,7 +95,7 @@ async def stream_file(
     asked: Conditions,
     leaving: Leaving,
 ) -> web.StreamResponse:
-    """Stream the recording with a hash, if the viewer may listen to a track that has it."""
+    """Stream a recording by its hash, if the viewer may listen to a track that has it."""
     cards = tracks.find_tracks_of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     _, opened = await _first(cards, viewer, client, sources.heard)
     return _answer_stream(opened, asked, viewer, leaving)
@@ -111,7 +111,7 @@ async def download_file(
     asked: Conditions,
     leaving: Leaving,
 ) -> web.StreamResponse:
-    """Download the recording with a hash, if the viewer may download a track that has it."""
+    """Download a recording by its hash, if the viewer may download a track that has it."""
     cards = tracks.find_tracks_of_file(index, file_id, await sources.tracks_of(file_id), viewer)
     card, opened = await _first(cards, viewer, client, sources.original)
     return _answer_download(card, opened, asked, viewer, leaving)
@@ -127,7 +127,7 @@ async def download_file_alias(
     asked: Conditions,
     leaving: Leaving,
 ) -> web.StreamResponse:
-    """The same under its shorter name."""
+    """Download a recording by its hash, under a shorter path."""
     return await download_file(file_id, index, sources, viewer, client, asked, leaving)
 
 

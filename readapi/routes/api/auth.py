@@ -57,10 +57,11 @@ async def start(
     handle: shapes.Name | None = None,
     did: shapes.Name | None = None,
 ) -> Answer[shapes.ToVisit]:
-    """Begin to sign in: lead somebody, named by handle or DID, to their own server.
+    """Start a sign-in: redirect the account, given as a handle or DID, to its own server.
 
-    What a page begins, ends in the same browser only: it is given a cookie here, and brings it to the
-    exchange. Scripts of the web application send this with `credentials: "include"`.
+    A sign-in that a web page starts can be completed only in the same browser: this answer sets a cookie,
+    which the exchange requires. Scripts of the web application must send this request with `credentials:
+    "include"`.
     """
     return await _leave(starts, accept, browser, _named(handle, did), by_form=True)
 
@@ -74,7 +75,7 @@ async def start_by_link(
     handle: shapes.Name | None = None,
     did: shapes.Name | None = None,
 ) -> Answer[shapes.ToVisit]:
-    """Begin to sign in, by a link. A browser that follows one is shown a page that asks first."""
+    """Start a sign-in from a link. A browser gets a page that asks for confirmation first."""
     name = _named(handle, did)
     # Pages of this service show links from records too, so a link's own page proves nothing.
     if not starts.is_by_page(browser) and prefers_page(accept.header):
@@ -100,7 +101,7 @@ async def callback(
     error: str | None = None,
     error_description: str | None = None,
 ) -> Answer[shapes.ExchangeToken]:
-    """Take back whoever comes from their own server, and lead them on with an exchange token or an error."""
+    """Receive the redirect from the account's server; redirect on with an exchange token or an error."""
     given = {"state": state, "iss": iss, "code": code, "error": error, "error_description": error_description}
     back = await signing_in.finish({name: text for name, text in given.items() if text is not None})
     onward = None if _wants_json(accept) else _onward(back, settings)
@@ -117,12 +118,12 @@ async def callback(
 async def exchange(
     sent: shapes.Exchange, signing_in: SignIn, cookies: Cookies, browser: Browser, who: SignedIn | None
 ) -> Answer[shapes.NewSession | shapes.NewDeveloperToken]:
-    """Change an exchange token for what it stands for: a session, or a developer token.
+    """Exchange an exchange token for a session or a developer token.
 
-    Programs are told it. A browser gets the session as a cookie besides, if it began the sign-in itself;
-    otherwise it is refused. Whoever upgraded scopes, added an account or made a developer token sends along
-    the session that they began it in, which stays the same. Signing in again as the same account ends the
-    session that is sent along; a session of another account, or of several, stays.
+    The answer contains the session id or the token. A browser also gets the session as a cookie if it started
+    the sign-in itself; otherwise it is refused. To upgrade scopes, add an account or create a developer
+    token, send the credential of the session that started it; that session stays the same. Signing in again
+    as the same account ends the session sent along, unless that session holds another account or several.
     """
     try:
         made = await (
@@ -145,13 +146,13 @@ async def exchange(
 
 @routes.get("/auth/me", raises=(NotAuthenticated, SessionExpired))
 async def me(who: SignedIn, state: State, grants: Grants, index: Index) -> shapes.Me:
-    """Tell who you are, what you granted, and which accounts are linked in your session."""
+    """Get the signed-in account, its granted scopes, and the accounts linked in the session."""
     try:
         await grants.fresh(who.grant_id)
     except Ended as error:
         raise SessionExpired(str(error)) from None
     except Unavailable:
-        pass  # what was granted stands for as long as nobody says otherwise
+        pass  # granted scopes stay valid until they are revoked
     linked = await state.accounts.of(who.key) if isinstance(who, InSession) else []
     return shapes.Me(
         did=who.did,
@@ -166,9 +167,9 @@ async def me(who: SignedIn, state: State, grants: Grants, index: Index) -> shape
 
 @routes.post("/auth/logout", raises=(NotAuthenticated,), even_ended=True)
 async def logout(who: SignedIn | None, belongings: OwnSessions, cookies: Cookies) -> Answer[None]:
-    """Sign out all accounts of the session, and give back at their servers what they granted.
+    """Sign out all accounts of the session, and revoke their grants at their servers.
 
-    Whoever has no session any more is signed out already.
+    Without a session this succeeds and does nothing.
     """
     await belongings.sign_out(who)
     return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=cookies.no_session())
@@ -178,9 +179,9 @@ async def logout(who: SignedIn | None, belongings: OwnSessions, cookies: Cookies
 async def start_scope_upgrade(
     sent: shapes.ScopeUpgrade, who: InSession, signing_in: SignIn
 ) -> shapes.ToVisit:
-    """Ask for more than was granted, or for the same once more.
+    """Start an authorization for more scopes, or renew the current ones.
 
-    Scopes besides those of signing in are asked for only when they are named here.
+    Only scopes that are named here are requested in addition to those of every sign-in.
     """
     try:
         with oauth_errors.translate_start():
@@ -191,7 +192,7 @@ async def start_scope_upgrade(
 
 @routes.post("/auth/add-account/start", raises=oauth_errors.TO_START, even_ended=True)
 async def start_add_account(sent: shapes.AddAccount, who: InSession, signing_in: SignIn) -> shapes.ToVisit:
-    """Begin to link another account to the session."""
+    """Start linking another account to the session."""
     with oauth_errors.translate_start():
         return shapes.ToVisit(auth_url=await signing_in.add_account(who, sent.handle))
 
@@ -200,14 +201,14 @@ async def start_add_account(sent: shapes.AddAccount, who: InSession, signing_in:
 async def switch_account(
     sent: shapes.SwitchAccount, who: InSession, belongings: OwnSessions
 ) -> shapes.Switched:
-    """Be another account of the session from now on."""
+    """Make another linked account the active one."""
     active = await belongings.switch(who, sent.target_did)
     return shapes.Switched(did=active.did, handle=active.handle, session_id=who.session_id)
 
 
 @routes.delete("/auth/accounts/{did}", raises=(NotFound,), even_ended=True)
 async def drop_account(did: str, who: InSession, belongings: OwnSessions, cookies: Cookies) -> Answer[None]:
-    """Take an account out of the session; with the last one the session ends."""
+    """Unlink an account from the session. Unlinking the last one ends the session."""
     remains = await belongings.drop(who, did)
     return Answer(b"", status=HTTPStatus.NO_CONTENT, headers={} if remains else cookies.no_session())
 
@@ -216,14 +217,14 @@ async def drop_account(did: str, who: InSession, belongings: OwnSessions, cookie
 async def start_developer_token(
     sent: shapes.WantedToken, who: InSession, signing_in: SignIn
 ) -> shapes.ToVisit:
-    """Begin to make a developer token, which gets a grant of its own; the exchange then shows it, once."""
+    """Start creating a developer token, which gets its own grant. The exchange returns it, once."""
     with oauth_errors.translate_start():
         return shapes.ToVisit(auth_url=await signing_in.make_token(who, sent.name, sent.expires_in_days))
 
 
 @routes.get("/auth/developer-tokens")
 async def list_developer_tokens(who: SignedIn, state: State) -> shapes.DeveloperTokens:
-    """List your developer tokens, newest first, those that have ended too."""
+    """List your developer tokens, newest first, including those no longer valid."""
     tokens = await state.developer_tokens.of(who.did)
     return shapes.DeveloperTokens(
         tokens=[

@@ -20,7 +20,7 @@ from schemas.api.tracks import OwnTrackPage
 
 routes = Routes("tracks")
 
-Words = Annotated[str, Field(max_length=100, description="Only tracks of which all these words are told.")]
+Words = Annotated[str, Field(max_length=100, description="Only tracks that have all of these words.")]
 
 
 @routes.get("/tracks/me", raises=(SessionExpired,))
@@ -34,7 +34,7 @@ async def own_tracks(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Answer[OwnTrackPage]:
-    """List your own tracks, those too that nobody else may see; also those in your private Space."""
+    """List your own tracks: public, unlisted and private ones, and those in your private Space."""
     order, private, incomplete = f"mine.{sort}", [], None
     try:
         private = await finder.own(who)
@@ -56,7 +56,7 @@ async def tracks_liked(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Answer[OwnTrackPage]:
-    """List the tracks that you like, the last liked first."""
+    """List the tracks that you like, newest like first."""
     order = f"likes.{sort}"
     shelf = library.liked_tracks(index, who.viewer, q, sort, cursors.read_position(cursor, order), limit)
     return await _page(index, who, supporters, shelf, order)

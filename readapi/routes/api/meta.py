@@ -23,7 +23,7 @@ routes = Routes("meta")
 
 @routes.get("/health", operational=True)
 async def health() -> Health:
-    """Say that the process answers."""
+    """Check that the process answers."""
     return Health(status="ok")
 
 
@@ -31,9 +31,9 @@ async def health() -> Health:
 async def ready(
     index: Index, catalog: Snapshots, indexer: IndexerStatus, state: State, settings: Settings
 ) -> Answer[Readiness]:
-    """Tell whether answers are fresh enough, and if not, why.
+    """Check whether answers are fresh enough, and if not, why.
 
-    503 carries the same report, with the members of an error besides.
+    With 503 the same report also has the members of an error.
     """
     report = await readiness.report_readiness(index, catalog, indexer, state, settings.ready_lag_seconds)
     return Answer(render_json(report), status=200 if report.ready else IndexNotReady.status)
@@ -41,32 +41,32 @@ async def ready(
 
 @routes.get("/metrics", media_types=(metrics.MEDIA_TYPE,), operational=True)
 async def measured(counted: Metrics, processes: Processes) -> Answer[str]:
-    """Tell what every process of the service has counted, as Prometheus reads it.
+    """Get the metrics of all processes of the service, in Prometheus's format.
 
-    `fmsvc_up` is 0 for a process that did not answer within a second; its numbers are absent.
+    `fmsvc_up` is 0 for a process that did not answer within a second; its other metrics are absent.
     """
     return Answer(await processes.text(counted.text()), media_type=metrics.MEDIA_TYPE)
 
 
 @routes.get("/openapi.json")
 async def openapi(description: Description) -> Answer[dict[str, Any]]:
-    """Describe this interface, as OpenAPI 3.1."""
+    """Get the OpenAPI 3.1 description of this API."""
     return Answer(await description.json())
 
 
 @routes.get(DOCUMENT_PATH)
 async def oauth_client_metadata(client: ClientMetadata) -> Answer[dict[str, Any]]:
-    """Tell authorization servers who this service is, and what it may ask for."""
+    """Get the OAuth client metadata of this service, for authorization servers."""
     return Answer(render_json(client.document()))
 
 
 @routes.get("/oauth-client-metadata.json")
 async def oauth_client_metadata_alias(client: ClientMetadata) -> Answer[dict[str, Any]]:
-    """The same under its shorter name."""
+    """Get the OAuth client metadata, under a shorter path."""
     return await oauth_client_metadata(client)
 
 
 @routes.get(JWKS_PATH)
 async def oauth_keys(client: ClientMetadata) -> Answer[dict[str, Any]]:
-    """Publish the keys that this service signs with when it signs people in."""
+    """Get the public keys that this service authenticates with at authorization servers (JWKS)."""
     return Answer(render_json(client.keys.published()))

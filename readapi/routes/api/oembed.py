@@ -15,10 +15,10 @@ from schemas.api.oembed import OEmbed
 
 routes = Routes("oembed")
 
-Url = Annotated[str, Field(description="A page or player of this service, or the at-uri of a track or list.")]
-MostWidth = Annotated[int | None, Field(ge=1, description="Pixels that the player may be wide at most.")]
-MostHeight = Annotated[int | None, Field(ge=1, description="Pixels that the player may be high at most.")]
-Format = Annotated[str, Field(description="`json` or `xml`; any other is answered with 501.")]
+Url = Annotated[str, Field(description="URL of a page or player here, or at-uri of a track or list.")]
+MostWidth = Annotated[int | None, Field(ge=1, description="The maximum width of the player, in pixels.")]
+MostHeight = Annotated[int | None, Field(ge=1, description="The maximum height of the player, in pixels.")]
+Format = Annotated[str, Field(description="`json` or `xml`; any other value gets 501.")]
 
 
 @routes.get("/oembed", raises=(NotFound, FormatNotSupported), media_types=(JSON, "text/xml"))
@@ -30,12 +30,12 @@ async def get_oembed(
     maxheight: MostHeight = None,
     format: Format = "json",
 ) -> Answer[OEmbed]:
-    """Describe the player of a track, an album or a playlist.
+    """Get the oEmbed description of the player of a track, album or playlist.
 
-    Tracks that not everybody may hear have a player too: it says why it is silent.
+    Tracks with restricted access have a player too, which shows why it cannot play.
     """
     if format not in ("json", "xml"):
-        raise FormatNotSupported("oEmbed documents exist as json and as xml.")
+        raise FormatNotSupported("The format must be json or xml.")
     document = oembed.describe_embed(
         oembed.find_embeddable(index, addresses, url), Box(maxwidth, maxheight), addresses.base_url
     )

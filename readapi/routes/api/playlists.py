@@ -45,9 +45,9 @@ _ORDER = "playlists"
 async def own_playlists(
     index: Index, who: SignedIn, showing: ProfileVisibility, cursor: Cursor = None
 ) -> Answer[list[Playlist]]:
-    """List your own playlists, newest first, a thousand at a time.
+    """List your own playlists, newest first, up to 1,000 per page.
 
-    The address of the next ones is in the header `Link`, with `rel="next"`.
+    The header `Link` has the URL of the next page, with `rel="next"`.
     """
     return await _listed(index, who.did, who.viewer, showing, cursor)
 
@@ -58,8 +58,8 @@ async def playlists_of(
 ) -> Answer[list[Playlist]]:
     """List the playlists that an account shows on its profile, newest first.
 
-    A thousand are looked at: where many are not shown, there may be few or none in one answer and more in the
-    next. Its address is in the header `Link`, with `rel="next"`.
+    A request examines up to 1,000 playlists; if many are hidden, a page may have few or none and still have a
+    next page. The header `Link` has its URL, with `rel="next"`.
     """
     return await _listed(index, did, viewer, showing, cursor)
 
@@ -68,7 +68,7 @@ async def playlists_of(
 async def playlist_by_uri(
     uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
 ) -> Answer[PlaylistWithTracks]:
-    """Return the playlist that a record is, and its tracks."""
+    """Get the playlist with an at-uri, and its tracks."""
     return await _playlist_with_tracks(
         index, lists.find_list(index, "playlist", uri), supporters, viewer, showing
     )
@@ -82,7 +82,7 @@ async def get_playlist(
     viewer: Viewer | None,
     showing: ProfileVisibility,
 ) -> Answer[PlaylistWithTracks]:
-    """Return a playlist and its tracks."""
+    """Get a playlist and its tracks."""
     return await _playlist_with_tracks(
         index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing
     )
@@ -92,7 +92,7 @@ async def get_playlist(
 async def recommend_tracks(
     playlist_id: ListName, index: Index, who: SignedIn, supporters: Supporters, limit: Some = 10
 ) -> Answer[Recommendations]:
-    """Suggest tracks for your playlist: of the tags and artists that are in it, the most popular first."""
+    """Recommend tracks for your playlist: by the tags and artists in it, the most popular first."""
     held = lists.playlist_tracks(
         index, lists.find_own_list(index, "playlist", playlist_id, who.did), who.viewer
     )
@@ -107,11 +107,11 @@ async def recommend_tracks(
 async def make_playlist(
     sent: NewPlaylist, index: Index, who: SignedIn, showing: ProfileVisibility, writing: Writing
 ) -> Answer[Playlist]:
-    """Make a playlist with nothing in it. Your profile shows it only if `show_on_profile` is true."""
+    """Create an empty playlist. Your profile shows it only if `show_on_profile` is true."""
     collection = writing.collections.list
     value = authoring.new_list(collection, "playlist", sent.name, None)
     uri = AtUri(who.did, collection, new_rkey())
-    await showing.choose(str(uri), sent.show_on_profile)  # first, so that no profile shows it for a moment
+    await showing.choose(str(uri), sent.show_on_profile)  # first, so that no profile shows it even briefly
     try:
         await writing.commit(who, Create(collection, uri.rkey, value))
     except ApiError:
@@ -143,7 +143,7 @@ async def change_playlist(
 async def delete_playlist(
     playlist_id: ListName, index: Index, who: SignedIn, showing: ProfileVisibility, writing: Writing
 ) -> Deleted:
-    """Delete your playlist; the tracks in it stay."""
+    """Delete your playlist. Its tracks stay."""
     uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
     await writing.delete(who, uri.collection, uri.rkey)
     await showing.choose(str(uri), None)
@@ -159,7 +159,7 @@ async def add_track(
     showing: ProfileVisibility,
     writing: Writing,
 ) -> Answer[Playlist]:
-    """Put a track at the end of your playlist. One that is in it stays where it is."""
+    """Append a track to your playlist. A track that is already in it keeps its position."""
     uri = tracks.track_uri(tracks.find_track(index, sent.track_uri, who.viewer))
     return await _edited(
         playlist_id,
@@ -180,7 +180,7 @@ async def remove_track(
     showing: ProfileVisibility,
     writing: Writing,
 ) -> Answer[Playlist]:
-    """Take a track out of your playlist, wherever it stands in it."""
+    """Remove a track from your playlist."""
     return await _edited(
         playlist_id, lambda found: authoring.remove_track(found, uri), index, who, showing, writing
     )
@@ -195,7 +195,7 @@ async def reorder_playlist(
     showing: ProfileVisibility,
     writing: Writing,
 ) -> Answer[Playlist]:
-    """Put the same tracks in another order."""
+    """Change the order of the tracks in your playlist."""
     return await _edited(
         playlist_id,
         lambda found: authoring.reorder_items(found, [place.uri for place in sent.items]),
@@ -241,7 +241,7 @@ async def _playlist_with_tracks(
 async def _playlist_answer(
     index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn, showing: ProfileVisibility
 ) -> Answer[Playlist]:
-    """A playlist of whoever asks: as the index shows it, or as it was written if it does not yet."""
+    """The account's own playlist from the index, or as it was just written if the index lacks it."""
     card = index.find_list("playlist", str(uri))
     told = orjson.loads(card.card) if card is not None else _as_written(index, uri, value, who)
     return Answer(orjson.dumps(lists.add_choice(told, await showing.of(str(uri)))))

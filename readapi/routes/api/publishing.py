@@ -44,7 +44,7 @@ from schemas.publishing import DEFAULT
 
 routes = Routes("publishing")
 
-QUEUED = "The change is queued; ask for the job to learn what becomes of it."
+QUEUED = "The change is queued. Request the job to follow it."
 WHILE_PENDING = {"Retry-After": "1"}
 
 
@@ -64,7 +64,7 @@ async def publish_anew(
 ) -> JobAccepted:
     """Queue a change of who may hear, download and find your track.
 
-    With an `Idempotency-Key` the same request, sent again, stands for the same job.
+    A repeated request with the same `Idempotency-Key` returns the same job.
     """
     job = await queueing.track(who, tracks.find_own_track(index, track_id, who.viewer), sent, key)
     return JobAccepted(job_id=job.id, status=job.status, message=with_warning(QUEUED, job.asked))
@@ -84,7 +84,10 @@ async def publish_album_anew(
     who: SignedIn,
     queueing: JobQueue,
 ) -> AlbumJobAccepted:
-    """Give your album a template, and queue the change of its tracks: each of them for itself."""
+    """Set your album's template, and queue the change of its tracks.
+
+    Each track succeeds or fails on its own.
+    """
     job = await queueing.album(who, lists.find_own_list(index, "album", album_id, who.did), sent, key)
     return AlbumJobAccepted(
         job_id=job.id,
@@ -97,7 +100,7 @@ async def publish_album_anew(
 
 @routes.get("/tracks/publishing-jobs/{job_id}", acts=True)
 async def get_publishing_job(job_id: str, who: SignedIn, state: State) -> Answer[Job]:
-    """Tell how far a publishing job of yours is, track by track. `Retry-After` says when to ask again."""
+    """Get the progress of one of your publishing jobs, by track. `Retry-After` says when to ask again."""
     job = await state.jobs.find(job_id)
     if job is None or job.asked.did != who.did:
         raise NotFound("There is no such job.")
@@ -106,7 +109,7 @@ async def get_publishing_job(job_id: str, who: SignedIn, state: State) -> Answer
 
 @routes.get("/capabilities", acts=True)
 async def get_capabilities(who: SignedIn, capabilities: Capabilities) -> CapabilitiesTold:
-    """Tell which audiences you may choose, and why not the others."""
+    """List the audiences that you may choose, and the reasons why others are unavailable."""
     listening, downloads = await capabilities.listening(who), capabilities.downloads()
     return CapabilitiesTold(
         audiences={name: _availability(reason) for name, reason in listening.items()},
@@ -116,7 +119,7 @@ async def get_capabilities(who: SignedIn, capabilities: Capabilities) -> Capabil
 
 @routes.get("/preferences/", acts=True)
 async def get_preferences(who: SignedIn, state: State) -> Preferences:
-    """Return what you chose: the Portal template, whether plays are scrobbled, rights to attach."""
+    """Get your preferences: the Portal template, scrobbling, and the rights to attach."""
     return _chosen(await state.preferences.of(who.did))
 
 
@@ -124,9 +127,9 @@ async def get_preferences(who: SignedIn, state: State) -> Preferences:
 async def put_preferences(
     sent: ChosenPreferences, who: SignedIn, state: State, policies: Policies, admission: Authorization
 ) -> Preferences:
-    """Choose anew, all of it. Without the member `rights`, those that are saved stay.
+    """Replace your preferences. If the member `rights` is absent, the saved rights stay.
 
-    They are the owner and parties that templates attach. An ISRC or ISWC is sent with the track that has it.
+    They are the owner and parties that templates attach. Send an ISRC or ISWC with the track it belongs to.
     """
     saved = await state.preferences.of(who.did)
     rights = sent.rights if "rights" in sent.model_fields_set else saved.rights

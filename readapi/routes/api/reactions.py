@@ -44,14 +44,14 @@ routes = Routes("reactions")
 
 @routes.post("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
 async def like_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
-    """Like a track; liking it again changes nothing."""
+    """Like a track. Liking it again changes nothing."""
     await reactions.like_track(writing, index, who, tracks.find_track(index, track_id, who.viewer))
     return LikeState(liked=True)
 
 
 @routes.delete("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
 async def unlike_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
-    """Take a like back; without one nothing changes."""
+    """Remove a like. Without one, nothing changes."""
     await reactions.unlike_track(writing, index, who, tracks.find_track(index, track_id, who.viewer))
     return LikeState(liked=False)
 
@@ -66,7 +66,7 @@ async def comment_on_track(
     settings: Settings,
     writing: Writing,
 ) -> Answer[Comment]:
-    """Say something at a moment of a track."""
+    """Comment at a position in a track."""
     track = tracks.find_track(index, track_id, who.viewer)
     said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
     most = settings.comments_per_track
@@ -79,12 +79,12 @@ async def comment_on_track(
 async def change_comment(
     comment_id: PublicId, sent: CommentChange, who: SignedIn, index: Index, writing: Writing
 ) -> Answer[Comment]:
-    """Change what a comment of yours says, or the moment it stands at."""
+    """Change the text or the position of your comment."""
     known = social.find_own_comment(index, comment_id, who.viewer)
     said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
     given = {name: value for name, value in said.items() if value is not None}
     if not given:
-        raise InvalidRequest("Nothing is to be changed.")
+        raise InvalidRequest("The request changes nothing.")
     return _comment_answer(
         index, await reactions.change_comment(writing, index, who, known, given), known["id"]
     )
@@ -92,7 +92,7 @@ async def change_comment(
 
 @routes.delete("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, *REFUSALS))
 async def delete_comment(comment_id: PublicId, who: SignedIn, index: Index, writing: Writing) -> Deleted:
-    """Take a comment of yours away."""
+    """Delete your comment."""
     uri = social.comment_uri(social.find_own_comment(index, comment_id, who.viewer))
     await writing.delete(who, uri.collection, uri.rkey)
     return Deleted(deleted=True)
@@ -113,10 +113,11 @@ async def play_track(
     supporters: Supporters,
     writing: Writing,
 ) -> PlayCount:
-    """Count a play: one for each listener within the track's length, 30 seconds at least, an hour at most.
+    """Count a play: one per listener within the track's length (at least 30 seconds, at most an hour).
 
-    Players in other sites' pages may tell of them too; whoever may not listen is refused, as at the stream.
-    It is scrobbled for whoever turned that on and granted it; if their server is away, it is not.
+    Players embedded in other sites may report plays too. Viewers who may not listen are refused, as for the
+    stream. The play is scrobbled if the account has turned scrobbling on and granted the scope; if its server
+    is unavailable, the play is counted but not scrobbled.
     """
     viewer: Viewer | None = None if who is None else who.viewer
     track = tracks.find_track(index, track_id, viewer)
@@ -138,7 +139,7 @@ async def _scrobbles(who: SignedIn, state: State, settings: Settings) -> bool:
 
 
 def _comment_answer(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
-    """A comment as it was written, with the id that the index shows, or will if no other record shares it."""
+    """A comment as written, with the id that the index shows, or will show unless it collides."""
     value, did, uri = written.value, written.uri.did, str(written.uri)
     if comment_id is None:
         comment_id = index.comment_id(uri)

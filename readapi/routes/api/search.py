@@ -23,7 +23,7 @@ _KINDS: dict[str, Kind] = {f"{kind}s": kind for kind in get_args(Kind)}
 
 
 def _split(given: Any) -> Any:
-    """`type=tracks,tags` is what `type=tracks&type=tags` is, too."""
+    """Accept `type=tracks,tags` as well as `type=tracks&type=tags`."""
     return [name.strip() for text in given for name in text.split(",")] if isinstance(given, list) else given
 
 
@@ -39,9 +39,9 @@ Types = Annotated[
     tuple[str, ...],
     BeforeValidator(_split),
     AfterValidator(_known),
-    Field(description=f"Some of {', '.join(_KINDS)}, separated by commas; all without it."),
+    Field(description=f"Some of {', '.join(_KINDS)}, separated by commas. Default: all."),
 ]
-Limit = Annotated[int, Field(ge=1, le=50, description="Most results of each type.")]
+Limit = Annotated[int, Field(ge=1, le=50, description="The maximum number of results of each type.")]
 
 
 @routes.get("/search/")
@@ -49,15 +49,16 @@ async def search(
     q: Text,
     index: Index,
     type: Types = tuple(_KINDS),
-    tag: Annotated[str | None, Field(max_length=200, description="Only what carries this tag.")] = None,
+    tag: Annotated[str | None, Field(max_length=200, description="Only results with this tag.")] = None,
     artist_did: DidName | None = None,
     sort: Sort = "relevance",
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Answer[SearchPage]:
-    """Find tracks, artists, albums, playlists and tags by name, words, beginnings, or nearly so.
+    """Search tracks, artists, albums, playlists and tags by name, words and prefixes, with typo tolerance.
 
-    `counts` are totals of every type, whichever are asked for. Unlisted tracks are found, private ones never.
+    `counts` are totals of every type, whichever were requested. Unlisted tracks are included, private ones
+    never.
     """
     wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did)
     found = execute.execute_search(index, wanted, cursors.read_text(cursor, ORDER), limit)

@@ -10,5 +10,5 @@ routes = Routes("meta")
 
 @routes.get("/stats")
 async def totals(catalog: Snapshots) -> Stats:
-    """Count everything that may be seen, as of `as_of`."""
+    """Get totals over all visible records, as of `as_of`."""
     return await stats.count_totals(catalog)

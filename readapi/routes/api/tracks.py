@@ -60,7 +60,7 @@ async def list_tracks(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Answer[TrackPage]:
-    """List public tracks; of one artist, the unlisted ones too."""
+    """List public tracks; for one artist, also the unlisted ones."""
     order = f"tracks.{sort}"
     page = tracks.find_track_page(
         index, sort, cursors.read_position(cursor, order), limit, artist_did, tags, viewer
@@ -80,10 +80,10 @@ async def top_tracks(
     period: Period = "all_time",
     limit: TopLimit = 10,
 ) -> Answer[list[Track]]:
-    """List the tracks that most people liked within a period.
+    """List the tracks with the most likes within a period.
 
-    A like counts from when it was made or first seen, whichever is earlier. Periods end now, to the minute;
-    `X-As-Of` tells when the likes were counted.
+    A like counts from its creation or from when it was first seen, whichever is earlier. Periods end now, to
+    the minute; the header `X-As-Of` says when the likes were counted.
     """
     ids, as_of = await top_queries.find_top_tracks(catalog, period, datetimes.this_minute())
     cards = tracks.filter_visible(index.tracks_by_id(ids), viewer, "discovery")[:limit]
@@ -98,7 +98,7 @@ async def list_tags(
     q: Annotated[str, Field(max_length=100, description="How the tag begins.")] = "",
     limit: Limit = 20,
 ) -> Answer[list[Tag]]:
-    """List the tags that most public tracks carry. `X-As-Of` tells when they were counted."""
+    """List the tags with the most public tracks. The header `X-As-Of` says when they were counted."""
     counted, as_of = await tag_queries.count_tags(catalog, q, limit)
     return Answer(render_json(counted), headers={"X-As-Of": datetimes.render(as_of)})
 
@@ -112,7 +112,7 @@ async def tracks_by_tag(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Answer[TaggedTrackPage]:
-    """List the public tracks that carry a tag, newest first."""
+    """List the public tracks with a tag, newest first."""
     head = tag_queries.find_tag(index, name)
     page = tracks.find_track_page(
         index, "recent", cursors.read_position(cursor, "tag"), limit, None, [name], viewer
@@ -129,7 +129,7 @@ async def tracks_by_tag(
 async def track_by_uri(
     uri: AtUriName, index: Index, supporters: Supporters, finder: SpaceTrackFinder, who: SignedIn | None
 ) -> Answer[Track]:
-    """Return the track that a record is."""
+    """Get the track with an at-uri."""
     card, viewer = await finder.show(uri, who)
     return _one(index, card, await supporters.among(viewer, [card]))
 
@@ -138,9 +138,9 @@ async def track_by_uri(
 async def get_track(
     track_id: TrackName, index: Index, supporters: Supporters, finder: SpaceTrackFinder, who: SignedIn | None
 ) -> Answer[Track]:
-    """Return one track, with what this viewer may do with it.
+    """Get a track, with the viewer's permissions.
 
-    One in a private Space is asked for there, and is shown to those whom the Space lets in.
+    A track in a private Space is fetched from there, and returned to viewers that the Space admits.
     """
     card, viewer = await finder.show(track_id, who)
     return _one(index, card, await supporters.among(viewer, [card]))
@@ -150,10 +150,10 @@ async def get_track(
 async def track_proof(
     track_id: TrackName, index: Index, proofs: Proofs, viewer: Viewer | None, accept: Accept
 ) -> Answer[TrackProof]:
-    """Tell how a track's record was verified, or prove it.
+    """Get how a track's record was verified, or its proof.
 
-    With `Accept: application/vnd.ipld.car` the artist's server is asked for the proof: a CAR of the signed
-    commit, the way from there through the repo's tree, and the record. It is checked before it is passed on.
+    With `Accept: application/vnd.ipld.car` the proof is fetched from the artist's server: a CAR of the signed
+    commit, the path through the repo's tree, and the record. It is verified before it is returned.
     """
     told = tracks.find_track(index, track_id, viewer).proof
     if accept.prefers(CAR, JSON):
@@ -165,7 +165,7 @@ async def track_proof(
 async def track_likes(
     track_id: TrackName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
 ) -> Answer[LikerPage]:
-    """List who likes a track, newest like first."""
+    """List the accounts that like a track, newest like first."""
     track = tracks.find_track(index, track_id, viewer)
     page = social.list_likers(index, track.key, cursors.read_position(cursor, "likers"), limit)
     count = b"%d" % index.like_count(track.key)
@@ -179,7 +179,7 @@ async def track_likes(
 async def track_comments(
     track_id: TrackName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
 ) -> Answer[CommentPage]:
-    """List what was said of a track, by the moment of the track that it stands at."""
+    """List the comments on a track, in order of their positions."""
     track = tracks.find_track(index, track_id, viewer)
     page = social.list_comments(index, track.key, cursors.read_position(cursor, "comments"), limit)
     count = b"%d" % index.comment_count(track.key)
@@ -201,12 +201,12 @@ async def change_track(
     index: Index,
     describing: TrackEdit,
 ) -> Answer[Track]:
-    """Change what is told of your track; whatever is not named stays. Send a picture as multipart/form-data.
+    """Change your track's metadata; absent members stay. Send a picture as multipart/form-data.
 
-    An `album` is the name of the one album of yours that the track is then on; it is made if there is none of
-    that name, and an empty name takes the track off its album. An `isrc` or `iswc` is kept in the track's
-    `rights`, whose other members stay. Who may hear, download or find the track is
-    changed at /tracks/{track_id}/publishing.
+    `album` is the name of the one album of yours that the track will be on. It is created if you have none of
+    that name; an empty name takes the track off its album. `isrc` and `iswc` are stored in the track's
+    `rights`, whose other members stay. To change who may hear, download or find the track, use
+    /tracks/{track_id}/publishing.
     """
     card = tracks.find_own_track(index, track_id, who.viewer)
     uri = tracks.track_uri(card)
@@ -218,7 +218,7 @@ async def change_track(
 async def delete_track(
     track_id: TrackName, who: SignedIn, index: Index, deleting: TrackDeletion, finder: SpaceTrackFinder
 ) -> Message:
-    """Delete your track: its record, and what is kept of its audio here."""
+    """Delete your track: its record at your server, and its audio on this service."""
     if not await finder.delete(track_id, who):
         await deleting.delete(who, tracks.find_own_track(index, track_id, who.viewer))
     return Message(message="The track is deleted.")

@@ -50,17 +50,17 @@ OF_FILES = (TooLarge, UnsupportedMediaType, *REFUSALS)
     status=ACCEPTED,
 )
 async def publish_track(sent: NewTrack, who: SignedIn, receiving: UploadIntake) -> UploadAccepted:
-    """Publish a track: an audio file, sent as multipart/form-data, and what is to be said of it.
+    """Publish a track: an audio file and its metadata, sent as multipart/form-data.
 
-    Once this answers the file is safe, and becomes a record of yours whatever happens here, unless it turns
-    out to be no audio: the upload tells what became of it.
+    When this answers, the file is stored durably and will be published as your record, unless it turns out
+    not to be audio. Request the upload to follow its progress.
     """
     return _accepted(await receiving.publish(who, sent))
 
 
 @routes.get("/tracks/uploads/{upload_id}", acts=True)
 async def get_upload(upload_id: str, who: SignedIn, state: State, watched: UploadWatch) -> UploadProgress:
-    """Tell how far an upload of yours is."""
+    """Get the progress of your upload."""
     return watched.told(await progress.find_upload(state, upload_id, who))
 
 
@@ -68,10 +68,10 @@ async def get_upload(upload_id: str, who: SignedIn, state: State, watched: Uploa
 async def watch_upload(
     upload_id: str, who: SignedIn, last_seen: LastEventId, state: State, watched: UploadWatch
 ) -> web.StreamResponse:
-    """Tell how far an upload of yours is, whenever that changes, as server-sent events.
+    """Stream the progress of your upload as server-sent events.
 
-    With `Last-Event-ID` only what is newer than that event; 204 after the last. A connection ends after five
-    minutes, and with the session or token that it was opened with. An account may watch four at a time.
+    With `Last-Event-ID`, only newer events are sent; 204 means that there are no more. A connection ends
+    after five minutes, or with its session or token. Each account may have four open at a time.
     """
     upload = await progress.find_upload(state, upload_id, who)
     if upload.is_settled and upload.version <= last_seen.version:
@@ -88,7 +88,7 @@ async def watch_upload(
 async def replace_audio(
     track_id: TrackName, sent: NewAudio, index: Index, who: SignedIn, receiving: UploadIntake
 ) -> UploadAccepted:
-    """Put other audio in place of your track's, which keeps its id, likes and comments."""
+    """Replace your track's audio. The track keeps its id, likes and comments."""
     track = tracks.find_own_track(index, track_id, who.viewer)
     return _accepted(await receiving.replace(who, tracks.track_uri(track), sent.file))
 
@@ -118,9 +118,9 @@ async def restore_revision(
     receiving: UploadIntake,
     watched: UploadWatch,
 ) -> Revision:
-    """Make an earlier version of your track's audio its audio again. Answers when that is done.
+    """Restore an earlier version of your track's audio. Answers when that is done.
 
-    The answer is the newest earlier version then: the audio that was replaced by the restored one.
+    Returns the version that was replaced, which is now the newest earlier version.
     """
     track = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
     version = await state.revisions.find(track, revision_id)

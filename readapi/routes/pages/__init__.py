@@ -1,1 +1,1 @@
-"""The HTML pages: a module a page or a group of them, a function an endpoint."""
+"""The HTML pages: one module per page or group of pages, one function per endpoint."""

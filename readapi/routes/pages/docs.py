@@ -15,21 +15,21 @@ routes = Routes("meta")
 
 @routes.get("/docs", media_types=(HTML,))
 async def docs(description: Description, renderer: Renderer) -> Answer[str]:
-    """Show this interface, and let it be tried."""
+    """Show the API reference, where requests can be tried."""
     page = renderer.page("docs.html", sections=list_sections(await description.json()))
     return Answer(page, HTML, headers=security_headers.docs_headers())
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the list."""
+    """One line of the list of operations."""
 
     path: str
     summary: str
 
 
 def list_sections(openapi: bytes) -> dict[str, list[Route]]:
-    """Every route that can be read, by its tag, in the order of the description."""
+    """All readable routes, by tag, in the order of the description."""
     found: dict[str, list[Route]] = {}
     for path, operations in orjson.loads(openapi)["paths"].items():
         if reading := operations.get("get"):

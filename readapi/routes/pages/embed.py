@@ -1,6 +1,6 @@
-"""Players to be framed by other people's pages.
+"""Players to embed in other sites.
 
-Whoever looks is a stranger to them: browsers send no cookies of ours to a frame in another site.
+Viewers are always anonymous here: browsers send no cookies of this service to a frame in another site.
 """
 
 from readapi.answers import HTML, Answer
@@ -20,7 +20,7 @@ routes = Routes("embed")
 async def embed_track(
     track_id: TrackName, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
-    """Play a track, or say why it cannot be played."""
+    """Show the player of a track, or why it cannot be played."""
     card = tracks.find_track(index, track_id, None)
     (track,) = await content.load_tracks(supporters, [card], None)
     return responses.public_page(
@@ -32,7 +32,7 @@ async def embed_track(
 async def embed_album(
     handle: ArtistName, slug: str, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
-    """Play an album."""
+    """Show the player of an album."""
     view = views.of_album(
         *await content.album_content(index, supporters, None, handle, slug), renderer.addresses
     )
@@ -43,7 +43,7 @@ async def embed_album(
 async def embed_playlist(
     playlist_id: ListName, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
-    """Play a playlist."""
+    """Show the player of a playlist."""
     view = views.of_playlist(
         *await content.playlist_content(index, supporters, None, playlist_id), renderer.addresses
     )

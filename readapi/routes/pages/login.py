@@ -23,7 +23,7 @@ routes = PageRoutes()
 async def login_page(
     who: InSession | None, renderer: Renderer, note: str | None = None, to: Landing = "settings"
 ) -> Answer[str]:
-    """Show where to sign in; to those who have, the page that they want to go on to."""
+    """Show the sign-in page; redirect an account that is signed in already to the requested page."""
     if who is not None:
         return responses.redirect_after_sign_in(to, note)
     return responses.account_page(
@@ -41,7 +41,7 @@ async def leave_to_sign_in(
     renderer: Renderer,
     to: Landing = "settings",
 ) -> Answer[str]:
-    """Lead somebody to their own server, to sign in there."""
+    """Redirect an account to its own server to sign in."""
     secret = cookies.secret(browser)
     errand = AuthorizationPurpose(
         "sign_in", details={PAGE: notices.return_url("signed-in", to), **bind_to_browser(secret)}
@@ -69,7 +69,7 @@ async def come_back(
     error: str | None = None,
     to: Landing = "settings",
 ) -> Answer[str]:
-    """Take back whoever left from a page of ours, and show what came of it."""
+    """Complete a sign-in that began on a page of this service, and show the result."""
     if error is not None:
         return responses.sign_in(to, error)
     try:
@@ -83,9 +83,9 @@ async def come_back(
 
 @routes.page(notices.ARRIVED, acts=True)
 async def arrived(renderer: Renderer, exchange_token: str = "") -> Answer[str]:
-    """Give the exchange token to a person whose program began to sign them in.
+    """Show the exchange token of a sign-in that a program started.
 
-    It is of no use in a browser: a link could have led a visitor here who asked for nothing.
+    The token does nothing in a browser: an attacker's link could have led a visitor here.
     """
     if not exchange_token:
         return responses.sign_in("settings")

@@ -42,7 +42,7 @@ async def portal(
     note: str | None = None,
     cursor: Cursor = None,
 ) -> Answer[str]:
-    """Show artists what they have published, and let them publish more; lead nobody to where to sign in."""
+    """Show an artist's tracks and albums, and forms to publish more; to others, the sign-in page."""
     if who is None:
         return responses.sign_in("portal", note)
     shown = await desk.front(who, note=notices.find_notice(note, who.name), cursor=cursor)
@@ -54,7 +54,7 @@ async def portal(
 async def save_profile(
     sent: ProfileForm, who: InSession, accept: Accept, writing: Writing, desk: PortalPages
 ) -> Answer[str]:
-    """Make your artist profile, or change it."""
+    """Create or change the artist profile."""
     try:
         await profiles.put_profile(writing, who, sent.wanted())
     except ApiError as error:
@@ -72,7 +72,7 @@ async def save_template(
     state: State,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Choose what new tracks get that have no template of their own, nor an album with one."""
+    """Save the Portal template, for new tracks without a template of their own or of their album."""
     chosen = await state.preferences.of(who.did)
     try:
         template = sent.template()
@@ -88,7 +88,7 @@ async def save_template(
 async def save_rights(
     sent: RightsForm, who: InSession, accept: Accept, state: State, desk: PortalPages
 ) -> Answer[str]:
-    """Save the owner and parties that your templates attach, or none."""
+    """Save the owner and parties that templates attach, or remove them."""
     chosen = await state.preferences.of(who.did)
     template = chosen.publishing_defaults
     try:
@@ -109,7 +109,7 @@ async def save_rights(
 async def upload_track(
     sent: UploadForm, who: InSession, accept: Accept, receiving: UploadIntake, desk: PortalPages
 ) -> Answer[str]:
-    """Publish a track, with a template of its own where any question of a template is answered."""
+    """Publish a track; with its own template if the form answers any of a template's questions."""
     try:
         upload = await receiving.publish(who, sent.wanted(), sent.once, attaches=True)
     except ApiError as error:
@@ -122,7 +122,7 @@ async def upload_track(
 async def upload_page(
     upload_id: str, who: InSession | None, desk: PortalPages, note: str | None = None
 ) -> Answer[str]:
-    """Tell how far an upload of yours is."""
+    """Show the progress of an upload."""
     if who is None:
         return responses.sign_in("portal")
     return await desk.upload(who, upload_id, notices.find_notice(note))
@@ -132,7 +132,7 @@ async def upload_page(
 async def job_page(
     job_id: str, who: InSession | None, desk: PortalPages, note: str | None = None
 ) -> Answer[str]:
-    """Tell how far a change of who may listen is."""
+    """Show the progress of a publishing job."""
     if who is None:
         return responses.sign_in("portal")
     return await desk.job(who, job_id, notices.find_notice(note))

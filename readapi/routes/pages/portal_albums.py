@@ -43,7 +43,7 @@ async def create_album(
     writing: Writing,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Make an album with nothing on it."""
+    """Create an empty album."""
     try:
         uri, _ = await albums.make_album(writing, state, index, who, sent.new())
     except ApiError as error:
@@ -56,7 +56,7 @@ async def create_album(
 async def album_desk(
     album_id: ListName, who: InSession | None, desk: PortalPages, note: str | None = None
 ) -> Answer[str]:
-    """Show artists an album of theirs, and let them look after it."""
+    """Show an album to its artist, with forms to change it."""
     if who is None:
         return responses.sign_in("portal")
     return await desk.album(who, album_id, note=notices.find_notice(note))
@@ -73,7 +73,7 @@ async def save_album(
     writing: Writing,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Change your album's title and description."""
+    """Change an album's title and description."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     try:
         await albums.change_album(writing, state, index, who, album, sent.change())
@@ -94,7 +94,7 @@ async def save_cover(
     writing: Writing,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Give your album a cover."""
+    """Set an album's cover."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     try:
         await albums.set_cover(writing, pds, who, album, sent.wanted().image)
@@ -114,7 +114,7 @@ async def move_track(
     writing: Writing,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Put a track of your album right before another."""
+    """Move a track of an album to right before another."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     try:
         await albums.move_track(writing, who, album, sent.track, sent.before)
@@ -137,7 +137,7 @@ async def save_album_template(
     queueing: JobQueue,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Give your album a template, and queue the change of its tracks."""
+    """Set an album's template, and queue the change of its tracks."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     try:
         job = await queueing.album(who, album, sent.wanted(), NO_KEY)
@@ -155,7 +155,7 @@ async def save_album_template(
 async def drop_album_template(
     album_id: ListName, who: InSession, index: Index, queueing: JobQueue
 ) -> Answer[str]:
-    """Take your album's template away, and queue the change of its tracks to the Portal template."""
+    """Remove an album's template, and queue the change of its tracks to the Portal template."""
     album = lists.find_own_list(index, "album", album_id, who.did)
     job = await queueing.album(who, album, WantedAlbumSettings(settings=None), NO_KEY)
     return responses.redirect_with_notice(f"/portal/jobs/{job.id}", "change-begun")
@@ -165,6 +165,6 @@ async def drop_album_template(
 async def drop_album(
     album_id: ListName, who: InSession, index: Index, state: State, writing: Writing
 ) -> Answer[str]:
-    """Delete your album; its tracks stay."""
+    """Delete an album. Its tracks stay."""
     await albums.delete_album(writing, state, who, lists.find_own_list(index, "album", album_id, who.did))
     return responses.redirect_with_notice("/portal", "album-deleted")

@@ -37,7 +37,7 @@ OWN = (NotFound, NotOwner, Conflict)
 async def track_desk(
     track_id: TrackName, who: InSession | None, desk: PortalPages, note: str | None = None
 ) -> Answer[str]:
-    """Show artists a track of theirs, and let them look after it."""
+    """Show a track to its artist, with forms to change it."""
     if who is None:
         return responses.sign_in("portal")
     return await desk.track(who, track_id, note=notices.find_notice(note))
@@ -53,7 +53,7 @@ async def save_track(
     describing: TrackEdit,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Change what is told of your track."""
+    """Change a track's metadata."""
     uri = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
     try:
         await describing.change(who, uri, sent.wanted())
@@ -77,7 +77,7 @@ async def change_who_may_listen(
     queueing: JobQueue,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Queue a change of who may hear, download and find your track."""
+    """Queue a change of who may hear, download and find a track."""
     track = tracks.find_own_track(index, track_id, who.viewer)
     try:
         job = await queueing.track(who, track, WantedSettings(settings=sent.template()), NO_KEY)
@@ -95,7 +95,7 @@ async def change_who_may_listen(
 async def follow_template(
     track_id: TrackName, who: InSession, index: Index, queueing: JobQueue
 ) -> Answer[str]:
-    """Queue the change of your track to what its album's template says, or the Portal template."""
+    """Queue the change of a track to its album's template, or the Portal template."""
     track = tracks.find_own_track(index, track_id, who.viewer)
     job = await queueing.track(who, track, WantedSettings(settings=None), NO_KEY)
     return responses.redirect_with_notice(f"/portal/jobs/{job.id}", "change-begun")
@@ -115,7 +115,7 @@ async def replace_recording(
     receiving: UploadIntake,
     desk: PortalPages,
 ) -> Answer[str]:
-    """Put another recording in place of your track's, which keeps its address, likes and comments."""
+    """Replace a track's recording. The track keeps its address, likes and comments."""
     uri = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
     try:
         upload = await receiving.replace(who, uri, sent.wanted().file, sent.once)
@@ -138,7 +138,7 @@ async def restore_recording(
     state: State,
     receiving: UploadIntake,
 ) -> Answer[str]:
-    """Make an earlier recording of your track its recording again."""
+    """Restore an earlier recording of a track."""
     uri = tracks.track_uri(tracks.find_own_track(index, track_id, who.viewer))
     version = await state.revisions.find(uri, revision_id)
     if version is None:
@@ -151,6 +151,6 @@ async def restore_recording(
 async def drop_track(
     track_id: TrackName, who: InSession, index: Index, deleting: TrackDeletion
 ) -> Answer[str]:
-    """Delete your track: its record, and what is kept of its audio here."""
+    """Delete a track: its record at the artist's server, and its audio on this service."""
     await deleting.delete(who, tracks.find_own_track(index, track_id, who.viewer))
     return responses.redirect_with_notice("/portal", "track-deleted")

@@ -23,7 +23,7 @@ _ORDER = "page of an artist"
 
 @routes.get("/", media_types=(HTML,))
 async def home(renderer: Renderer) -> Answer[str]:
-    """Say what this is, and where to go on."""
+    """Show the home page."""
     return Answer(renderer.page("home.html"), HTML, headers=security_headers.bare_headers())
 
 
@@ -35,7 +35,7 @@ async def track_page(
     who: SignedIn | None,
     renderer: Renderer,
 ) -> Answer[str]:
-    """Show a track; one in a private Space to those whom the Space lets in."""
+    """Show a track; one in a private Space only to viewers that the Space admits."""
     card, viewer = await finder.show(track_id, who)
     (track,) = await content.load_tracks(supporters, [card], viewer)
     view = views.of_track(track, card.thumb, renderer.addresses)
@@ -52,7 +52,7 @@ async def artist_page(
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
-    """Show an artist, and what there is of them."""
+    """Show an artist's profile, tracks, albums and playlists."""
     shelf = await content.artist_content(
         index, showing, supporters, viewer, handle, cursors.read_position(cursor, _ORDER)
     )

@@ -35,7 +35,7 @@ async def settings_page(
     renderer: Renderer,
     note: str | None = None,
 ) -> Answer[str]:
-    """Show somebody's accounts, permissions and developer tokens; to nobody, where to sign in."""
+    """Show the account's linked accounts, permissions and developer tokens, or the sign-in page."""
     if who is None:
         return responses.sign_in("settings", note)
     view = await _view(who, state, settings, notices.find_notice(note, who.name))
@@ -44,7 +44,7 @@ async def settings_page(
 
 @routes.deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
 async def sign_out(who: SignedIn | None, belongings: OwnSessions, cookies: Cookies) -> Answer[str]:
-    """Sign out all accounts of the session; who has none any more is signed out already."""
+    """Sign out all accounts of the session. Without a session this does nothing."""
     await belongings.sign_out(who)
     return responses.redirect_with_notice("/login", "signed-out", cookies.no_session())
 
@@ -59,7 +59,7 @@ async def leave_to_add_account(
     signing_in: SignIn,
     renderer: Renderer,
 ) -> Answer[str]:
-    """Lead somebody to the server of another account of theirs."""
+    """Redirect to the server of another account, to link it."""
     try:
         page = await signing_in.add_account(who, sent.handle, **{PAGE: notices.return_url("account-added")})
     except OAuthError as error:
@@ -73,14 +73,14 @@ async def leave_to_add_account(
 
 @routes.deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
 async def use_account(did: str, who: InSession, belongings: OwnSessions) -> Answer[str]:
-    """Be another account of the session from now on."""
+    """Make another linked account the active one."""
     await belongings.switch(who, did)
     return responses.redirect_with_notice("/settings", "account-switched")
 
 
 @routes.deed("/settings/accounts/{did}/remove", raises=(NotFound,), even_ended=True)
 async def remove_account(did: str, who: InSession, belongings: OwnSessions, cookies: Cookies) -> Answer[str]:
-    """Take an account out of the session; with the last one the session ends."""
+    """Unlink an account from the session. Unlinking the last one ends the session."""
     if await belongings.drop(who, did):
         return responses.redirect_with_notice("/settings", "account-removed")
     return responses.redirect_with_notice("/login", "signed-out", cookies.no_session())
@@ -88,32 +88,32 @@ async def remove_account(did: str, who: InSession, belongings: OwnSessions, cook
 
 @routes.deed("/settings/permissions", even_ended=True)
 async def leave_for_permissions(who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Ask somebody's server for what they have not granted."""
+    """Redirect to the account's server to request the scopes not granted yet."""
     return await _away(signing_in.upgrade(who, (), **_PERMISSIONS_CHANGED))
 
 
 @routes.deed("/settings/scrobbling/on")
 async def turn_scrobbling_on(who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Ask somebody's server for what scrobbling needs."""
+    """Redirect to the account's server to request the scope for scrobbling."""
     return await _away(signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
 
 
 @routes.deed("/settings/scrobbling/off")
 async def turn_scrobbling_off(who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Ask somebody's server for the rest: nothing that was granted can be given back in part."""
+    """Redirect to the account's server to authorize without scrobbling: no scope can be revoked singly."""
     errand = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
     return await _away(signing_in.begin(who.did, errand))
 
 
 @routes.deed("/settings/tokens")
 async def leave_for_token(sent: WantedToken, who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Ask somebody's server for what a new developer token is to act with."""
+    """Redirect to the account's server to authorize a new developer token."""
     return await _away(signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notices.RETURN}))
 
 
 @routes.deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
 async def revoke_token(token_id: str, who: InSession, belongings: OwnSessions) -> Answer[str]:
-    """Revoke a developer token, here and at its owner's server."""
+    """Revoke a developer token, here and at the account's server."""
     await belongings.revoke_token(who, token_id)
     return responses.redirect_with_notice("/settings", "token-revoked")
 

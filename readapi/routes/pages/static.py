@@ -1,4 +1,4 @@
-"""Style sheets, scripts and drawings of the pages."""
+"""Style sheets, scripts and images of the pages."""
 
 from readapi.answers import Answer
 from readapi.errors import NotFound
@@ -17,7 +17,7 @@ _TYPES = ("text/css", "text/javascript", "image/svg+xml")
 
 @routes.get("/static/{name}", media_types=_TYPES, raises=(NotFound,))
 async def static_file(name: str, assets: Assets) -> Answer[str]:
-    """Return a file that pages are made with. Its name changes with its content."""
+    """Return a static file. Its name changes with its content."""
     asset = assets.find(name)
     if asset is None:
         raise NotFound

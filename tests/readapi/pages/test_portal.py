@@ -343,7 +343,7 @@ async def test_choices_that_are_not_offered_are_shown_with_the_reason(plain: Pla
         refused = await answer.text()
 
     assert len(re.findall(r'id="template-listening-(?:supporters|space)"[^>]* disabled', page)) == 2
-    assert page.count("This service has nobody to ask who supports whom.") == 4
+    assert page.count("This service cannot check who supports an artist.") == 4
     assert (answer.status, "This service has nobody to ask" in refused) == (422, True)
     assert re.search(r'id="template-listening-public"[^>]* checked', await plain.text("/portal"))
 

@@ -107,7 +107,7 @@ async def test_capabilities_say_what_is_not_available_and_why(studio: Studio) ->
 
     unavailable = {name: said["reason"] for name, said in told["audiences"].items() if not said["available"]}
     assert unavailable == {
-        "supporters": "This service has nobody to ask who supports whom.",
+        "supporters": "This service cannot check who supports an artist.",
         "space": "Your server does not offer private Spaces.",
     }
     assert told["audiences"]["public"] == {"available": True, "reason": None}

@@ -188,7 +188,7 @@ OEMBED: Value = {
 UPLOAD: Value = {
     "upload_id": UPLOAD_ID,
     "status": "pending",
-    "message": "The file is here; the track is published in a moment.",
+    "message": "The file is stored; the track will be published shortly.",
 }
 
 PROGRESS: Value = {
@@ -216,7 +216,7 @@ REVISION: Value = {
 JOB_ACCEPTED: Value = {
     "job_id": JOB_ID,
     "status": "pending",
-    "message": "The change is queued; ask for the job to learn what becomes of it.",
+    "message": "The change is queued. Request the job to follow it.",
 }
 
 JOB: Value = {
@@ -239,14 +239,14 @@ CAPABILITIES: Value = {
     "audiences": {
         "public": _YES,
         "signed_in": _YES,
-        "supporters": {"available": False, "reason": "This service has nobody to ask who supports whom."},
+        "supporters": {"available": False, "reason": "This service cannot check who supports an artist."},
         "owner": _YES,
         "space": {"available": False, "reason": "Your server does not offer private Spaces."},
     },
     "downloads": {
         "open": _YES,
         "ask": _YES,
-        "supporters": {"available": False, "reason": "This service has nobody to ask who supports whom."},
+        "supporters": {"available": False, "reason": "This service cannot check who supports an artist."},
         "off": _YES,
     },
 }
