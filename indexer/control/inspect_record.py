@@ -80,7 +80,7 @@ async def _name(address: str, handles: Handles) -> AtUri:
     try:
         did = await handles.find(Handle(account.lower())) if is_handle(account) else account
         if did is None:
-            raise ValueError(f"nobody goes by {account}")
+            raise ValueError(f"no account has the handle {account}")
         return AtUri.parse(f"at://{did}/{rest}")
     except (OutboundError, ValueError) as error:
         raise _Stop("address", f"{address}: {error}") from error
@@ -99,7 +99,7 @@ async def _identity(uri: AtUri, resolver: Resolver) -> IdentityFact:
 def _handle(facts: IdentityFact) -> Check:
     match facts.handle:
         case None:
-            return Check("handle", False, "nobody can be asked whom the handle names")
+            return Check("handle", False, "the handle could not be resolved")
         case handle if handle == INVALID_HANDLE:
             return Check("handle", False, "the DID document claims none that leads back to the account")
         case handle:

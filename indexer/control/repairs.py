@@ -49,7 +49,7 @@ class Faults:
     def sentences(self) -> tuple[str, ...]:
         """A sentence for each kind of fault found."""
         kinds = (
-            (len(self.counts), "tracks were counted anew, and their search documents will be made again"),
+            (len(self.counts), "tracks were recounted, and their search documents will be rendered again"),
             (self.strays, "rows that belonged to no record were removed"),
         )
         return tuple(f"{count:,} {what}." for count, what in kinds if count)

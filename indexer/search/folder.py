@@ -131,7 +131,7 @@ def _require_version(path: Path) -> None:
     if version < search_index.VERSION:
         raise OlderIndex(
             f"The search index in {path.parent} was made by an older version of this program; "
-            "the indexer makes it anew when it starts."
+            "the indexer rebuilds it when it starts."
         )
     if version > search_index.VERSION:
         raise StoreError(

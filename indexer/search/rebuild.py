@@ -48,7 +48,7 @@ class Rebuild:
         put_in_place(self._path)
         (self._path / PROGRESS_FILE).unlink(missing_ok=True)
         remove_leftovers(self._path)
-        log.info("made the search index anew", things=self.total)
+        log.info("rebuilt the search index", things=self.total)
         return SearchIndex.open(self._path, self._base_url)
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Rebuild:
     def _tell(self) -> None:
         """Report the progress: to the API, which waits for the index, and in the log."""
         percent = 100 * self.done // max(self.total, 1)
-        sentence = f"The search index is being made anew from the catalogue: {percent} % is done."
+        sentence = f"The search index is being rebuilt from the catalogue: {percent} % is done."
         file = replacement_folders(self._path)[0] / PROGRESS_FILE
         with explain_errors(self._path):
             partial = file.with_name(f"{file.name}.partial")
@@ -66,7 +66,7 @@ class Rebuild:
             partial.replace(file)
         if percent >= self._logged + LOGGED_PERCENT:
             self._logged = percent
-            log.info("making the search index anew", percent=percent, done=self.done, of=self.total)
+            log.info("rebuilding the search index", percent=percent, done=self.done, of=self.total)
 
 
 def rebuild_index(

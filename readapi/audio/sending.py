@@ -41,7 +41,7 @@ class Sending(web.StreamResponse):
         """Send all of it. Ends early, with the connection, when the client disconnects."""
         transport = request.transport
         if transport is None:
-            raise ConnectionResetError("nobody is there any more")
+            raise ConnectionResetError("the client has disconnected")
         is_empty = request.method == "HEAD" or self._part.start == self._part.stop
         if is_empty or self._source.file is None:
             writer = await super().prepare(request)
@@ -96,6 +96,6 @@ async def _writable(socket: int) -> None:
         async with asyncio.timeout(STALLED_SECONDS):
             await ready.wait()
     except TimeoutError:
-        raise ConnectionAbortedError("nobody takes what is sent") from None
+        raise ConnectionAbortedError("the client receives nothing") from None
     finally:
         loop.remove_writer(socket)

@@ -20,4 +20,4 @@ def migrate() -> None:
             return state.revision, await state.grants.reseal()
 
     revision, resealed = explained(lambda: asyncio.run(prepare()))
-    print(f"The state database has schema {revision}; {resealed:,} grants were encrypted anew.")
+    print(f"The state database has schema {revision}; {resealed:,} grants were encrypted again.")

@@ -221,9 +221,7 @@ def ignore_score(query: Query) -> Query:
 def _require_version(folder: Path) -> None:
     version = search_index.version_in(folder)
     if version < search_index.VERSION:
-        raise OtherVersion(
-            "The search index is of an older version; the indexer makes it anew when it starts."
-        )
+        raise OtherVersion("The search index is of an older version; the indexer rebuilds it when it starts.")
     if version > search_index.VERSION:
         raise OtherVersion("The search index is of a newer version of this program; start that one.")
 

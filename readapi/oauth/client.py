@@ -211,5 +211,5 @@ class OAuthClient:
         with contextlib.suppress(OAuthError):
             await self._endpoints.revoke(holder, granted.refresh_token or granted.access_token)
         if granted.sub != did:
-            raise Refused("identity_mismatch", "Somebody else signed in than the account that was named.")
+            raise Refused("identity_mismatch", "A different account signed in than the one that was named.")
         raise Refused("server_unsuitable", "Your server gave tokens of a kind that is not safe to use.")

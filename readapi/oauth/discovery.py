@@ -44,7 +44,7 @@ class Discovery:
         if known.pds is None:
             raise Refused("account_not_found", f"There is no account {did}, or it has no server.")
         if handle is not None and known.handle is None:
-            raise Unavailable(f"Nobody could be asked whether {did} goes by {handle}.")
+            raise Unavailable(f"The handle {handle} of {did} could not be checked.")
         if handle is not None and known.handle != handle:
             raise Refused("identity_mismatch", f"The account that {handle} leads to does not go by it.")
         return Identity(did, None if known.handle == INVALID_HANDLE else known.handle, known.pds)
@@ -67,7 +67,7 @@ class Discovery:
     async def _named_by(self, handle: Handle) -> Did:
         named = await self._network.find(handle)
         if named is None or not is_did(named):
-            raise Refused("identity_not_found", f"Nobody goes by the handle {handle}.")
+            raise Refused("identity_not_found", f"There is no account with the handle {handle}.")
         return Did(named)
 
     async def _document(self, url: str, model: type[Document]) -> Document:

@@ -159,7 +159,7 @@ class Network:
         try:
             return await self._handles.find(handle)
         except self._failure as error:
-            raise Unavailable(f"Nobody could be asked whose handle {handle} is.") from error
+            raise Unavailable(f"The handle {handle} could not be resolved.") from error
 
     async def resolve(self, did: Did, *, anew: bool = False) -> Known:
         """Resolve a DID; `anew`: bypass a cached answer unless it is recent."""
@@ -168,4 +168,4 @@ class Network:
         try:
             return await self._resolver.resolve(did)
         except self._failure as error:
-            raise Unavailable(f"Nobody could be asked who {did} is.") from error
+            raise Unavailable(f"The identity {did} could not be resolved.") from error

@@ -12,7 +12,7 @@ Name = Literal["listening", "downloads", "visibility"]
 _QUESTIONS: Mapping[Name, str] = {
     "listening": "Who may listen",
     "downloads": "Who may download the original file",
-    "visibility": "Who is told that it exists",
+    "visibility": "Who can find it",
 }
 # The words, a hint, and the audience that has to be available for it.
 _CHOICES: Mapping[Name, Mapping[str, tuple[str, str, str | None]]] = {
@@ -21,27 +21,27 @@ _CHOICES: Mapping[Name, Mapping[str, tuple[str, str, str | None]]] = {
         "signed_in": ("People who are signed in", "", "signed_in"),
         "supporters": ("Your supporters", "", "supporters"),
         "owner": ("Only you", "", "owner"),
-        "space": ("Members of a private Space", "Goes with metadata that is private too.", "space"),
+        "space": ("Members of a private Space", "Requires private metadata.", "space"),
     },
     "downloads": {
-        "open": ("Whoever may listen", "", None),
-        "ask": ("Whoever may listen, next to your support link", "A question, not a payment.", None),
+        "open": ("Everyone who may listen", "", None),
+        "ask": ("Everyone who may listen, next to your support link", "Support is optional.", None),
         "supporters": ("Your supporters", "", "supporters"),
-        "off": ("Only you", "This does not keep people from recording what they hear.", None),
+        "off": ("Only you", "Listeners can still record what they hear.", None),
     },
     "visibility": {
         "public": ("Everybody", "", None),
-        "unlisted": ("Whoever looks at your profile, searches or has the link", "", None),
-        "private": ("Members of the Space", "Goes with listening in a private Space.", "space"),
+        "unlisted": ("Everyone who has the link, searches or visits your profile", "", None),
+        "private": ("Members of the Space", "Requires listening in a private Space.", "space"),
     },
 }
 _IN_SHORT: Mapping[Name, Mapping[str, str]] = {
     "listening": {
-        "public": "Heard by everybody",
-        "signed_in": "Heard by people who are signed in",
-        "supporters": "Heard by supporters",
-        "owner": "Heard by you alone",
-        "space": "Heard in a private Space",
+        "public": "Everyone can listen",
+        "signed_in": "Signed-in people can listen",
+        "supporters": "Supporters can listen",
+        "owner": "Only you can listen",
+        "space": "Members of a private Space can listen",
     },
     "downloads": {
         "open": "downloads open",

@@ -12,7 +12,7 @@ from readapi.http.response.headers import NO_REFERRER
 from readapi.pages import security_headers
 from readapi.pages.render import Renderer
 
-NOWHERE = "This recording is kept by another service, at an address that cannot be shown."
+NOWHERE = "This recording is stored by another service, at a URL that cannot be shown."
 
 # Browsers and libraries parse unusual URLs differently, so the host that they lead to is uncertain.
 _HOST = re.compile(r"https?://((?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?)(?:[/?#]|$)", re.IGNORECASE)

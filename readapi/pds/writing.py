@@ -82,7 +82,7 @@ class Writing:
             found = await self._pds.get(author, collection, rkey)
             before = absent if found is None else found.value
             if before is None:
-                raise NotFound("Your server has no such record any more.")
+                raise NotFound("Your server no longer has this record.")
             after = change(copy.deepcopy(before))
             if found is not None and after == before:
                 return found

@@ -41,7 +41,7 @@ async def run_job_worker(settings: Settings, network: Network, keeper: RefreshPr
     async with open_job_worker(settings, network, keeper):
         log.info("working", at_once=settings.job_workers)
         if missing := await transcode.missing_limits():
-            log.warning("files of strangers are read with less protection than there could be", lacks=missing)
+            log.warning("untrusted files are read with fewer sandbox limits than possible", lacks=missing)
         await stop.wait()
 
 

@@ -218,7 +218,7 @@ async def test_an_older_search_index_is_made_anew_by_the_indexer(
     after = run(folder, "check")
 
     assert before.returncode == 3
-    assert "the indexer makes it anew when it starts" in before.stdout + before.stderr
+    assert "the indexer rebuilds it when it starts" in before.stdout + before.stderr
     assert replayed.returncode == 0, replayed.stderr
     assert (after.returncode, "No problem found." in after.stdout) == (0, True)
 

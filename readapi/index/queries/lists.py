@@ -26,7 +26,7 @@ def find_own_list(index: Index, kind: Literal["album", "playlist"], name: str, o
     """The owner's own album or playlist with an id or at-uri. Raises NotFound and NotOwner."""
     card = find_list(index, kind, name)
     if card.did != owner:
-        raise NotOwner(f"This {kind} is somebody else's.")
+        raise NotOwner(f"This {kind} belongs to another account.")
     return card
 
 

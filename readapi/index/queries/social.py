@@ -74,7 +74,7 @@ def find_own_comment(index: Index, comment_id: int, viewer: Viewer) -> dict[str,
         if comment["user_did"] == viewer.did:
             return comment
         if tracks.filter_visible(index.tracks([track_key]), viewer, "direct"):
-            raise NotOwner("This comment is somebody else's.")
+            raise NotOwner("This comment belongs to another account.")
     raise NotFound("There is no such comment.")
 
 

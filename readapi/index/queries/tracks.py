@@ -38,9 +38,9 @@ def find_own_track(index: Index, name: str, viewer: Viewer) -> Card:
         if not shared:
             raise
         uris = ", ".join(str(track_uri(card)) for card in shared)
-        raise Conflict(f"Several records share this id, so it stands for none. Name it {uris}") from None
+        raise Conflict(f"Several records share this id, so it is ambiguous. Name it {uris}") from None
     if card.did != viewer.did:
-        raise NotOwner("This track is somebody else's.")
+        raise NotOwner("This track belongs to another account.")
     return card
 
 

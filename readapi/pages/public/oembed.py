@@ -94,7 +94,7 @@ def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
         case RecordPage(uri):
             return _record(index, uri, addresses)
         case None:
-            raise NotFound("This is no address of a track, an album or a playlist here.")
+            raise NotFound("This URL is not that of a track, an album or a playlist here.")
 
 
 def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:

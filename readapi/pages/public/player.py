@@ -75,7 +75,7 @@ def _media_type(track: Track) -> str | None:
 def _silence(listening: Listening, artist: str) -> str:
     match listening:
         case "public":
-            return "This track came without a recording."
+            return "This track has no recording."
         case "signed_in":
             return "Only people who are signed in can listen."
         case "supporters":

@@ -53,7 +53,7 @@ async def resolve_names(index: Index, network: Network, names: Sequence[str]) ->
     found = [await _did(index, network, name.strip().removeprefix("@")) for name in names]
     for name, did in zip(names, found, strict=True):
         if did is None:
-            raise InvalidRequest.of_field("features", f"nobody is called {name[:100]}")
+            raise InvalidRequest.of_field("features", f"there is no account called {name[:100]}")
     return [did for did in found if did is not None]
 
 

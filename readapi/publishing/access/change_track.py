@@ -19,7 +19,7 @@ from schemas.ids import AtUri
 from schemas.publishing import PolicyOrigin, Template, is_protected
 from schemas.rights import Ownership
 
-GONE = "Your server has no such track any more."
+GONE = "Your server no longer has this track."
 ELSEWHERE = "The audio lies with another service, which alone can restrict who has it."
 
 

@@ -19,7 +19,7 @@ from schemas.ids import AtUri
 from schemas.publishing import TemplateAccess
 from schemas.stored import Card
 
-KEY_TAKEN = "This Idempotency-Key stands for another request; choose a new one."
+KEY_TAKEN = "This Idempotency-Key was used for another request; choose a new one."
 MOST_KEY_LETTERS = 255
 
 

@@ -23,7 +23,7 @@ from schemas.publishing import (
 )
 from schemas.rights import Rights, complete_rights
 
-NOT_MOVED = "A track that is published cannot be moved into a private Space; publish it there anew."
+NOT_MOVED = "A track that is published cannot be moved into a private Space; publish it there again."
 
 
 @dataclass(frozen=True, slots=True)

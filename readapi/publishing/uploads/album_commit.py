@@ -45,7 +45,7 @@ class AlbumCommit:
         async def plan() -> list[Write]:
             found = await self._pds.get(author, track.collection, track.rkey)
             if found is None:
-                raise NotFound("Your server has no such record any more.")
+                raise NotFound("Your server no longer has this record.")
             value = change(copy.deepcopy(found.value))
             if value == found.value:
                 return await self._moved(author, track, found.cid, album)

@@ -149,7 +149,7 @@ async def test_a_repair_counts_anew_and_says_so(tmp_path: Path) -> None:
     )
 
     assert said == (
-        "2 tracks were counted anew, and their search documents will be made again.",
+        "2 tracks were recounted, and their search documents will be rendered again.",
         "1 rows that belonged to no record were removed.",
     )
     assert again == ()

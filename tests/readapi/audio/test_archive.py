@@ -64,7 +64,7 @@ async def test_a_stranger_gets_what_is_open(stage: Listening) -> None:
     assert found.read("Left out.txt").decode().splitlines() == [
         "02 Mara - Track 51.flac: Only supporters of the artist can download. Sign in first.",
         "03 Mara - Track 52.flac: The artist does not offer this recording for download.",
-        "05 Mara - Silent.mp3: This track came without a recording.",
+        "05 Mara - Silent.mp3: This track has no recording.",
     ]
 
 

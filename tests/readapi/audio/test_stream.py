@@ -357,4 +357,4 @@ async def test_a_track_without_a_recording_says_so(stage: Listening) -> None:
 
     reply = await stage.music.get(f"/tracks/{found.json['id']}/stream")
 
-    assert (reply.status, reply.json["message"]) == (404, "This track came without a recording.")
+    assert (reply.status, reply.json["message"]) == (404, "This track has no recording.")

@@ -191,7 +191,7 @@ async def uploaded(artist: Visitor, recording: Path) -> Track:
         await page.evaluate(f"document.getElementById('upload-{answer}').click()")
     await page.click("Upload: heard by you alone")
     await page.arrive(f"{artist.site}/portal/uploads/")
-    await page.click("Look after the track")
+    await page.click("Manage the track")
     number = int((await page.arrive(f"{artist.site}/portal/tracks/")).rpartition("/")[2])
     told = await asked_until(page, f"/tracks/{number}", lambda track: track["album"])
     assert (told["gated"], told["publishing"]["access"]["listening"]) == (False, "owner")

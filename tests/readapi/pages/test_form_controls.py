@@ -171,7 +171,7 @@ async def test_each_control_of_a_tracks_page_counts(plain: PlainBrowser) -> None
     album = await plain.sent("/portal/albums", title="A Shelf")
     assert await plain.shows(album, "A Shelf")
     upload = await plain.sent("/portal/uploads", file=tone(1, 330), title="Controlled Song", image=b"")
-    assert await plain.shows(upload, "Look after the track")
+    assert await plain.shows(upload, "Manage the track")
     [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
     TEXTS["features"] = plain.person.account.handle
 

@@ -80,7 +80,7 @@ async def test_a_token_is_created_used_and_revoked(visitor: Visitor) -> None:
     assert "nightly upload" in listed
     assert token[:12] in listed
     assert token not in listed
-    assert note == "The token was revoked: programs that use it are refused from this moment on."
+    assert note == "The token was revoked. Programs that use it are refused from now on."
     assert (await curl(me, token))[0] == 401
     assert "You have none." in await visitor.shows("developer")
     assert visitor.complaints == []
@@ -94,7 +94,7 @@ async def test_a_token_is_shown_once(visitor: Visitor) -> None:
     await visitor.page.call("Page.reload")
     await visitor.page.until("!document.getElementById('token') && document.querySelector('.note')")
 
-    assert "finished already" in await visitor.told()
+    assert "completed already" in await visitor.told()
     assert token not in await visitor.page.evaluate("document.documentElement.outerHTML")
 
 
@@ -155,7 +155,7 @@ async def test_whoever_says_no_is_back_at_the_beginning(visitor: Visitor) -> Non
     await visitor.refuse()
     await visitor.page.arrive(f"{visitor.site}/login")
 
-    assert await visitor.told() == "You did not agree on your server’s page, so nothing changed."
+    assert await visitor.told() == "You declined on your server’s page, so nothing changed."
     cookies = (await visitor.page.call("Network.getCookies"))["cookies"]
     assert "session_id" not in {cookie["name"] for cookie in cookies}
 

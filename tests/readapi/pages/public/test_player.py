@@ -41,7 +41,7 @@ def test_a_public_track_without_usable_sound_says_so(broken):
     """Not every record came with a recording, and not every address is one."""
     heard = make_player_track(track(**broken), ADDRESSES)
 
-    assert (heard.source, heard.silence) == (None, "This track came without a recording.")
+    assert (heard.source, heard.silence) == (None, "This track has no recording.")
 
 
 def test_pictures_are_fetched_from_web_addresses_only():

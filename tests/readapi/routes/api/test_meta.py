@@ -80,8 +80,8 @@ async def test_a_worker_waits_for_an_index_of_its_own_version(tmp_path):
             assert len((await found.json())["tracks"]) > 5
 
     assert (before["detail"], halfway["detail"]) == ("index_not_ready", "index_not_ready")
-    assert "of an older version; the indexer makes it anew" in before["message"]
-    assert halfway["message"] == f"The search index is being made anew from the catalogue: {percent}"
+    assert "of an older version; the indexer rebuilds it" in before["message"]
+    assert halfway["message"] == f"The search index is being rebuilt from the catalogue: {percent}"
     assert reasons == [halfway["message"]]
 
 

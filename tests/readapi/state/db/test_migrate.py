@@ -109,5 +109,5 @@ async def test_processes_that_start_together_migrate_once(unmigrated_settings: S
     ended = await asyncio.gather(*(start() for _ in range(3)))
 
     newest = max(path.name[1:5] for path in (SCRIPTS / "versions").glob("v*.py"))
-    said = f"The state database has schema {newest}; 0 grants were encrypted anew.\n"
+    said = f"The state database has schema {newest}; 0 grants were encrypted again.\n"
     assert ended == [(0, said)] * 3
