@@ -67,5 +67,5 @@ class Collections:
 
     @property
     def permission_set(self) -> str:
-        """The same in one scope, by the name of the lexicon that lists them."""
+        """The permission set that grants these scopes in one: the NSID of its lexicon."""
         return f"include:{self.namespace}.authFullApp"

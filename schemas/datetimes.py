@@ -23,10 +23,11 @@ def is_datetime(text: str) -> bool:
 
 
 def parse_datetime(text: str) -> datetime:
-    """The UTC instant, cut to microseconds. Raises ValueError for bad syntax and what is no instant.
+    """The UTC instant, cut to microseconds. Raises ValueError for bad syntax or an impossible instant.
 
-    Taken as the network's servers take it, so that no record is hidden which they show: a day that its month
-    does not have is one of the next month; the year 0, which Python does not know, is the beginning of 1.
+    Interpreted as other servers do, so that no record is hidden that they show: a day after the end of its
+    month falls in the next month; the year 0, which Python does not support, is read as the beginning of year
+    1.
     """
     if not is_datetime(text):
         raise ValueError("must be a datetime with a timezone, such as 2026-01-31T12:00:00.000Z")
@@ -59,7 +60,7 @@ def _unusual(text: str) -> datetime:
 
 
 def to_utc(instant: datetime | None) -> datetime | None:
-    """The instant as the catalogue keeps it: in UTC, without saying so."""
+    """The instant as the catalogue stores it: in UTC, without a timezone."""
     if instant is None:
         return None
     there = instant if instant.tzinfo is UTC else instant.astimezone(UTC)
@@ -74,7 +75,7 @@ def render(instant: datetime) -> str:
 
 
 def now() -> datetime:
-    """This instant, UTC."""
+    """The current time, UTC."""
     return datetime.now(UTC)
 
 

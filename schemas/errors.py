@@ -1,4 +1,4 @@
-"""The one error body, and the closed list of codes that `detail` may hold."""
+"""The shape of every error body, and the closed list of codes in `detail`."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 
 class Code(StrEnum):
-    """Every value of `detail`. Clients switch on these; the sentences beside them may change."""
+    """All values of `detail`. Clients may rely on these; the messages beside them may change."""
 
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
@@ -35,21 +35,21 @@ class Code(StrEnum):
 
 
 class FieldError(BaseModel):
-    """One field of a request, and what is wrong with it."""
+    """A field of a request, and what is wrong with it."""
 
     field: str
     message: str
 
 
 class Upstream(BaseModel):
-    """What a person's own server said when it refused, in its words."""
+    """The refusal of an account's own server, in that server's words."""
 
     error: str
     message: str
 
 
 class ErrorBody(BaseModel):
-    """What every refusal says: a code for programs and one sentence for a person."""
+    """The body of every error: a code for programs and a sentence for people."""
 
     detail: Code
     message: str

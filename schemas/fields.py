@@ -38,7 +38,7 @@ class Shape(BaseModel):
 
 
 class _NotNull:
-    """Lets an optional field be absent without letting it be null, which lexicons tell apart."""
+    """Lets an optional field be absent but not null: lexicons distinguish the two."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
@@ -50,7 +50,7 @@ Maybe = Annotated[T | None, _NotNull()]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Limits of a string: graphemes are what people count, bytes (of UTF-8) what machines store."""
+    """Limits of a string: graphemes, which people count as letters, and bytes of UTF-8."""
 
     max_bytes: int
     max_graphemes: int | None = None
@@ -75,7 +75,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The most that an array may hold. Counted before any item is looked at: a record may hold a million."""
+    """The maximum length of an array. Checked before its items are parsed: a record may hold a million."""
 
     max_length: int
 
@@ -83,7 +83,7 @@ class Items:
         return core_schema.no_info_before_validator_function(self.check, handler(source))
 
     def check(self, value: object) -> tuple[object, ...]:
-        """Return a list as a tuple, or raise ValueError when it is none or too long."""
+        """Return a list as a tuple. Raises ValueError if it is not a list or is too long."""
         if not isinstance(value, list):
             raise ValueError("must be an array")
         if len(value) > self.max_length:
@@ -98,7 +98,7 @@ def is_uri(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One of the lexicons' string formats: its name there, and the question that it asks."""
+    """One of the lexicons' string formats: its name there, and the function that checks it."""
 
     name: str
     holds: Callable[[str], bool]
@@ -137,7 +137,7 @@ Uri = Annotated[str, Text(max_bytes=2048), Format("uri", is_uri)]
 
 
 class StrongRef(Shape):
-    """Another record, and the version of it that was meant."""
+    """A reference to one version of another record."""
 
     uri: AtUriString
     cid: CidText
@@ -154,7 +154,7 @@ class Blob(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """What a blob field takes: one family of media types and a few `besides`, up to a size."""
+    """The blobs that a field accepts: a family of media types and a few `besides`, up to a size."""
 
     family: str
     max_bytes: int
@@ -172,7 +172,7 @@ class Accepts:
         return blob
 
     def takes(self, mime_type: str) -> bool:
-        """Parameters of a media type do not matter."""
+        """Whether the field accepts a media type. Its parameters are ignored."""
         bare = mime_type.partition(";")[0].rstrip()
         return bare.startswith(f"{self.family}/") or bare in self.besides
 

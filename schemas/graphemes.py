@@ -19,7 +19,7 @@ _FLAGS: Final = re.compile("[\U0001f1e6-\U0001f1ff]{4,}")
 
 
 def count_graphemes(text: str, most: int, segments: Segmenter = _SEGMENTS) -> int:
-    """How many graphemes a text has; `most` + 1 for any text that has more than `most`."""
+    """The number of graphemes in a text; `most` + 1 for any text that has more than `most`."""
     cut_off = 0
 
     def shortened(run: re.Match[str]) -> str:

@@ -41,7 +41,7 @@ DEFAULT = Template(access=OPEN, attach_rights=False)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What keeps a template from being used: the field at fault, and a sentence."""
+    """Why a template cannot be used: the field at fault, and a sentence."""
 
     field: str
     message: str
@@ -59,7 +59,7 @@ def resolve_template(
 
 
 def find_fault(template: Template, *, has_rights: bool) -> Fault | None:
-    """What is wrong with a template for one track. `has_rights`: there are rights that could be attached."""
+    """The fault of a template for one track, if any. `has_rights`: there are rights to attach."""
     access = template.access
     if (access.visibility == "private") != (access.listening == "space"):
         return Fault("access.visibility", "private visibility and space listening go together or not at all")

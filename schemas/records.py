@@ -1,4 +1,4 @@
-"""One model per record type, and `parse`: bytes from the network in, a record or its faults out."""
+"""One model per record type, and `parse_record`: untrusted bytes in, a record or its faults out."""
 
 import functools
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class SelfLabels(Shape):
 
 
 class AccessSnapshot(Shape):
-    """What the artist decided when publishing. Always whole, so that nothing is guessed."""
+    """The access settings of a track. Always complete, so that nothing is guessed."""
 
     listening: Listening
     downloads: Downloads
@@ -94,14 +94,14 @@ class Track(Shape):
 
 
 class Like(Shape):
-    """One person likes one track."""
+    """An account's like of a track."""
 
     subject: StrongRef
     created_at: Datetime
 
 
 class Comment(Shape):
-    """A remark at one moment of a track."""
+    """A comment at a position in a track."""
 
     subject: StrongRef
     text: Remark
@@ -111,7 +111,7 @@ class Comment(Shape):
 
 
 class ListItem(Shape):
-    """One place in a list."""
+    """One item of a list."""
 
     subject: StrongRef
 
@@ -129,7 +129,7 @@ class ListRecord(Shape):
 
 
 class Profile(Shape):
-    """How an artist presents themselves."""
+    """An artist's public profile."""
 
     created_at: Datetime
     display_name: Maybe[DisplayName] = None
@@ -145,7 +145,7 @@ Record = Track | Like | Comment | ListRecord | Profile
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """A record that breaks its lexicon: a few short sentences, each naming a field."""
+    """A record that violates its lexicon: a few short sentences, each naming a field."""
 
     reasons: tuple[str, ...]
 
@@ -164,9 +164,9 @@ def _models(collections: Collections) -> dict[Nsid, type[Record]]:
 def parse_record(
     collection: Nsid, collections: Collections, block: bytes, rkey: Rkey | None = None
 ) -> Record | Invalid:
-    """Read one record's DAG-CBOR. Whatever the bytes, the answer is a record or reasons, never an exception.
+    """Parse a record's DAG-CBOR. Never raises: returns the record, or the reasons why it is invalid.
 
-    A record key that is given is held to the lexicon too: `self` for a profile, a TID for everything else.
+    A record key that is given is checked as well: `self` for a profile, a TID for everything else.
     """
     return parse_record_as(_models(collections)[collection], collection, collections, block, rkey)
 
@@ -174,7 +174,7 @@ def parse_record(
 def parse_record_as(
     model: type[R], collection: Nsid, collections: Collections, block: bytes, rkey: Rkey | None = None
 ) -> R | Invalid:
-    """The same for a model that the caller knows the collection to have."""
+    """As `parse_record`, for a caller that knows the model of the collection."""
     try:
         document = libipld.decode_dag_cbor(block)
     except (ValueError, RecursionError) as error:

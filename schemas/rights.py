@@ -15,7 +15,7 @@ Share = Annotated[int, Strict(), Field(ge=0, le=WHOLE)]
 
 
 class Owner(Shape):
-    """Whoever owns the master recording."""
+    """The owner of the master recording."""
 
     name: Name
     did: Maybe[DidString] = None
@@ -46,7 +46,7 @@ Parties = Annotated[tuple[T, ...], Items(100), AfterValidator(_check_shares)]
 
 
 class Ownership(Shape):
-    """Who owns what an artist publishes, and how its shares are split: true of many recordings."""
+    """The owner and the shares of a recording, which can be the same for many recordings."""
 
     master_owner: Maybe[Owner] = None
     parties: Maybe[Parties[Party]] = None
@@ -67,11 +67,11 @@ class Rights(Ownership, Codes):
 
 
 class SentOwner(Owner, extra="forbid"):
-    """The same; an unknown member is an error."""
+    """`Owner` in a request: unknown members are refused."""
 
 
 class SentParty(Party, extra="forbid"):
-    """The same; an unknown member is an error."""
+    """`Party` in a request: unknown members are refused."""
 
 
 class SentOwnership(Ownership, extra="forbid"):
@@ -89,19 +89,19 @@ class SentOwnership(Ownership, extra="forbid"):
 
     @property
     def is_empty(self) -> bool:
-        """True where there is nothing to attach."""
+        """Whether there is nothing to attach."""
         return not (self.master_owner or self.parties)
 
 
 class SentRights(Rights, extra="forbid"):
-    """Rights metadata of one track in a request; likewise."""
+    """Rights metadata of one track in a request: unknown members are refused."""
 
     master_owner: Maybe[SentOwner] = None
     parties: Maybe[Parties[SentParty]] = None
 
     @property
     def is_empty(self) -> bool:
-        """True where there is nothing to attach."""
+        """Whether there is nothing to attach."""
         return not (self.isrc or self.iswc or self.master_owner or self.parties)
 
 

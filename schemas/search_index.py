@@ -58,7 +58,7 @@ def catalog_schema() -> tantivy.Schema:
 
 
 def words_schema() -> tantivy.Schema:
-    """Fields that a search needs of whatever it may find. The card that is stored is the search result."""
+    """Fields for searching all kinds. The stored card is the search result."""
     builder = tantivy.SchemaBuilder()
     _add_raw(builder, "doc", "did", "kind", "tag")
     _add_numbers(builder, "id", "recent", "popular")
@@ -93,7 +93,7 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
 
 
 def social_schema() -> tantivy.Schema:
-    """Fields of likes and comments: whose (`did`), of which track (`subject`, its key), when."""
+    """Fields of likes and comments: the account (`did`), the track (`subject`, its key), and the time."""
     builder = tantivy.SchemaBuilder()
     _add_raw(builder, "doc", "did", "kind")
     builder.add_integer_field("subject", indexed=True, fast=True)
@@ -114,7 +114,7 @@ def version_in(folder: Path) -> int:
 
 
 def register_tokenizers(index: tantivy.Index) -> None:
-    """Teach an index our tokenizers. Tantivy does not keep them: needed after each opening."""
+    """Register our tokenizers with an index. Tantivy does not store them: call this after each opening."""
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     starts = tantivy.Tokenizer.ngram(min_gram=1, max_gram=START_LETTERS, prefix_only=True)
     index.register_tokenizer(WORDS, words)
@@ -137,21 +137,21 @@ def kind_of(number: int) -> Kind:
 
 
 def recent_key(milliseconds: int, record_id: int) -> int:
-    """Sorts by time, then by id. Times before 1970 and after 2039 are taken for those."""
+    """A key that sorts by time, then by id. Times before 1970 and after 2039 are clamped."""
     time = min(max(milliseconds, 0), (1 << _MILLISECOND_BITS) - 1)
     id_bits = 64 - _MILLISECOND_BITS
     return time << id_bits | record_id >> (_ID_BITS - id_bits)
 
 
 def round_count(count: int) -> int:
-    """A count as `words` knows it: exact up to 4, then the power of two below it.
+    """A count as `words` stores it: exact up to 4, then the power of two below it.
 
-    That decides among things that are found equally well, and it hardly ever changes.
+    It ranks equally good matches, and rarely changes.
     """
     return count if count < 4 else 1 << count.bit_length() - 1
 
 
 def popular_key(count: int, record_id: int) -> int:
-    """Sorts by a count, then by id."""
+    """A key that sorts by a count, then by id."""
     id_bits = 64 - _COUNT_BITS
     return min(max(count, 0), (1 << _COUNT_BITS) - 1) << id_bits | record_id >> (_ID_BITS - id_bits)

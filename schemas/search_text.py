@@ -1,4 +1,4 @@
-"""How names become words that can be searched: the same for what is indexed and what is asked. Pure."""
+"""How names become searchable words: the same for indexing and for queries. Pure."""
 
 import re
 from functools import lru_cache
@@ -31,7 +31,7 @@ _LETTERS: dict[int, str | int] = {
 
 
 def fold_text(text: str) -> str:
-    """One spelling for what people type alike: case, accents, width, apostrophes and kana folded."""
+    """One spelling for texts that people type alike: case, accents, width, apostrophes and kana folded."""
     # Only what comes again is remembered: names and words. A cache of descriptions would take a gigabyte.
     return _name_folded(text) if len(text) <= REMEMBERED_LETTERS else _folded(text)
 
@@ -47,7 +47,7 @@ _name_folded = lru_cache(maxsize=4096)(_folded)
 
 
 def split_runs(text: str) -> list[str]:
-    """The folded text cut where words end and where a script without spaces begins or ends."""
+    """The folded text, split at word ends and where a script without spaces begins or ends."""
     return [run[:WORD_LETTERS] for run in _RUN.findall(fold_text(text))]
 
 
@@ -57,12 +57,12 @@ def is_unspaced(run: str) -> bool:
 
 
 def pair_letters(run: str) -> list[str]:
-    """Each two neighbours of an unspaced run; the letter itself when it is alone."""
+    """Each pair of neighbours in an unspaced run; a single letter stays alone."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 def split_words(text: str) -> list[str]:
-    """The terms that a text is found by: its words, and letters and pairs of unspaced runs."""
+    """The terms by which a text is found: its words, and the letters and pairs of unspaced runs."""
     found: list[str] = []
     for run in split_runs(text):
         if is_unspaced(run):
@@ -79,12 +79,12 @@ def squeeze_name(text: str) -> str:
 
 
 def letter_deletions(word: str) -> list[str]:
-    """The word, and what is left of it without any one of its letters: words a typo apart share one."""
+    """The word, and the word without any one of its letters: words one typo apart share such a rest."""
     if len(word) not in NEAR_LETTERS:
         return []
     return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
 
 
 def whole_rests(name: str) -> list[str]:
-    """The rests of a squeezed name. A long one made of words is told by the rests of those."""
+    """The rests of a squeezed name. A long name of several words has the rests of those words."""
     return letter_deletions(name) if len(name) <= SHORT_NAME_LETTERS or _IS_UNSPACED.search(name) else []

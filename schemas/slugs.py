@@ -16,5 +16,5 @@ def slug(name: str) -> str:
 
 
 def same_name(name: str) -> str:
-    """What two names have in common when a track's `album` means an album of that name."""
+    """The form in which album names are compared, when a track names its album."""
     return normalise("NFKC", name).casefold().strip()

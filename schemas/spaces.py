@@ -39,7 +39,7 @@ class InSpace(AtUri):
 
 
 def parse_address(text: str) -> AtUri:
-    """Read a record's address, in public or in a Space. Raises ValueError."""
+    """Parse a record's address, public or in a Space. Raises ValueError."""
     parts = text.removeprefix("at://").split("/")
     if len(parts) != 7 or parts[1] != _MARK:
         return AtUri.parse(text)

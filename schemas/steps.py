@@ -38,7 +38,7 @@ VERSION: Final = max(STEPS)
 
 
 def steps_from(version: int) -> list[Step] | None:
-    """The steps from this version to ours, in order; None when a catalogue of it cannot be carried over."""
+    """The steps from this version to ours, in order; None if such a catalogue cannot be migrated."""
     wanted = [STEPS.get(number) for number in range(version + 1, VERSION + 1)]
     steps = [step for step in wanted if step is not None]
     return steps if len(steps) == len(wanted) else None

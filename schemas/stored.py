@@ -51,7 +51,7 @@ class Stored:
 
     @property
     def did(self) -> Did:
-        """The owner."""
+        """The owner's DID."""
         return Did(self._packed[self._ends[0] : self._ends[1]].tobytes().decode())
 
     @property
@@ -61,7 +61,7 @@ class Stored:
 
     @property
     def address(self) -> bytes:
-        """The track's name in our addresses: its id and check."""
+        """The track's name in URLs of this service: its id and check."""
         return self._packed[self._ends[2] : self._ends[3]].tobytes()
 
     @property
@@ -77,7 +77,7 @@ class Stored:
 
     @property
     def proof(self) -> bytes:
-        """How a track's record was verified: JSON as it is sent."""
+        """How a track's record was verified, as JSON."""
         return self._packed[self._ends[5] : self._ends[6]].tobytes()
 
     @property
@@ -87,7 +87,7 @@ class Stored:
 
     @property
     def card(self) -> bytes:
-        """Ready-made JSON: complete, but for the closing brace of a track and of a search result."""
+        """Prepared JSON: complete except for the closing brace of a track and of a search result."""
         return self._packed[self._ends[7] :].tobytes()
 
     @property
@@ -103,7 +103,7 @@ class Card(Stored):
 
     @property
     def key(self) -> int:
-        """Of tracks and lists."""
+        """The key of a track or a list."""
         return int(self.doc.partition(":")[2])
 
     @property

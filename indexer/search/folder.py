@@ -109,7 +109,7 @@ class IndexFolder:
 
 
 def _opened(path: Path, schema: tantivy.Schema) -> tantivy.Index:
-    """The index in this folder, told to store documents so that readers can map them."""
+    """The index in this folder, set to store documents so that readers can map them."""
     meta = path / "meta.json"
     if not meta.exists():
         with (path / search_index.VERSION_FILE).open("w") as file:

@@ -30,7 +30,7 @@ PAGE_SECONDS: Final = 60.0
 CURSOR_CHARACTERS: Final = 4096
 BACKOFF: Final = Backoff(first_seconds=5.0, longest_seconds=900.0)
 
-LISTED = Counter("fmsvc_repos_listed_total", "Repos that discovery was told of, repetitions included.")
+LISTED = Counter("fmsvc_repos_listed_total", "Repos that discovery has found, with repetitions.")
 
 log = structlog.get_logger()
 

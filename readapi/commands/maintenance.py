@@ -26,8 +26,8 @@ def check(*, repair: bool = False) -> None:
     Parameters
     ----------
     repair
-        First count likes and comments anew, remove rows that belong to no record, and say what was wrong. The
-        search documents that show it are made again by the indexer. Works while it runs.
+        First recount likes and comments, remove rows that belong to no record, and report what was wrong. The
+        indexer renders the affected search documents again. Works while the indexer runs.
     """
     settings = begin("check")
     if repair:
@@ -40,9 +40,10 @@ def check(*, repair: bool = False) -> None:
 
 
 def audit() -> None:
-    """Compare every repo with its own server now, and fetch again those that differ.
+    """Compare every repo with its own server now, and fetch those that differ.
 
-    Works while the indexer runs. Takes a minute more when something differs: the stream may be about to tell.
+    Works while the indexer runs. If repos differ, this takes a minute more: the stream may still deliver the
+    change.
     """
     settings = begin("audit")
     outcomes = explained(lambda: asyncio.run(operations.audit_repos(settings)))

@@ -8,10 +8,10 @@ from readapi.state.state import open_state
 
 
 def migrate() -> None:
-    """Bring the state database's schema up to date, and encrypt anew what older keys encrypted.
+    """Update the state database's schema, and encrypt again what older keys encrypted.
 
-    Every worker does the first when it starts. After a new key was put before the others in
-    FMSVC_SECRET_KEYS, this does the second; then the old key may go.
+    Every worker updates the schema when it starts. To replace a key, put the new one before the others in
+    FMSVC_SECRET_KEYS and run this; then remove the old key.
     """
     settings = begin("migrate")
 

@@ -10,9 +10,9 @@ from readapi.processes import port
 
 
 def serve(*, supervised: bool = False) -> None:
-    """Run the indexer, the API and the job worker, and restart what dies.
+    """Run the indexer, the API and the job worker, and restart those that exit.
 
-    The API goes on with what is indexed while the indexer cannot write, and the indexer is tried again.
+    While the indexer cannot write, the API serves what is indexed, and the indexer is restarted.
     """
     settings = begin("serve", supervised)
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]

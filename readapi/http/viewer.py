@@ -78,7 +78,7 @@ class InSession(SignedIn):
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """A request's credential looked up. `refusal`: why it is no longer valid, if so."""
+    """The result of looking up a request's credential. `refusal`: why it is no longer valid, if so."""
 
     signed_in: SignedIn | None
     refusal: NotAuthenticated | None

@@ -10,7 +10,7 @@ def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
     """For players and public pages: scripts and styles of ours only, sound and pictures from any server.
 
     Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
-    `is_personal`: made for somebody who is signed in, so that no other site may frame or load it.
+    `is_personal`: made for a signed-in viewer, so that no other site may frame or load it.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     sources = (

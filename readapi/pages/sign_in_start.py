@@ -11,7 +11,7 @@ from schemas.settings import Settings
 
 
 class SignInStart:
-    """Begins sign-ins. A browser's ends at the web application, or on a page of ours where there is none."""
+    """Begins sign-ins. In a browser they end at the web application, else on a page of this service."""
 
     def __init__(self, signing_in: SignIn, settings: Settings) -> None:
         self._signing_in = signing_in
@@ -20,19 +20,20 @@ class SignInStart:
         self._onward = {} if settings.web_url else {PAGE: notices.return_url("signed-in")}
 
     def is_by_page(self, browser: Browser) -> bool:
-        """True when a page of this service or of the web application asks, not a link, and not a program.
+        """Whether a page of this service or the web application sent this, not a link or a program.
 
-        Browsers say so themselves: no other site's page can send this Origin.
+        Browsers set the Origin header themselves: no other site's page can send this value.
         """
         return self._admission.is_ours(browser.origin)
 
     async def begin(
         self, name: str, browser: Browser, *, by_form: bool = False
     ) -> tuple[str, Mapping[str, str]]:
-        """The page of a person's server, and headers for the answer that leads there. Raises OAuthError.
+        """The URL at the account's server, and headers for the redirect. Raises OAuthError.
 
-        `by_form`: by POST. Of that a browser that keeps its Origin to itself still says that a page of ours
-        asks; of a GET it says the same when a stranger's picture on a page of ours leads here.
+        `by_form`: the request is a POST. Browsers that omit the Origin of a POST still state that a page of
+        this service sent it (Sec-Fetch-Site). For a GET they state the same when an image on such a page
+        redirects here, so it proves nothing.
         """
         if not self.is_by_page(browser) and not (by_form and browser.fetch_site == "same-origin"):
             return await self._signing_in.begin(name, AuthorizationPurpose("sign_in")), {}

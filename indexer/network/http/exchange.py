@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 class OutboundError(Exception):
     """The request brought no usable answer; the message says why.
 
-    `transient`: trying later may help. `unasked`: no server was asked, so it says nothing of any.
+    `transient`: a later attempt may succeed. `unasked`: no server was asked, so this says nothing about any.
     """
 
     transient = False

@@ -18,7 +18,7 @@ EVERYWHERE: tuple[Place, ...] = ("discovery", "profile", "search", "direct")
 
 
 class Documents(NamedTuple):
-    """The shown document of one thing, and its searchable document (`words`); None: not searchable."""
+    """The shown document of one resource, and its searchable document (`words`); None: not searchable."""
 
     shown: Fields
     words: Fields | None

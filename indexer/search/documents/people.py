@@ -45,7 +45,7 @@ class Person:
 
     @property
     def known_handle(self) -> str | None:
-        """The handle, if it holds both ways."""
+        """The handle, if it was verified in both directions."""
         return None if self.handle == INVALID_HANDLE else self.handle
 
     @property
@@ -98,5 +98,5 @@ def _person(did: str, handle: str | None, pds: str | None, display_name: str | N
 
 
 def unknown_person(did: str) -> Person:
-    """An account of which only the DID is known, or may be shown."""
+    """The row of an account of which only the DID is known, or may be shown."""
     return Person(did, INVALID_HANDLE)

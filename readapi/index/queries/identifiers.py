@@ -1,4 +1,4 @@
-"""Identifiers in addresses: ids, at-uris, handles and DIDs. Each names one thing or none."""
+"""Identifiers in addresses: ids, at-uris, handles and DIDs. Each identifies one resource, or none."""
 
 from typing import Annotated
 

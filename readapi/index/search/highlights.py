@@ -13,7 +13,7 @@ _SPECIAL = re.compile("[&<>\"']")
 
 
 class Highlighter:
-    """Marks the words that were asked for."""
+    """Marks the words of a query."""
 
     def __init__(self, wanted: QueryWords) -> None:
         self._words = [part for word in wanted.words for part in (word.parts or (word,))]

@@ -1,4 +1,4 @@
-"""Parses a search text into words. Pure; any text is valid: there is no query language."""
+"""Parses a search text into words. Pure; any text is valid, as there is no query language."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -43,7 +43,7 @@ class Tiers:
         return match_any(*(Query.const_score_query(self.query(tier), _SCORES[tier]) for tier in wanted))
 
     def is_broad(self, matches: int) -> bool:
-        """Whether the only word that is asked for is in more names than this, about."""
+        """Whether a query of one word matches more names than about this many."""
         words = self._wanted.words
         return len(words) == 1 and self._held(words[0]) > matches
 
@@ -108,7 +108,7 @@ class Tiers:
         return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
 
     def _held(self, word: Word) -> int:
-        """How many names hold the word, about; runs of a script without spaces are told by their pairs."""
+        """About how many names contain the word; a run of a script without spaces counts by its pairs."""
         searcher = self._folder.searcher
         if searcher is None or word.is_unspaced or word.parts:
             return 1

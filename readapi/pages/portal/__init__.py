@@ -1,1 +1,1 @@
-"""The Portal, where artists publish and manage: its forms, their errors, and its views."""
+"""The Portal, where artists publish and manage their music: its forms, their errors, and its views."""

@@ -1,1 +1,1 @@
-"""The state database's schema, step by step."""
+"""The migrations of the state database's schema."""

@@ -1,4 +1,4 @@
-"""What alembic runs to migrate: on the connection that it is handed, inside its transaction."""
+"""The entry point of alembic: migrates on the given connection, inside its transaction."""
 
 from alembic import context
 

@@ -20,7 +20,7 @@ REVISION_ID = 41
 
 TOKEN_ID = "f399972be96a4a19aaace7e96d35f4d1"  # noqa: S105  # an id, no secret
 AUTH_URL = f"{PDS}/oauth/authorize?client_id=https%3A%2F%2Fapi.music.example&request_uri=urn%3Aexample"
-EXCHANGE_TOKEN = "Yx3mW1Vb0cQ7hK9tP2sN5rD8fG4jL6zA"  # noqa: S105  # nobody's
+EXCHANGE_TOKEN = "Yx3mW1Vb0cQ7hK9tP2sN5rD8fG4jL6zA"  # noqa: S105  # an example
 SESSION_ID = "k2J9vT4wQ8nB1mX6cR3pL7sD5fH0gYzE"
 STATE, CODE = "hN4bV7cX2mK9sP1d", "cod-5f1c0e2a9b7d4863"
 PICTURE_CID = "bafkreiayv5kk2wpymwpvfkrdv2zogzwxfl64hi2wrfnbvksismycigkg4m"

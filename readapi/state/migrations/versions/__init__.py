@@ -1,1 +1,1 @@
-"""One module per step; alembic runs them in order."""
+"""One module per migration; alembic runs them in order."""

@@ -1,4 +1,4 @@
-"""Grants, sessions, accounts, developer tokens, and what is on its way to them."""
+"""Grants, sessions, accounts, developer tokens, and one-time values of sign-ins."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the first tables. Instants are microseconds since 1970."""
+    """Create the first tables. Instants are microseconds since 1970."""
     op.create_table(
         "grants",
         sa.Column("id", sa.Text, nullable=False),

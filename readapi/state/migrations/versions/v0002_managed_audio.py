@@ -1,4 +1,4 @@
-"""Managed audio."""
+"""The originals in the private store."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make the table of originals that are kept here."""
+    """Create the table of originals."""
     op.create_table(
         "managed_audio",
         sa.Column("track_uri", sa.Text, nullable=False),

@@ -8,7 +8,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Make the tables of publishing. Instants are microseconds since 1970."""
+    """Create the tables of publishing. Instants are microseconds since 1970."""
     op.create_table(
         "preferences",
         sa.Column("did", sa.Text, nullable=False),

@@ -1,4 +1,4 @@
-"""Plays that were counted, and what people show on their profiles."""
+"""Play counts, and the visibility of profile sections."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Make the tables. Instants are microseconds since 1970."""
+    """Create the tables. Instants are microseconds since 1970."""
     op.create_table(
         "listens",
         sa.Column("track_uri", sa.Text, nullable=False),

@@ -1,4 +1,4 @@
-"""How often work was tried, kept with it, and what finds an account's rows."""
+"""The attempts at uploads and jobs, and indexes by account."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Add to the tables whose rows are claimed. Instants are microseconds since 1970."""
+    """Extend the tables with claimed rows. Instants are microseconds since 1970."""
     for table in ("uploads", "publishing_jobs"):
         op.add_column(table, sa.Column("tries", sa.Integer, nullable=False, server_default="0"))
         op.add_column(table, sa.Column("tried_since", sa.BigInteger))

@@ -1,4 +1,4 @@
-"""Since when originals are held, and when the records that they are of were last asked for."""
+"""Since when originals are held, and when their tracks' records were last reconciled."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Add the column and the table. Instants are microseconds since 1970; what is there was held long ago."""
+    """Add the column and the table. Instants are microseconds since 1970; existing rows get an early one."""
     op.add_column("managed_audio", sa.Column("held_since", sa.BigInteger, nullable=False, server_default="0"))
     op.create_table(
         "kept_tracks",

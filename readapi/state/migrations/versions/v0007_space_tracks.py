@@ -1,4 +1,4 @@
-"""Where tracks in private Spaces are."""
+"""The addresses of tracks in private Spaces."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Make the table."""
+    """Create the table."""
     op.create_table(
         "space_tracks",
         sa.Column("id", sa.BigInteger, nullable=False),

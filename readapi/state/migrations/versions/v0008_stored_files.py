@@ -1,4 +1,4 @@
-"""What was put into the audio store and what of it is released, and which store that is."""
+"""The files in the audio store, which of them are released, and the store's identity."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -19,7 +19,7 @@ KNOWN = """
 
 
 def upgrade() -> None:
-    """Make the tables; what the rows speak of was put by us. Instants are microseconds since 1970."""
+    """Create the tables, with a row for every file in use. Instants are microseconds since 1970."""
     op.create_table(
         "stored_files",
         sa.Column("key", sa.Text, nullable=False),

@@ -1,4 +1,4 @@
-"""For how long a file is kept for each track that let go of it."""
+"""How long a file is kept for each track that released it."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,7 +14,7 @@ PROMISED = """
 
 
 def upgrade() -> None:
-    """Make the table, and note in it what the trash promises so far."""
+    """Create the table, with the retentions of the files now in the trash."""
     op.create_table(
         "retentions",
         sa.Column("file_id", sa.Text, nullable=False),

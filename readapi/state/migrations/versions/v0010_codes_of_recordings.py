@@ -1,4 +1,4 @@
-"""ISRC and ISWC, which belong to a recording, taken out of what was saved for a person."""
+"""Removes ISRC and ISWC, which belong to one recording, from accounts' saved rights."""
 
 import json
 
@@ -16,9 +16,9 @@ SAVE_ALBUM = sa.text("update album_templates set template = :template where albu
 
 
 def upgrade() -> None:
-    """Saved for a person they went on every track. Records that carry them keep them.
+    """Saved for an account, they were attached to every track. Records that have them keep them.
 
-    No template can attach rights of which nothing is left: those of such a person attach none any more.
+    An account whose saved rights become empty has no template that attaches rights any more.
     """
     connection, without_rights = op.get_bind(), set()
     for did, rights, template in connection.execute(SAVED).all():
