@@ -92,7 +92,7 @@ async def test_a_handle_that_names_nobody_is_not_called_malformed(network: Forge
     """What is wrong is told, not what follows from it."""
     failed = await failure(network, "at://nobody.test/fm.svc.track/self")
 
-    assert failed.told.endswith("nobody goes by nobody.test")
+    assert failed.told.endswith("no account has the handle nobody.test")
 
 
 async def test_an_account_that_is_not_there_is_told(network: ForgedNetwork, track: Written) -> None:

@@ -200,7 +200,7 @@ def test_an_index_without_a_version_is_an_older_ones(tmp_path):
     builder.add_text_field("title")
     tantivy.Index(builder.build(), str(tmp_path / "search" / "catalog"))
 
-    with pytest.raises(StoreError, match=r"an older version .* makes it anew when it starts"):
+    with pytest.raises(StoreError, match=r"an older version .* rebuilds it when it starts"):
         SearchIndex.open(tmp_path / "search", BASE)
 
 
