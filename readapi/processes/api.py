@@ -8,7 +8,8 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from aiohttp import web
@@ -34,6 +35,8 @@ from readapi.http.viewer import Authenticator
 from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
 from readapi.index.lookups import Index
 from readapi.index.snapshots import Snapshots
+from readapi.mcp import inner
+from readapi.mcp.mount import MountedMcp
 from readapi.metrics import Metrics
 from readapi.oauth.network import Network
 from readapi.pages import error_page
@@ -56,6 +59,9 @@ from readapi.publishing.access.capabilities import Capabilities
 from readapi.state.state import State, open_state
 from schemas import heap
 from schemas.settings import Settings
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 log = structlog.get_logger()
 
@@ -138,6 +144,8 @@ async def _serving(
     offered = build_services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
     offered[Processes] = Processes(settings, name)
     offered |= _authoring(settings, people, stores.index, offered, network)
+    of_tools = inner.socket_of(settings.data_dir, name)
+    offered[MountedMcp] = MountedMcp(settings, partial(_make_mcp, settings, of_tools), offered[BodyIntake])
     show = partial(error_page.error_page, renderer=renderer)
     gate = Gate(
         settings,
@@ -166,16 +174,25 @@ async def _serving(
     try:
         await stores.open()
         await runner.setup()
+        await inner.listen(runner, of_tools)
         await web.SockSite(runner, sock, backlog=_BACKLOG).start()
         async with process_metrics.serve_metrics(settings.data_dir, name, metrics.text):
             yield stores
     finally:
         await runner.cleanup()
         await offered[Detached].close(FINISH_SECONDS)
+        await offered[MountedMcp].close()
         await stores.close()
         for task in beside:
             task.cancel()
         access_log.flush()
+
+
+def _make_mcp(settings: Settings, of_tools: Path) -> "StreamableHTTPSessionManager":
+    # Imported only where it is used, since its libraries take a second.
+    from readapi.mcp.service import make_manager
+
+    return make_manager(settings, of_tools)
 
 
 def _authoring(

@@ -42,11 +42,13 @@ CHECKS = [
 
 
 def operations(address: str, *, signed_in: bool = False) -> list[APIOperation]:
-    """Every route, pages and their forms too, which programs are not told of.
+    """Every route that is described, pages and their forms too, which programs are not told of.
 
     `signed_in`: requests bring credentials that are good, so that none are to be made up.
     """
-    document: dict[str, Any] = orjson.loads(describe_api(all_endpoints(), address))
+    document: dict[str, Any] = orjson.loads(
+        describe_api((endpoint for endpoint in all_endpoints() if endpoint.described), address)
+    )
     if signed_in:
         for path in document["paths"].values():
             for operation in path.values():

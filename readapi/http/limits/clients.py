@@ -17,6 +17,7 @@ class Client(str):
 
 
 CLIENT = web.RequestKey("client", Client)  # the client that sent a request
+CLIENT_HEADER = "X-Fmsvc-Client"  # on this service's own Unix socket alone: the client that a tool works for
 
 
 class Clients:
@@ -29,7 +30,9 @@ class Clients:
 
     def key(self, request: web.Request) -> Client:
         """The client that sent a request."""
-        peer = request.remote or "unknown"
+        peer = request.remote
+        if not peer:  # of a Unix socket, which only the service's own user can open
+            return Client(request.headers.get(CLIENT_HEADER, "unknown"))
         if self._trusted and self.is_trusted(peer):
             peer = self._forwarded(request.headers.getall("X-Forwarded-For", ()), peer)
         return Client(peer if ":" not in peer else network_prefix(peer))

@@ -94,6 +94,7 @@ async def test_an_answer_carries_what_every_answer_carries():
     ("content_type", "content", "said"),
     [
         (b"text/plain", b"Bad Accept header", "Bad Accept header."),
+        (b"", b"Bad Accept header", "Bad Accept header."),
         (b"application/json", b"", "Not Acceptable."),
     ],
 )

@@ -1,0 +1,112 @@
+"""How tools ask the API: no other address, bounded answers, and one kind of error."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from fmsvc.mcp.api import CALLER, MOST_BYTES, Api, ApiError
+from fmsvc.mcp.errors import explain
+
+ADDRESS = "https://api.example"
+
+
+def api(answer: Callable[[httpx2.Request], httpx2.Response], token: str | None = "secret") -> Api:
+    http = httpx2.AsyncClient(transport=httpx2.MockTransport(answer), base_url=ADDRESS)
+    return Api(http, ADDRESS, "Sign in so.", token, {"X-Mine": "yes"})
+
+
+async def refused(answer: Callable[[httpx2.Request], httpx2.Response]) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await api(answer).get("tracks", 1)
+    return caught.value
+
+
+async def test_segments_and_values_are_escaped():
+    """None can leave its place."""
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json={})
+
+    await api(answer).get("tracks", "at://a/../b?c#d", q="x&y=z", cursor=None)
+
+    assert asked[0].url.raw_path == b"/tracks/at%3A%2F%2Fa%2F..%2Fb%3Fc%23d?q=x%26y%3Dz"
+    assert (asked[0].headers["Authorization"], asked[0].headers["X-Mine"]) == ("Bearer secret", "yes")
+
+
+async def test_a_redirect_is_not_followed():
+    """Wherever it leads, the token stays here."""
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(str(request.url))
+        return httpx2.Response(302, headers={"Location": "http://169.254.169.254/"})
+
+    error = await refused(answer)
+
+    assert (error.status, error.code, len(asked)) == (302, "unavailable", 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"<html>", "no JSON"),
+        (b'{"a": ', "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"x" * (MOST_BYTES + 1), "too long"),
+    ],
+)
+async def test_answers_that_are_none_are_refused(content, said):
+    """However long they are."""
+    assert said in (await refused(lambda _: httpx2.Response(200, content=content))).message
+
+
+async def test_no_answer_is_an_error_like_others():
+    """Without words of the library that could name addresses."""
+
+    def fail(_: httpx2.Request) -> Any:
+        raise httpx2.ConnectError("no route to 10.0.0.1")
+
+    error = await refused(fail)
+
+    assert (error.status, error.code, error.message) == (
+        0,
+        "unavailable",
+        "The API does not answer (ConnectError).",
+    )
+
+
+async def test_refusals_are_explained():
+    """What happened, the code and the request id, and the next step."""
+    body = {
+        "detail": "invalid_request",
+        "message": "It is wrong.",
+        "errors": [{"field": "q", "message": "short"}],
+    }
+    headers = {"X-Request-Id": "r1"}
+    wrong = await refused(lambda _: httpx2.Response(422, json=body, headers=headers))
+    spent = await refused(
+        lambda _: httpx2.Response(
+            429, json={"detail": "rate_limited", "message": "Too many."}, headers={"Retry-After": "7"}
+        )
+    )
+    stranger = await refused(
+        lambda _: httpx2.Response(401, json={"detail": "not_authenticated", "message": "No."})
+    )
+    CALLER.set(api(lambda _: httpx2.Response(200)))
+
+    assert explain(wrong) == (
+        "It is wrong. q: short (invalid_request, request r1) Correct the named arguments and call again."
+    )
+    assert explain(spent) == (
+        "Too many. (rate_limited) Wait 7 seconds before the next call, and ask for larger pages."
+    )
+    assert explain(stranger) == "No. (not_authenticated) Sign in so."
+
+
+def test_a_token_is_not_shown():
+    """In no representation that could be logged."""
+    assert "secret" not in repr(api(lambda _: httpx2.Response(200)))
