@@ -14,10 +14,10 @@ import pytest_asyncio
 
 from readapi.state.state import open_state
 from schemas.settings import Settings
+from tests.features.pages.plain_browser import HTML, PlainBrowser
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.door import expire, opened
-from tests.readapi.pages.plain_browser import HTML, PlainBrowser
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
@@ -25,9 +25,9 @@ NUMBERS = itertools.count(1)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(net: Testnet, service: str) -> AsyncIterator[PlainBrowser]:
+async def visit(shared_net: Testnet, service: str) -> AsyncIterator[PlainBrowser]:
     """Somebody new, who has not signed in."""
-    person = Person(await net.pds[0].create_account(f"visit-{next(NUMBERS)}.test"))
+    person = Person(await shared_net.pds[0].create_account(f"visit-{next(NUMBERS)}.test"))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         yield PlainBrowser(person, service, client)
 
@@ -338,10 +338,12 @@ async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) 
     assert "not granted" not in await visit.text("/settings")
 
 
-async def test_a_grant_that_was_taken_back_is_told(net: Testnet, visit: PlainBrowser, tmp_path: Path) -> None:
+async def test_a_grant_that_was_taken_back_is_told(
+    shared_net: Testnet, visit: PlainBrowser, tmp_path: Path
+) -> None:
     """The settings say so, and offer to sign in again; the session stays."""
     settings = Settings(data_dir=tmp_path)
-    async with opened(net, settings) as door:
+    async with opened(shared_net, settings) as door:
         visit.site = door.address
         await visit.signed_in()
         await visit.person.end_all()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.readapi.pages.browser import Page
+from tests.features.pages.browser import Page
 
 AXE = Path(__file__).parents[2] / "consumers" / "node_modules" / "axe-core" / "axe.min.js"
 

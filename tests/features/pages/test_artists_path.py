@@ -13,12 +13,12 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from tests.features.pages.browser import Browser, Page
+from tests.features.pages.visitor import Visitor
 from tests.network.media import tone
 from tests.network.pds import Account
 from tests.network.testnet import Testnet
 from tests.patience import PATIENCE_SECONDS
-from tests.readapi.pages.browser import Browser, Page
-from tests.readapi.pages.visitor import Visitor
 from tests.readapi.studio import Studio
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
@@ -138,12 +138,14 @@ async def silence(chromium: Browser, url: str, profile: str | None = None) -> tu
     return str(await page.evaluate(SILENCE)), bool(can_play), list(await page.evaluate(links))
 
 
-async def test_an_artists_path(studio: Studio, net: Testnet, chromium: Browser, tmp_path: Path) -> None:
+async def test_an_artists_path(
+    studio: Studio, shared_net: Testnet, chromium: Browser, tmp_path: Path
+) -> None:
     """Only they hear what is for them alone, on every page; albums follow the track; a play counts once."""
     site, recording = studio.door.address, tmp_path / "path.wav"
     recording.write_bytes(tone(2, 440))
-    artist = await visitor(net, chromium, site)
-    other = await visitor(net, chromium, site)
+    artist = await visitor(shared_net, chromium, site)
+    other = await visitor(shared_net, chromium, site)
     stranger = await chromium.page(f"{site}/login", profile=await chromium.profile())
     await artist.sign_in("/portal")
     await other.is_signed_in("/portal")

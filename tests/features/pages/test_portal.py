@@ -11,13 +11,13 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.features.pages.barriers import barriers
+from tests.features.pages.browser import Browser
+from tests.features.pages.plain_browser import PlainBrowser
+from tests.features.pages.visitor import Visitor
 from tests.network.media import tone
 from tests.network.person import Person
 from tests.network.testnet import Testnet
-from tests.readapi.pages.barriers import barriers
-from tests.readapi.pages.browser import Browser
-from tests.readapi.pages.plain_browser import PlainBrowser
-from tests.readapi.pages.visitor import Visitor
 from tests.readapi.studio import Studio
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
@@ -36,17 +36,17 @@ PLAYING = (
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def artist(net: Testnet, studio: Studio, chromium: Browser) -> Visitor:
+async def artist(shared_net: Testnet, studio: Studio, chromium: Browser) -> Visitor:
     """Somebody new, who wanted to go to the Portal and stands on the sign-in page."""
-    account = await net.pds[0].create_account(f"publisher-{next(NUMBERS)}.test")
+    account = await shared_net.pds[0].create_account(f"publisher-{next(NUMBERS)}.test")
     page = await chromium.page(f"{studio.door.address}/portal", 900, 900, profile=await chromium.profile())
     return Visitor(account, page, studio.door.address)
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def plain(net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
+async def plain(shared_net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
     """Somebody with a profile, signed in, at a browser that shows nothing."""
-    person = Person(await net.pds[0].create_account(f"unscripted-{next(NUMBERS)}.test"))
+    person = Person(await shared_net.pds[0].create_account(f"unscripted-{next(NUMBERS)}.test"))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         browser = await PlainBrowser(person, studio.door.address, client).signed_in()
         assert (
@@ -408,12 +408,14 @@ async def test_a_form_with_too_much_in_it_comes_back_with_the_rest(plain: PlainB
     assert "Long. Long." in of_prose[1]
 
 
-async def test_nobody_sees_or_changes_what_is_somebody_elses(plain: PlainBrowser, net: Testnet) -> None:
+async def test_nobody_sees_or_changes_what_is_somebody_elses(
+    plain: PlainBrowser, shared_net: Testnet
+) -> None:
     """Nobody is led to the sign-in page; to somebody else it is not there or not theirs."""
     upload = (await plain.sent("/portal/uploads", file=tone(1, 440), title="Mine")).partition("?")[0]
     assert await plain.shows(upload, "Manage the track")
     [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
-    other = Person(await net.pds[0].create_account(f"elsewhere-{next(NUMBERS)}.test"))
+    other = Person(await shared_net.pds[0].create_account(f"elsewhere-{next(NUMBERS)}.test"))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         stranger = PlainBrowser(other, plain.site, client)
         led = [await _location(stranger, path) for path in ("/portal", upload, track)]

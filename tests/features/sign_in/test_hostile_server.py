@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[Hostile]:
 
 
 @pytest.fixture
-async def client(server: Hostile) -> AsyncIterator[OAuthClient]:
+async def hostile_client(server: Hostile) -> AsyncIterator[OAuthClient]:
     async with clients.connected(server.url, server.url, Dns()) as network:
         yield clients.loopback(network)
 
@@ -49,10 +49,10 @@ async def granted(client: OAuthClient) -> Grant:
     return await finished(client, await begun(client))
 
 
-async def test_the_double_signs_people_in(server: Hostile, client: OAuthClient) -> None:
+async def test_the_double_signs_people_in(server: Hostile, hostile_client: OAuthClient) -> None:
     """Everything below fails for its own reason."""
-    flight, page = await client.begin("alice.test", "atproto", prompt="login")
-    grant = await finished(client, flight)
+    flight, page = await hostile_client.begin("alice.test", "atproto", prompt="login")
+    grant = await finished(hostile_client, flight)
 
     assert page.startswith(f"{server.url}/authorize?ui=plain&client_id=http")
     assert (grant.did, grant.tokens.access_token) == (doubles.ALICE, "access")
@@ -99,13 +99,13 @@ async def test_the_double_signs_people_in(server: Hostile, client: OAuthClient) 
     ],
 )
 async def test_what_a_server_says_of_itself_must_hold(
-    server: Hostile, client: OAuthClient, endpoint: str, changes: dict[str, Any], kind: Kind
+    server: Hostile, hostile_client: OAuthClient, endpoint: str, changes: dict[str, Any], kind: Kind
 ) -> None:
     """One lie and nobody is sent there."""
     server.changes[endpoint] = changes
 
     with pytest.raises(OAuthError) as refused:
-        await begun(client)
+        await begun(hostile_client)
 
     assert refused.value.kind == kind
 
@@ -113,13 +113,13 @@ async def test_what_a_server_says_of_itself_must_hold(
 @pytest.mark.parametrize("endpoint", ["resource", "server", "par"])
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=lambda nonsense: nonsense.__name__)
 async def test_no_sense_is_made_of_nonsense(
-    server: Hostile, client: OAuthClient, endpoint: str, nonsense: hostile.Answering
+    server: Hostile, hostile_client: OAuthClient, endpoint: str, nonsense: hostile.Answering
 ) -> None:
     """Pages, floods, redirects and silence are errors with a sentence."""
     server.instead[endpoint] = nonsense
 
     with pytest.raises((Refused, Unavailable)):
-        await begun(client)
+        await begun(hostile_client)
 
     assert server.asked[hostile.ELSEWHERE] == 0
 
@@ -143,13 +143,13 @@ async def test_a_server_that_stalls_is_not_waited_for(server: Hostile) -> None:
     ],
 )
 async def test_tokens_that_may_not_be_used_are_given_back(
-    server: Hostile, client: OAuthClient, changes: dict[str, Any], kind: Kind
+    server: Hostile, hostile_client: OAuthClient, changes: dict[str, Any], kind: Kind
 ) -> None:
     """Somebody else's, or not bound to a key, or not of the protocol."""
     server.changes["token"] = changes
 
     with pytest.raises(Refused) as refused:
-        await granted(client)
+        await granted(hostile_client)
 
     assert refused.value.kind == kind
     assert server.forms[-1]["token"] == "refresh"
@@ -169,12 +169,14 @@ async def test_tokens_that_may_not_be_used_are_given_back(
         {"expires_in": "never"},
     ],
 )
-async def test_tokens_must_be_tokens(server: Hostile, client: OAuthClient, changes: dict[str, Any]) -> None:
+async def test_tokens_must_be_tokens(
+    server: Hostile, hostile_client: OAuthClient, changes: dict[str, Any]
+) -> None:
     """What is wrong is told, and nothing of what was right."""
     server.changes["token"] = {"refresh_token": "a-secret"} | changes
 
     with pytest.raises(Unavailable) as refused:
-        await granted(client)
+        await granted(hostile_client)
 
     told = "".join(traceback.format_exception(refused.value))
     assert next(iter(changes)) in told
@@ -185,13 +187,13 @@ async def test_tokens_must_be_tokens(server: Hostile, client: OAuthClient, chang
     ("said", "seconds"), [(3600, 3600), (None, 300), (-5, 0), (1e300, 86400), ("60", 60), (0.5, 0.5)]
 )
 async def test_tokens_last_for_a_sensible_time(
-    server: Hostile, client: OAuthClient, said: object, seconds: float
+    server: Hostile, hostile_client: OAuthClient, said: object, seconds: float
 ) -> None:
     """Whatever the server says."""
     server.changes["token"] = {"expires_in": said}
     before = datetime.now(UTC)
 
-    grant = await granted(client)
+    grant = await granted(hostile_client)
 
     assert (
         timedelta(0) <= grant.tokens.expires_at - before - timedelta(seconds=seconds) < timedelta(seconds=5)
@@ -199,15 +201,15 @@ async def test_tokens_last_for_a_sensible_time(
 
 
 async def test_what_was_granted_without_a_word_is_what_was_asked_for(
-    server: Hostile, client: OAuthClient
+    server: Hostile, hostile_client: OAuthClient
 ) -> None:
     """By RFC 6749, 5.1; of a refresh, what there was before."""
     server.changes["token"] = {"scope": "atproto repo:fm.svc.like"}
-    less = await granted(client)
+    less = await granted(hostile_client)
     server.changes["token"] = {"scope": None}
 
-    asked = await granted(client)
-    refreshed = await client.refresh(less)
+    asked = await granted(hostile_client)
+    refreshed = await hostile_client.refresh(less)
 
     assert asked.tokens.scopes == {"atproto"}
     assert refreshed.scopes == {"atproto", "repo:fm.svc.like"}
@@ -227,52 +229,54 @@ async def test_a_refresh_is_waited_for_longer_than_other_answers(server: Hostile
     assert REFRESH_SECONDS > endpoints.ANSWER_SECONDS
 
 
-async def test_a_server_may_want_another_nonce_every_time(server: Hostile, client: OAuthClient) -> None:
+async def test_a_server_may_want_another_nonce_every_time(
+    server: Hostile, hostile_client: OAuthClient
+) -> None:
     """Each request is made at most twice."""
-    flight = await begun(client)
+    flight = await begun(hostile_client)
     server.nonces = iter(["first"])
 
-    assert await finished(client, flight)
+    assert await finished(hostile_client, flight)
     assert server.asked["token"] == 2
 
 
 @pytest.mark.parametrize("tells", [True, False])
 async def test_a_server_that_only_ever_wants_another_nonce_is_left(
-    server: Hostile, client: OAuthClient, tells: bool
+    server: Hostile, hostile_client: OAuthClient, tells: bool
 ) -> None:
     """After two requests, or one when it does not say which nonce."""
-    grant = await granted(client)
+    grant = await granted(hostile_client)
     asked = server.asked["token"]
     server.nonces = map(str, itertools.count())
     server.tells_nonce = tells
 
     with pytest.raises(Unavailable):
-        await client.refresh(grant)
+        await hostile_client.refresh(grant)
 
     assert server.asked["token"] - asked == (2 if tells else 1)
 
 
 async def test_a_server_that_wants_the_nonce_that_it_got_is_left(
-    server: Hostile, client: OAuthClient
+    server: Hostile, hostile_client: OAuthClient
 ) -> None:
     """The same again would change nothing."""
     server.nonces = itertools.repeat("same")
     for _ in range(2):
         with pytest.raises(Unavailable):
-            await begun(client)
+            await begun(hostile_client)
 
     assert server.asked["par"] == 2 + 1
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=lambda nonsense: nonsense.__name__)
 async def test_a_refresh_that_fails_for_a_while_ends_nothing(
-    server: Hostile, client: OAuthClient, nonsense: hostile.Answering
+    server: Hostile, hostile_client: OAuthClient, nonsense: hostile.Answering
 ) -> None:
-    grant = await granted(client)
+    grant = await granted(hostile_client)
     server.instead["token"] = nonsense
 
     with pytest.raises(Unavailable):
-        await client.refresh(grant)
+        await hostile_client.refresh(grant)
 
 
 @pytest.mark.parametrize(
@@ -290,75 +294,79 @@ async def test_a_refresh_that_fails_for_a_while_ends_nothing(
     ],
 )
 async def test_only_one_refusal_ends_a_grant(
-    server: Hostile, client: OAuthClient, error: str, status: int, is_dead: bool
+    server: Hostile, hostile_client: OAuthClient, error: str, status: int, is_dead: bool
 ) -> None:
     """The others may be for what we did wrong, or for a while; the log is told, on one line."""
-    grant = await granted(client)
+    grant = await granted(hostile_client)
     server.instead["token"] = hostile.refusing(error, status)
 
     with pytest.raises(Refused if is_dead else Unavailable) as refused:
-        await client.refresh(grant)
+        await hostile_client.refresh(grant)
 
     assert error in str(refused.value)
     assert str(refused.value).isprintable()
 
 
-async def test_refreshing_never_changes_who_somebody_is(server: Hostile, client: OAuthClient) -> None:
-    grant = await granted(client)
+async def test_refreshing_never_changes_who_somebody_is(server: Hostile, hostile_client: OAuthClient) -> None:
+    grant = await granted(hostile_client)
     server.changes["token"] = {"sub": SOMEBODY_ELSE}
 
     with pytest.raises(Refused) as refused:
-        await client.refresh(grant)
+        await hostile_client.refresh(grant)
 
     assert refused.value.kind == "identity_mismatch"
 
 
-async def test_a_refresh_token_may_stay_the_same(server: Hostile, client: OAuthClient) -> None:
+async def test_a_refresh_token_may_stay_the_same(server: Hostile, hostile_client: OAuthClient) -> None:
     """Not every server replaces it."""
-    grant = await granted(client)
+    grant = await granted(hostile_client)
     server.changes["token"] = {"refresh_token": None, "access_token": "newer"}
 
-    tokens = await client.refresh(grant)
+    tokens = await hostile_client.refresh(grant)
 
     assert (tokens.access_token, tokens.refresh_token) == ("newer", "refresh")
 
 
 async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
-    server: Hostile, client: OAuthClient
+    server: Hostile, hostile_client: OAuthClient
 ) -> None:
     """What there is can still be revoked."""
     server.changes["token"] = {"refresh_token": None}
-    grant = await granted(client)
+    grant = await granted(hostile_client)
 
     with pytest.raises(Refused):
-        await client.refresh(grant)
-    await client.revoke(grant)
+        await hostile_client.refresh(grant)
+    await hostile_client.revoke(grant)
 
     assert server.forms[-1]["token"] == "access"
 
 
-async def test_not_every_server_can_revoke(server: Hostile, client: OAuthClient) -> None:
+async def test_not_every_server_can_revoke(server: Hostile, hostile_client: OAuthClient) -> None:
     """Then there is nothing to ask."""
     server.changes["server"] = {"revocation_endpoint": None}
 
-    await client.revoke(await granted(client))
+    await hostile_client.revoke(await granted(hostile_client))
 
     assert server.asked["revoke"] == 0
 
 
 @pytest.mark.parametrize("status", [301, 400, 503])
-async def test_a_revocation_that_fails_says_so(server: Hostile, client: OAuthClient, status: int) -> None:
-    grant = await granted(client)
+async def test_a_revocation_that_fails_says_so(
+    server: Hostile, hostile_client: OAuthClient, status: int
+) -> None:
+    grant = await granted(hostile_client)
     server.instead["revoke"] = hostile.refusing("invalid_request", status)
 
     with pytest.raises(OAuthError):
-        await client.revoke(grant)
+        await hostile_client.revoke(grant)
 
 
-async def test_an_account_that_moves_midway_must_begin_again(server: Hostile, client: OAuthClient) -> None:
+async def test_an_account_that_moves_midway_must_begin_again(
+    server: Hostile, hostile_client: OAuthClient
+) -> None:
     """Its new server trusts another to sign people in; the code is not even shown to the old one."""
-    flight = await begun(client)
-    grant = await finished(client, flight)
+    flight = await begun(hostile_client)
+    grant = await finished(hostile_client, flight)
     asked = server.asked["token"]
     async with Hostile() as other:
         server.changes["document"] = {"service": doubles.service(other.url)}
@@ -377,10 +385,10 @@ async def test_an_account_that_moves_midway_must_begin_again(server: Hostile, cl
 
 @pytest.mark.parametrize("nonsense", [hostile.broken, hostile.page, hostile.hang_up])
 async def test_a_grant_is_renewed_while_nobody_knows_who_it_is(
-    server: Hostile, client: OAuthClient, nonsense: hostile.Answering
+    server: Hostile, hostile_client: OAuthClient, nonsense: hostile.Answering
 ) -> None:
     """A directory that is down or out of its mind signs nobody out."""
-    grant = await granted(client)
+    grant = await granted(hostile_client)
     server.instead["document"] = nonsense
     async with clients.connected(server.url, server.url, Dns()) as network:
         assert await clients.loopback(network).refresh(grant)
@@ -397,13 +405,15 @@ async def test_a_grant_is_renewed_while_nobody_knows_who_it_is(
     ],
 )
 async def test_what_comes_back_instead_of_a_code_is_told_apart(
-    client: OAuthClient, error: str, kind: Kind
+    hostile_client: OAuthClient, error: str, kind: Kind
 ) -> None:
-    flight = await begun(client)
+    flight = await begun(hostile_client)
     params = {"state": flight.state, "iss": flight.server.issuer, "error": error, "code": "code"}
 
     with pytest.raises(OAuthError) as refused:
-        await client.finish(flight, params | {"error_description": "because " + "x" * 40 + "\n" + "y " * 999})
+        await hostile_client.finish(
+            flight, params | {"error_description": "because " + "x" * 40 + "\n" + "y " * 999}
+        )
 
     assert refused.value.kind == kind
     assert error not in refused.value.sentence
@@ -416,23 +426,23 @@ async def test_what_comes_back_instead_of_a_code_is_told_apart(
 
 @pytest.mark.parametrize("changes", [{"iss": ELSEWHERE}, {"state": "another"}, {"code": ""}])
 async def test_another_answer_is_not_taken(
-    server: Hostile, client: OAuthClient, changes: dict[str, str]
+    server: Hostile, hostile_client: OAuthClient, changes: dict[str, str]
 ) -> None:
     """A server that leads people on to another, to have that one's codes shown to it, sees none."""
-    flight = await begun(client)
+    flight = await begun(hostile_client)
     asked = server.asked.copy()
     params = {"state": flight.state, "iss": flight.server.issuer, "code": "code"}
 
     with pytest.raises(Refused) as refused:
-        await client.finish(flight, params | changes)
+        await hostile_client.finish(flight, params | changes)
 
     assert refused.value.kind == "callback_mismatch"
     assert server.asked == asked
 
 
-async def test_a_flight_is_finished_by_whoever_holds_it(server: Hostile, client: OAuthClient) -> None:
+async def test_a_flight_is_finished_by_whoever_holds_it(server: Hostile, hostile_client: OAuthClient) -> None:
     """Another process, or the same one restarted: all that is needed is in the flight and the grant."""
-    flight = await begun(client)
+    flight = await begun(hostile_client)
     async with clients.connected(server.url, server.url, Dns()) as network:
         later = clients.loopback(network)
         grant = await finished(later, flight)

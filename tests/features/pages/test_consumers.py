@@ -9,8 +9,8 @@ from typing import Any
 import micawber
 import pytest
 
+from tests.features.pages.published import HOSTILE, MARKUP, PRIVATE, SLOW, SUPPORTERS, Published
 from tests.network.testnet import NODE
-from tests.readapi.pages.published import HOSTILE, MARKUP, PRIVATE, SLOW, SUPPORTERS, Published
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -11,12 +11,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from schemas.settings import Settings
+from tests.features.pages.browser import Browser
+from tests.features.pages.visitor import Visitor
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.patience import PATIENCE_SECONDS
 from tests.readapi.door import opened
-from tests.readapi.pages.browser import Browser
-from tests.readapi.pages.visitor import Visitor
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
@@ -53,14 +53,14 @@ async def hosted(body: str = "") -> AsyncIterator[tuple[TestServer, list[str]]]:
 
 
 async def test_an_application_signs_people_in_and_other_sites_do_not(
-    net: Testnet, chromium: Browser, tmp_path: Path
+    shared_net: Testnet, chromium: Browser, tmp_path: Path
 ) -> None:
     """By its form and by its script; a stranger's token or link changes nothing of who is there."""
-    account = await net.pds[0].create_account("web-visitor.test")
-    stranger = Person(await net.pds[0].create_account("web-stranger.test"))
+    account = await shared_net.pds[0].create_account("web-visitor.test")
+    stranger = Person(await shared_net.pds[0].create_account("web-stranger.test"))
     async with hosted() as (app, shown), hosted() as (evil, link):
         web_url = str(app.make_url("")).rstrip("/")
-        async with opened(net, Settings(data_dir=tmp_path), web_url=web_url) as door:
+        async with opened(shared_net, Settings(data_dir=tmp_path), web_url=web_url) as door:
             start = f"{door.address}/auth/start?handle="
             shown[0] = (
                 f'<form method="post" action="{start}{account.handle}"><button>Sign in</button></form>'

@@ -8,8 +8,8 @@ import pytest
 
 from schemas.api.oembed import OEmbed
 from schemas.ids import checked_id
+from tests.features.pages.published import HOSTILE, MARKUP, PRIVATE, SLOW, SUPPORTERS, UNLISTED, Published
 from tests.indexer.changes import did, uri
-from tests.readapi.pages.published import HOSTILE, MARKUP, PRIVATE, SLOW, SUPPORTERS, UNLISTED, Published
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -12,10 +12,10 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.features.pages.plain_browser import PlainBrowser
 from tests.network.media import tone
 from tests.network.person import Person
 from tests.network.testnet import Testnet
-from tests.readapi.pages.plain_browser import PlainBrowser
 from tests.readapi.studio import Studio
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
@@ -109,9 +109,9 @@ class Forms(HTMLParser):
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def plain(net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
+async def plain(shared_net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
     """An artist at a browser that shows nothing."""
-    person = Person(await net.pds[0].create_account(f"controls-{next(NUMBERS)}.test"))
+    person = Person(await shared_net.pds[0].create_account(f"controls-{next(NUMBERS)}.test"))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         browser = await PlainBrowser(person, studio.door.address, client).signed_in()
         await browser.led("/portal/profile", display_name="Controlled", bio="Bio")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from tests.features.pages.browser import Page
+from tests.features.pages.plain_browser import PlainBrowser
 from tests.network.pds import Account
 from tests.network.person import Person
-from tests.readapi.pages.browser import Page
-from tests.readapi.pages.plain_browser import PlainBrowser
 
 OF_THE_PDS = ("Error with Permissions-Policy header", '["Uncompiled message')  # its own pages' complaints
 UNSCRIPTED = ["*/static/*.js"]  # keeps the scripts of our pages from loading, and no others

@@ -8,8 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from schemas.ids import checked_id, record_id
-from tests.indexer.changes import did, uri
-from tests.readapi.pages.published import (
+from tests.features.pages.published import (
     BROKEN,
     HARBOUR,
     HOSTILE,
@@ -19,6 +18,7 @@ from tests.readapi.pages.published import (
     UNLISTED,
     Published,
 )
+from tests.indexer.changes import did, uri
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

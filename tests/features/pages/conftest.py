@@ -7,11 +7,11 @@ import pytest
 import pytest_asyncio
 
 from schemas.settings import Settings
+from tests.features.pages import browser
+from tests.features.pages.browser import Browser
+from tests.features.pages.published import Published, published
 from tests.network.testnet import Network, Testnet
 from tests.readapi.door import opened
-from tests.readapi.pages import browser
-from tests.readapi.pages.browser import Browser
-from tests.readapi.pages.published import Published, published
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")
@@ -40,14 +40,14 @@ async def chromium(running_chromium: Browser) -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")
-async def net(network: Network) -> AsyncIterator[Testnet]:
+async def shared_net(network: Network) -> AsyncIterator[Testnet]:
     """The session's network, in the event loop of pages."""
     async with Testnet.connect(network) as testnet:
         yield testnet
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")
-async def service(net: Testnet, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+async def service(shared_net: Testnet, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The address of a worker for the people of the network, with nothing in its index."""
-    async with opened(net, Settings(data_dir=tmp_path_factory.mktemp("service"))) as door:
+    async with opened(shared_net, Settings(data_dir=tmp_path_factory.mktemp("service"))) as door:
         yield door.address

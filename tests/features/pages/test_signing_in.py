@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.features.pages.barriers import barriers
+from tests.features.pages.browser import Browser, Page
+from tests.features.pages.visitor import UNSCRIPTED, Visitor
 from tests.network.testnet import Testnet
-from tests.readapi.pages.barriers import barriers
-from tests.readapi.pages.browser import Browser, Page
-from tests.readapi.pages.visitor import UNSCRIPTED, Visitor
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
@@ -25,11 +25,11 @@ Arrive = Callable[[], Awaitable[Visitor]]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def arrives(net: Testnet, service: str, chromium: Browser) -> Arrive:
+async def arrives(shared_net: Testnet, service: str, chromium: Browser) -> Arrive:
     """Lets somebody new open the sign-in page, in a browser of their own."""
 
     async def arrive() -> Visitor:
-        account = await net.pds[0].create_account(f"visitor-{next(NUMBERS)}.test")
+        account = await shared_net.pds[0].create_account(f"visitor-{next(NUMBERS)}.test")
         page = await chromium.page(f"{service}/login", 900, 900, profile=await chromium.profile())
         return Visitor(account, page, service)
 
@@ -175,9 +175,9 @@ async def test_an_unknown_handle_is_told_beside_its_field(visitor: Visitor) -> N
     assert await barriers(visitor.page) == []
 
 
-async def test_accounts_are_added_switched_and_removed(visitor: Visitor, net: Testnet) -> None:
+async def test_accounts_are_added_switched_and_removed(visitor: Visitor, shared_net: Testnet) -> None:
     """One session, several accounts, one of them in use."""
-    second = await net.pds[0].create_account(f"second-{next(NUMBERS)}.test")
+    second = await shared_net.pds[0].create_account(f"second-{next(NUMBERS)}.test")
     await visitor.is_signed_in()
     who = "document.querySelector('.who strong').textContent"
 

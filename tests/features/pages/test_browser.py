@@ -13,10 +13,10 @@ import pytest_asyncio
 from aiohttp import web
 
 from schemas.ids import record_id
+from tests.features.pages.barriers import barriers
+from tests.features.pages.browser import Browser, Page
+from tests.features.pages.published import BRIEF, BROKEN, HARBOUR, HOSTILE, SLOW, SUPPORTERS, Published
 from tests.indexer.changes import uri
-from tests.readapi.pages.barriers import barriers
-from tests.readapi.pages.browser import Browser, Page
-from tests.readapi.pages.published import BRIEF, BROKEN, HARBOUR, HOSTILE, SLOW, SUPPORTERS, Published
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

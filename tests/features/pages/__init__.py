@@ -1,0 +1,1 @@
+"""Tests of pages, players and the Portal: over HTTP, and in a real browser."""
