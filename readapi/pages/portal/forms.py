@@ -3,6 +3,11 @@
 A form accepts any text, so that invalid input is shown again for correction; the API's shapes validate it.
 """
 
+import re
+from collections.abc import Mapping
+
+import orjson
+
 from readapi.errors import InvalidRequest
 from readapi.http.request.page_forms import PageForm
 from readapi.pages import choices
@@ -10,9 +15,10 @@ from schemas.api.albums import AlbumChange, Cover, NewAlbum
 from schemas.api.artists import ProfileChange
 from schemas.api.publishing import NewAudio, NewTrack, WantedAlbumSettings
 from schemas.api.shape import File, LargeFile, Received
-from schemas.api.tracks import TrackChange
+from schemas.api.tracks import Track, TrackChange
 from schemas.publishing import Template
 
+_LINE_BREAK = re.compile(r"\r\n?|\n")
 NO_ALBUM = "none"  # an upload's choice beside the albums; an empty one leaves the album to the file
 
 
@@ -95,7 +101,12 @@ class AudioForm(PageForm):
 
 
 class TrackForm(PageForm):
-    """A track's metadata."""
+    """A track's metadata. Only what differs from what the page showed is changed.
+
+    So a value that a form cannot hold stays when another field is saved: a tag with a comma, the name of an
+    album without a list. `shown`: the texts that the page showed, by `read_shown_texts`; without it, all
+    fields are changes.
+    """
 
     title: str = ""
     album: str = ""
@@ -106,6 +117,7 @@ class TrackForm(PageForm):
     iswc: str | None = None
     image: File = b""
     remove_image: str | None = None
+    shown: str = ""
 
     def wanted(self) -> TrackChange:
         """Raises InvalidRequest."""
@@ -117,9 +129,24 @@ class TrackForm(PageForm):
             "features": _separated(self.features),
             "isrc": None if self.isrc is None else self.isrc.strip(),
             "iswc": None if self.iswc is None else self.iswc.strip(),
-            "remove_image": self.remove_image is not None,
         }
-        return self.fitted(TrackChange, told | _chosen("image", self.image))
+        shown, sent = _read_texts(self.shown), self.values()
+        changed = {name: value for name, value in told.items() if _differs(name, sent, shown)}
+        changed["remove_image"] = self.remove_image is not None
+        return self.fitted(TrackChange, changed | _chosen("image", self.image))
+
+
+def read_shown_texts(track: Track) -> dict[str, str]:
+    """The texts that the form of a track shows, by field."""
+    return {
+        "title": track.title,
+        "album": track.album.title if track.album else "",
+        "description": track.description or "",
+        "tags": ", ".join(track.tags),
+        "features": ", ".join(feature.handle for feature in track.features),
+        "isrc": (track.rights and track.rights.isrc) or "",
+        "iswc": (track.rights and track.rights.iswc) or "",
+    }
 
 
 class AlbumForm(PageForm):
@@ -152,6 +179,23 @@ class MoveForm(PageForm):
 
     track: str
     before: str
+
+
+def _read_texts(shown: str) -> dict[str, object]:
+    """The member `shown` of a form; empty for anything that this service's page did not send."""
+    try:
+        texts = orjson.loads(shown)
+    except orjson.JSONDecodeError:
+        return {}
+    return texts if isinstance(texts, dict) else {}
+
+
+def _differs(name: str, sent: Mapping[str, str], shown: Mapping[str, object]) -> bool:
+    """Whether a text was edited. Browsers send each line break as CRLF, and none from a field of one line."""
+    before, line_break = shown.get(name), "\n" if name == "description" else ""
+    if not isinstance(before, str):
+        return True
+    return _LINE_BREAK.sub(line_break, sent.get(name, "")) != _LINE_BREAK.sub(line_break, before)
 
 
 def _separated(text: str) -> list[str]:

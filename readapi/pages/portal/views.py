@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from readapi.pages import choices
 from readapi.pages.notices import Notice
 from readapi.pages.portal import rights_form
 from readapi.pages.portal.form_errors import FormErrors
-from readapi.pages.portal.forms import NO_ALBUM
+from readapi.pages.portal.forms import NO_ALBUM, read_shown_texts
 from readapi.pages.portal.permissions import Permissions
 from readapi.publishing.access.policies import NOT_MOVED
 from readapi.publishing.access.run_job import NO_RECALL
@@ -106,10 +108,13 @@ def of_track(
     attempt: FormErrors,
 ) -> View:
     """For the page of one track."""
+    shown = read_shown_texts(track)
     return {
         "note": attempt.note or note,
         "attempt": attempt,
         "track": track,
+        "shown": shown,
+        "shown_json": orjson.dumps(shown).decode(),
         "album_options": _shelves(track, albums),
         "origin": _ORIGINS[track.policy_origin],
         "of_track": _template(track.publishing, {"space": NOT_MOVED, **who.reasons}, "publishing", attempt),

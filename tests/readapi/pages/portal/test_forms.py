@@ -2,13 +2,23 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from readapi.errors import InvalidRequest
-from readapi.pages.portal.forms import AudioForm, CoverForm, ProfileForm, TrackForm, UploadForm
+from readapi.pages.portal.forms import (
+    AudioForm,
+    CoverForm,
+    ProfileForm,
+    TrackForm,
+    UploadForm,
+    read_shown_texts,
+)
 from schemas.api.publishing import NewTrack
 from schemas.api.shape import Received
+from schemas.api.tracks import TrackChange
 from schemas.publishing import DEFAULT
+from tests.readapi.pages.examples import track
 
 SOUND = Received(Path("sound"), 9, "ab" * 32)
 EMPTY = Received(Path("empty"), 0, "cd" * 32)
@@ -63,6 +73,68 @@ def test_an_emptied_field_of_a_track_clears():
     assert (wanted.album, wanted.description) == ("", "")
     assert (wanted.image, wanted.remove_image) == (None, False)
     assert TrackForm(title="Song", remove_image="on", image=b"png").wanted().remove_image
+
+
+SHOWN = {
+    "title": "Song",
+    "album": "",
+    "description": "One\nTwo",
+    "tags": "drum, bass, dub",
+    "features": "ada.test",
+    "isrc": "",
+    "iswc": "",
+}
+
+
+def track_form(**edited: str) -> TrackForm:
+    """The form as a browser sends it, with CRLF for line breaks."""
+    typed = SHOWN | {"description": "One\r\nTwo"} | edited
+    return TrackForm(**typed, shown=orjson.dumps(SHOWN).decode())
+
+
+def test_what_was_not_edited_is_not_changed():
+    """The tags may be two, of which one has a comma, and the album may be a name without a list."""
+    assert track_form().wanted() == TrackChange()
+    assert track_form(title="Tune").wanted() == TrackChange(title="Tune")
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "wanted"),
+    [
+        ("title", "Tune", "Tune"),
+        ("album", "Shelf", "Shelf"),
+        ("description", "One\r\n\r\nTwo", "One\r\n\r\nTwo"),
+        ("description", "", ""),
+        ("tags", "drum, bass", ["drum", "bass"]),
+        ("tags", "", []),
+        ("features", "", []),
+        ("isrc", "USRC17607839", "USRC17607839"),
+        ("iswc", "T-034.524.680-1", "T-034.524.680-1"),
+    ],
+)
+def test_each_field_that_was_edited_is_changed(field, typed, wanted):
+    assert track_form(**{field: typed}).wanted() == TrackChange(**{field: wanted})
+
+
+@pytest.mark.parametrize("shown", ["", "{", "[]", "null", '{"title": 7}'])
+def test_without_the_shown_texts_every_field_is_a_change(shown):
+    """As a program sends the form; what is no such texts is none."""
+    wanted = TrackForm(**SHOWN, shown=shown).wanted()
+
+    assert wanted.title == "Song"
+    assert (wanted.album, wanted.tags) == ("", ["drum", "bass", "dub"])
+
+
+def test_the_shown_texts_of_a_track_are_those_of_its_fields():
+    told = track(description="Told", tags=["a, b", "c"], rights={"isrc": "USRC17607839"})
+
+    assert read_shown_texts(told) == {
+        **dict.fromkeys(("album", "features", "iswc"), ""),
+        "title": told.title,
+        "description": "Told",
+        "tags": "a, b, c",
+        "isrc": "USRC17607839",
+    }
 
 
 def test_a_file_that_was_not_chosen_is_asked_for():
