@@ -18,7 +18,7 @@ from readapi.publishing.retries import GivenUp
 from readapi.publishing.slots import Displaced, JobSlots, Slot
 from readapi.publishing.uploads.examine import UploadExamination
 from readapi.publishing.uploads.publish import Say, UploadRun
-from readapi.state.db.claims import Attempt, Claimant, Claims, TakenOver
+from readapi.state.db.claims import Attempt, Claimant, Claims, TakenOver, WaitingRows
 from readapi.state.publishing.uploads import Upload
 from readapi.state.state import State
 from schemas.settings import Settings
@@ -59,14 +59,23 @@ class Worker:
     async def run(self) -> None:
         """Work until cancelled."""
         uploads, jobs = self._state.uploads.claims, self._state.jobs.claims
+        waiting = WaitingRows(self._state.database, uploads, jobs)
         async with asyncio.TaskGroup() as group:
             while True:
-                found = [
+                found = await self._is_any(waiting) and [
                     await self._begin(group, uploads, self._upload),
                     await self._begin(group, jobs, self._job_work.run),
                 ]
-                if not any(found):
+                if not (found and any(found)):
                     await asyncio.sleep(LOOK_SECONDS)
+
+    @staticmethod
+    async def _is_any(waiting: WaitingRows) -> bool:
+        try:
+            return await waiting.exist()
+        except (SQLAlchemyError, OSError):
+            log.exception("no work can be found")
+            return False
 
     async def _begin(self, group: asyncio.TaskGroup, claims: Claims, work: Work) -> bool:
         """Wait for a free slot and start the next row in it; False when no row waits."""

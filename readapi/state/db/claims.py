@@ -4,7 +4,19 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, Table, exists, func, literal, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    Table,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from readapi.state.db.database import Database
 from readapi.state.db.tables import Instant
@@ -100,6 +112,10 @@ class Claims:
         """SQL: the row is held by the claimant and not settled."""
         return self._claimed(row_id, claimant) & self._table.c.status.in_(UNFINISHED)
 
+    def is_waiting(self, now: BindParameter[datetime]) -> ColumnElement[bool]:
+        """SQL: some row waits, though perhaps behind another one of its account."""
+        return exists().where(self._waiting(now))
+
     def _next(self, now: datetime) -> Select[tuple[str]]:
         """The next row. A release sets `claimed_until` to its time, so it tells which account was last."""
         table, other = self._table, self._table.alias("other")
@@ -110,9 +126,27 @@ class Claims:
         found = select(table.c.id).where(self._waiting(now), ~is_busy)
         return found.order_by(served.nulls_first(), table.c.created_at, table.c.id).limit(1)
 
-    def _waiting(self, now: datetime) -> ColumnElement[bool]:
+    def _waiting(self, now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
         until = self._table.c.claimed_until
         return self._table.c.status.in_(UNFINISHED) & or_(until.is_(None), until <= now)
 
     def _claimed(self, row_id: str, claimant: Claimant) -> ColumnElement[bool]:
         return (self._table.c.id == row_id) & (self._table.c.claimed_by == claimant.name)
+
+
+class WaitingRows:
+    """Whether a row of any of several tables waits, in one query: what an idle process asks again and again.
+
+    The statement is made once, since making it costs more than running it.
+    """
+
+    def __init__(self, database: Database, *claims: Claims) -> None:
+        self._database = database
+        now: BindParameter[datetime] = bindparam("now", type_=Instant)
+        self._found = select(or_(*(of_table.is_waiting(now) for of_table in claims)))
+
+    async def exist(self) -> bool:
+        """True also for a row behind another one of its account, which cannot be claimed yet."""
+        async with self._database.reading() as connection:
+            found = await connection.execute(self._found, {"now": self._database.now()})
+            return bool(found.scalar_one())

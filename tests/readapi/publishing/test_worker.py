@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from readapi.errors import PdsUnavailable
 from readapi.publishing import retries
@@ -12,12 +13,13 @@ from readapi.publishing.access.run_job import JobWork
 from readapi.publishing.originals.placement import MOVED
 from readapi.publishing.originals.references import managed_of
 from readapi.publishing.slots import JobSlots
-from readapi.state.db.claims import Attempt, TakenOver
+from readapi.state.db.claims import Attempt, TakenOver, WaitingRows
 from readapi.state.publishing.jobs import JobRequest, JobTrack
 from readapi.state.state import State, open_state
 from schemas.ids import Did
 from schemas.publishing import OPEN, Template
 from schemas.settings import Settings
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.publishing.own_server import SETTINGS, Publishing, access, silence, track
 from tests.readapi.state.people import BEN, MARA, START, HandClock
 from tests.readapi.state.publishing.made import FIRST, GRANT, SECOND
@@ -37,6 +39,42 @@ async def job(publishing: Publishing, *numbers: int, did: Did = MARA) -> str:
         publishing.show(track(number, did), *publishing.sound(1 + number / 10))
         steps.append(JobTrack(track(number, did), number))
     return await publishing.state.jobs.queue(JobRequest(did, GRANT, OWNER, "track"), steps, None, "request")
+
+
+async def test_a_worker_without_work_asks_one_question_at_a_time(publishing: Publishing) -> None:
+    """It asks for ever, so what it asks is what an idle service costs."""
+    asked: list[str] = []
+    engine = publishing.state.database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", lambda _, __, statement, *___: asked.append(statement))
+
+    async with publishing.working(), asyncio.timeout(PATIENCE_SECONDS):
+        while sum("FROM" in statement for statement in asked) < 3:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+    [question] = {statement for statement in asked if "FROM" in statement}
+    assert "FROM uploads" in question
+    assert "FROM publishing_jobs" in question
+
+
+async def test_a_database_that_fails_for_a_while_ends_no_worker(
+    publishing: Publishing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job that was queued meanwhile is settled afterwards."""
+    failures = iter([OSError("gone"), OSError("gone")])
+    exist = WaitingRows.exist
+
+    async def failing(waiting: WaitingRows) -> bool:
+        for failure in failures:
+            raise failure
+        return await exist(waiting)
+
+    monkeypatch.setattr(WaitingRows, "exist", failing)
+    job_id = await job(publishing, 1)
+    async with publishing.working():
+        done = await publishing.job_done(job_id)
+
+    assert done.completed_at is not None
+    assert next(failures, None) is None
 
 
 async def test_a_slow_server_holds_up_its_own_alone(tmp_path: Path) -> None:
