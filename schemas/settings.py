@@ -1,29 +1,30 @@
 """Every environment variable, in one frozen model. Read once, in a `__main__`, and handed on."""
 
-import base64
-import binascii
 import difflib
-import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from schemas.collections import Collections
-from schemas.ids import is_nsid
+from schemas.setting_types import (
+    Hosts,
+    HttpUrl,
+    Keys,
+    Memory,
+    Networks,
+    NsidPrefix,
+    Origins,
+    PostgresqlUrl,
+    Rate,
+    RedisUrl,
+    SecretText,
+    WebsocketUrl,
+)
 
 PREFIX = "FMSVC_"
 OF_THE_TESTS = ("FMSVC_TEST_", "FMSVC_INTEROP")  # beginnings of names that only tests read
-SECRET_KEY_BYTES = 32
 
 
 class SettingsError(Exception):
@@ -37,21 +38,21 @@ class Settings(BaseModel):
 
     # where things are
     data_dir: Path = Field(Path("data"), description="Folder of the catalogue, search index and snapshots.")
-    namespace: str = Field("fm.svc", description="Prefix of the five record collections.")
-    public_url: str | None = Field(
+    namespace: NsidPrefix = Field("fm.svc", description="Prefix of the five record collections.")
+    public_url: HttpUrl | None = Field(
         None, description="Address the public reaches this service at; default: http://HOST:PORT."
     )
-    web_url: str | None = Field(
+    web_url: HttpUrl | None = Field(
         None, description="Origin of the web application, the only one sent credentials."
     )
 
     # who is signed in
-    state_url: str | None = Field(
+    state_url: PostgresqlUrl | None = Field(
         None,
         repr=False,
         description="PostgreSQL to keep sessions and grants in; default: SQLite in the data folder.",
     )
-    secret_keys: tuple[str, ...] = Field(
+    secret_keys: Keys = Field(
         (),
         repr=False,
         description="Keys that grants are encrypted with, 32 bytes each in base64, newest first; "
@@ -78,10 +79,10 @@ class Settings(BaseModel):
         description="Comments of one account on one track that are counted and listed, the "
         "first ones; more are not taken.",
     )
-    upload_rate_limit: str = Field(
+    upload_rate_limit: Rate = Field(
         "20/minute", description="Uploads allowed for one account, or address without one."
     )
-    support_verifier: str | None = Field(
+    support_verifier: HttpUrl | None = Field(
         None,
         description="Address that tells who supports whom: GET ?artist=DID&viewer=DID answers "
         '{"supports": true or false}. Default: none, and audiences of supporters are not available.',
@@ -113,10 +114,10 @@ class Settings(BaseModel):
     )
 
     # the network
-    relay: str = Field(
+    relay: WebsocketUrl = Field(
         "wss://relay1.us-east.bsky.network", description="Firehose to follow (ws:// or wss://)."
     )
-    jetstream: str | None = Field(
+    jetstream: WebsocketUrl | None = Field(
         None,
         description="Jetstream to follow instead: less to receive, but without proof. "
         "The relay then only lists repos.",
@@ -127,8 +128,8 @@ class Settings(BaseModel):
     start: Literal["oldest", "live"] = Field(
         "oldest", description="Where a new install begins: the oldest event that the relay still has, or now."
     )
-    plc_url: str = Field("https://plc.directory", description="Directory of did:plc identities.")
-    handle_resolver: str | None = Field(
+    plc_url: HttpUrl = Field("https://plc.directory", description="Directory of did:plc identities.")
+    handle_resolver: HttpUrl | None = Field(
         None, description="Service whose resolveHandle replaces DNS and HTTPS look-ups of handles."
     )
     allow_loopback: bool = Field(False, description="Let identities point at 127.0.0.1, for tests and demos.")
@@ -153,9 +154,7 @@ class Settings(BaseModel):
         0.25, gt=0, le=60, description="Least time between two batches that are not full."
     )
     buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held before the socket waits.")
-    duckdb_memory: str = Field(
-        "768MB", pattern=r"^\d+(MB|GB)$", description="DuckDB's memory limit in the indexer."
-    )
+    duckdb_memory: Memory = Field("768MB", description="DuckDB's memory limit in the indexer.")
     snapshot_seconds: float = Field(1.0, gt=0, description="Least time between two snapshots.")
     snapshot_share: float = Field(
         0.05, gt=0, le=1, description="Share of all time that publishing snapshots may take."
@@ -167,39 +166,38 @@ class Settings(BaseModel):
     host: str = Field("127.0.0.1", description="Address that the API listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
     workers: int = Field(1, ge=1, le=64, description="API processes.")
-    trusted_proxies: tuple[str, ...] = Field((), description="Networks whose forwarded headers count.")
-    rate_limit: str = Field(
+    trusted_proxies: Networks = Field((), description="Networks whose forwarded headers count.")
+    rate_limit: Rate = Field(
         "100/minute", description="Requests allowed for one account, or address without one."
     )
-    auth_rate_limit: str = Field(
+    auth_rate_limit: Rate = Field(
         "10/minute",
         description="Requests that have to do with signing in, allowed for one account, "
         "or address without one.",
     )
-    mcp_hosts: tuple[str, ...] = Field(
+    mcp_hosts: Hosts = Field(
         (),
         description="Names besides that of the public address under which /mcp is asked for, such as "
         "music.internal:8000: other values of the Host header are refused there.",
     )
-    mcp_origins: tuple[str, ...] = Field(
+    mcp_origins: Origins = Field(
         (),
         description="Origins of web pages that may use /mcp, besides this service's own and FMSVC_WEB_URL.",
     )
-    limits_url: str | None = Field(
+    limits_url: RedisUrl | None = Field(
         None,
         repr=False,
         description="Redis or Valkey in which all workers count requests together; "
         "default: each counts for itself.",
     )
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
-    query_memory: str = Field(
+    query_memory: Memory = Field(
         "64MB",
-        pattern=r"^\d+(MB|GB)$",
         description="DuckDB's memory limit in a worker, while it answers; "
         "besides, up to 9 bytes for each row of the catalogue.",
     )
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")
-    oauth_keys: SecretStr | None = Field(
+    oauth_keys: SecretText = Field(
         None,
         description="Private P-256 keys to sign people in with, the newest first: PEM, a JWK or a JWKS. "
         "Default: none; then servers sign people out after two weeks, and without https it works on this "
@@ -224,102 +222,6 @@ class Settings(BaseModel):
     def base_url(self) -> str:
         """The service's own origin, without a trailing slash."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
-
-    @field_validator("namespace")
-    @classmethod
-    def _namespace_is_nsid_prefix(cls, value: str) -> str:
-        if not is_nsid(f"{value}.track"):
-            raise ValueError("must be a domain in reverse order, such as fm.svc")
-        return value
-
-    @field_validator("relay", "jetstream")
-    @classmethod
-    def _is_websocket(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("ws://", "wss://")):
-            raise ValueError("must begin with ws:// or wss://")
-        return value.rstrip("/") if value else None
-
-    @field_validator("public_url", "web_url", "plc_url", "handle_resolver", "support_verifier")
-    @classmethod
-    def _is_http(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("must begin with http:// or https://")
-        return value.rstrip("/") if value else None
-
-    @field_validator("state_url")
-    @classmethod
-    def _is_postgresql(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("postgresql://", "postgres://")):
-            raise ValueError("must begin with postgresql://")
-        return value
-
-    @field_validator("limits_url")
-    @classmethod
-    def _is_redis(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("redis://", "rediss://", "valkey://", "valkeys://")):
-            raise ValueError("must begin with redis:// or valkey://, or rediss:// or valkeys:// for TLS")
-        return value
-
-    @field_validator("oauth_keys")
-    @classmethod
-    def _no_text_is_no_keys(cls, value: SecretStr | None) -> SecretStr | None:
-        return value if value is not None and value.get_secret_value().strip() else None
-
-    @field_validator("secret_keys", "trusted_proxies", "mcp_hosts", "mcp_origins", mode="before")
-    @classmethod
-    def _split_commas(cls, value: object) -> object:
-        return (
-            tuple(part.strip() for part in value.split(",") if part.strip())
-            if isinstance(value, str)
-            else value
-        )
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for network in value:
-            try:
-                ipaddress.ip_network(network, strict=False)
-            except ValueError:
-                raise ValueError(f"{network} is not an address or a network") from None
-        return value
-
-    @field_validator("mcp_hosts")
-    @classmethod
-    def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for host in value:
-            if "/" in host or "@" in host:
-                raise ValueError(f"{host} is not a name, or a name and a port")
-        return tuple(host.lower() for host in value)
-
-    @field_validator("mcp_origins")
-    @classmethod
-    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in value:
-            scheme, _, rest = origin.partition("://")
-            if scheme not in ("http", "https") or not rest or "/" in rest or "@" in rest:
-                raise ValueError(f"{origin} is not an origin such as https://app.example.com")
-        return tuple(origin.lower() for origin in value)
-
-    @field_validator("secret_keys")
-    @classmethod
-    def _are_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for number, key in enumerate(value, 1):
-            try:
-                fits = len(base64.b64decode(key, altchars=b"-_", validate=True)) == SECRET_KEY_BYTES
-            except binascii.Error:
-                fits = False
-            if not fits:
-                raise ValueError(f"key {number} is not {SECRET_KEY_BYTES} bytes in base64")
-        return value
-
-    @field_validator("rate_limit", "auth_rate_limit", "upload_rate_limit")
-    @classmethod
-    def _rate_parses(cls, value: str) -> str:
-        count, _, period = value.partition("/")
-        if not count.isdigit() or int(count) < 1 or period not in ("second", "minute", "hour"):
-            raise ValueError("must look like 100/minute")
-        return value
 
     @model_validator(mode="after")
     def _public_url_is_known(self) -> Self:

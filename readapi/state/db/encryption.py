@@ -14,7 +14,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import TypeAdapter, ValidationError
 
-from schemas.settings import SECRET_KEY_BYTES, Settings
+from schemas.setting_types import SECRET_KEY_BYTES
+from schemas.settings import Settings
 
 Kept = TypeVar("Kept")
 
