@@ -127,7 +127,7 @@ listens = Table(
     Index("ix_listens_counted_at", "counted_at"),
 )
 
-# Read by the indexer (indexer/catalog/play_counts.py), which relies on these names.
+# Also read by the indexer, with schemas/play_counts.py, which relies on these names.
 play_counts = Table(
     "play_counts",
     metadata,

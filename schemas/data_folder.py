@@ -1,0 +1,16 @@
+"""The files of the data folder that both programs use, by their paths in it. Each name is written here alone.
+
+What only one program uses is named by the module that owns it: `secret.key`, `audio`, the spools.
+"""
+
+from typing import Final
+
+CATALOGUE: Final = "catalog.duckdb"  # written by the indexer; nothing else opens it while that runs
+CATALOGUE_LOG: Final = f"{CATALOGUE}.wal"
+CONTROL_SOCKET: Final = "control.sock"  # of the running indexer; `schemas/control_socket.py` is its client
+SEARCH: Final = "search"  # the search indexes, in folders that `schemas/search_index.py` names
+SNAPSHOTS: Final = "snapshots"  # read-only copies of the catalogue
+NEWEST_SNAPSHOT: Final = f"{SNAPSHOTS}/current"  # a symbolic link to one of them
+STATE: Final = "state"  # of the API
+STATE_FILE: Final = "state.db"
+STATE_DATABASE: Final = f"{STATE}/{STATE_FILE}"  # unless FMSVC_STATE_URL names a PostgreSQL database
