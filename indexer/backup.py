@@ -14,10 +14,9 @@ from typing import Final
 import duckdb
 
 from indexer import operations
-from indexer.catalog.database import FILE, explain_errors
-from indexer.catalog.snapshots import CURRENT
+from indexer.catalog.store_errors import explain_errors
 from indexer.faults import StoreError
-from schemas import steps
+from schemas import data_folder, steps
 from schemas.settings import Settings
 
 PATIENCE_SECONDS: Final = 10.0  # how long to wait for the first snapshot, or for one that is being replaced
@@ -33,9 +32,9 @@ class Copied:
 
 def copy_catalogue(settings: Settings, target: Path) -> Copied | None:
     """Link or copy the newest snapshot to `target`; None without a catalogue. Raises StoreError."""
-    current = settings.data_dir / "snapshots" / CURRENT
+    current = settings.data_dir / data_folder.NEWEST_SNAPSHOT
     until = time.monotonic() + PATIENCE_SECONDS
-    while (settings.data_dir / FILE).exists():
+    while (settings.data_dir / data_folder.CATALOGUE).exists():
         try:
             _link(current.resolve(strict=True), target)
         except FileNotFoundError:  # none yet, or pruned this moment
@@ -49,7 +48,7 @@ def copy_catalogue(settings: Settings, target: Path) -> Copied | None:
 
 def restore_catalogue(source: Path, settings: Settings, progress: Callable[[int, int], object]) -> None:
     """Put a catalogue into a data folder that has none, and build the search index. Raises StoreError."""
-    target = settings.data_dir / FILE
+    target = settings.data_dir / data_folder.CATALOGUE
     with explain_errors(target):
         shutil.copyfile(source, target)
         target.chmod(0o600)

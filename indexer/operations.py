@@ -11,21 +11,22 @@ import aiohttp
 import duckdb
 import orjson
 
-from indexer.catalog.database import explain_errors, require_catalogue
-from indexer.catalog.snapshots import CURRENT
+from indexer.catalog.database import require_catalogue
+from indexer.catalog.store_errors import explain_errors
 from indexer.catalog.tables.dead_letters import Wanted
 from indexer.catalog.writing.writer import Writer
-from indexer.control import dead_letters, repairs, socket
+from indexer.control import dead_letters, repairs
 from indexer.control.check import Report, check_catalogue, check_live
 from indexer.control.replay import ReplayProgress
 from indexer.network.identity.dns import Dns
-from indexer.search import index as tantivy_index
+from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
 from indexer.service import Indexer, choose_source, open_indexer
 from indexer.stream import Source, recording
 from indexer.stream.recording import Recorded
 from indexer.sync import audit as audits
 from indexer.sync.maintenance import AUDIT_PATH
+from schemas import control_socket, data_folder
 from schemas.settings import Settings
 
 LOOK_SECONDS = 0.5
@@ -56,7 +57,7 @@ def rebuild_search(settings: Settings, progress: ProgressOf) -> None:
     """Rebuild the search index from the catalogue. Raises StoreError."""
     writer = Writer.open(settings)
     try:
-        path = settings.data_dir / tantivy_index.FOLDER
+        path = settings.data_dir / data_folder.SEARCH
         rebuild_index(writer.reader(), path, settings.base_url, progress)
     finally:
         writer.close()
@@ -69,11 +70,11 @@ def check_stores(settings: Settings) -> Report:
     """
     now = datetime.now(UTC)
     require_catalogue(settings)
-    if socket.answers(settings.data_dir):
-        newest = settings.data_dir / "snapshots" / CURRENT
+    if control_socket.is_listening(_socket(settings)):
+        newest = settings.data_dir / data_folder.NEWEST_SNAPSHOT
         with explain_errors(newest), duckdb.connect(newest, read_only=True) as con:
             return check_catalogue(con, None, now)
-    index = tantivy_index.SearchIndex.open(settings.data_dir / tantivy_index.FOLDER, settings.base_url)
+    index = SearchIndex.open(settings.data_dir / data_folder.SEARCH, settings.base_url)
     try:
         return check_live(settings, index.watermark, now)
     finally:
@@ -85,12 +86,9 @@ async def repair_catalogue(settings: Settings) -> tuple[str, ...]:
 
     Returns what was corrected, in sentences. Raises StoreError or Unanswered.
     """
-    if socket.answers(settings.data_dir):
-        async with (
-            socket.asking(settings.data_dir) as running,
-            running.post(repairs.REPAIR_PATH) as response,
-        ):
-            return tuple(orjson.loads(await response.read()))
+    if control_socket.is_listening(_socket(settings)):
+        answer = await control_socket.ask(_socket(settings), "POST", repairs.REPAIR_PATH, seconds=None)
+        return tuple(orjson.loads(answer.body))
     require_catalogue(settings)
     with Writer.open(settings) as writer:
         return repairs.repair_faults(writer)
@@ -105,7 +103,7 @@ async def replay_letters(settings: Settings, wanted: Wanted, progress: ProgressO
         async for last in outcomes:
             progress(last.tried, last.total)
 
-    if socket.answers(settings.data_dir):
+    if control_socket.is_listening(_socket(settings)):
         await follow(dead_letters.replay_letters(settings, wanted))
         return last
     require_catalogue(settings)
@@ -122,9 +120,9 @@ async def audit_repos(settings: Settings) -> Counter[audits.Outcome]:
 
     Returns the number of repos by outcome. Raises StoreError or Unanswered.
     """
-    if socket.answers(settings.data_dir):
-        async with socket.asking(settings.data_dir) as running, running.post(AUDIT_PATH) as response:
-            return Counter(orjson.loads(await response.read()))
+    if control_socket.is_listening(_socket(settings)):
+        answer = await control_socket.ask(_socket(settings), "POST", AUDIT_PATH, seconds=None)
+        return Counter(orjson.loads(answer.body))
     require_catalogue(settings)
     outcomes: list[Counter[audits.Outcome]] = []
 
@@ -137,6 +135,10 @@ async def audit_repos(settings: Settings) -> Counter[audits.Outcome]:
     ):
         await indexer.replay(compare(indexer))
     return outcomes[0]
+
+
+def _socket(settings: Settings) -> Path:
+    return settings.data_dir / data_folder.CONTROL_SOCKET
 
 
 @asynccontextmanager

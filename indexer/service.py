@@ -6,7 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 import aiohttp
 import structlog
@@ -15,7 +15,6 @@ from indexer.catalog import projections
 from indexer.catalog.play_counts import PlayCounts
 from indexer.catalog.tables.images import Picture
 from indexer.catalog.writing.intake import Intake
-from indexer.catalog.writing.writer import Writer
 from indexer.control import dead_letters
 from indexer.control.health import Health
 from indexer.control.nudge import Nudges
@@ -40,6 +39,7 @@ from indexer.stream import Source, select
 from indexer.sync import fetch
 from indexer.sync.apply_event import EventApplier
 from indexer.sync.enrich import Enrichment
+from indexer.sync.first_cursor import choose_cursor
 from indexer.sync.identity_refresh import IdentityRefresh
 from indexer.sync.maintenance import Maintenance
 from indexer.sync.resync import Resyncs
@@ -48,10 +48,6 @@ from indexer.sync.states import Repos
 from schemas import heap
 from schemas.ids import Did, record_key
 from schemas.settings import Settings
-
-# Events carry the time of the server that sent them, and its clock may be wrong.
-REWIND: Final = timedelta(minutes=10)
-
 
 LOOK_SECONDS = 0.5
 PUBLISH_SECONDS = 0.1
@@ -301,14 +297,3 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def choose_cursor(source: Source, writer: Writer) -> int | None:
-    """The cursor to begin at: the source's own, else the time at which the source before it ended."""
-    cursor = writer.cursor(source.name)
-    if cursor is not None:
-        return cursor
-    followed_until = writer.followed_until()
-    if followed_until is None:
-        return None
-    return source.cursor_at(min(followed_until, datetime.now(UTC)) - REWIND)

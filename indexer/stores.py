@@ -15,8 +15,9 @@ from indexer.catalog.writing import poison
 from indexer.catalog.writing.batch import Batch, Written
 from indexer.catalog.writing.writer import Writer
 from indexer.search.folder import OlderIndex
-from indexer.search.index import FOLDER, SearchIndex
+from indexer.search.index import SearchIndex
 from indexer.search.rebuild import Rebuild, remove_leftovers
+from schemas import data_folder
 from schemas.datetimes import to_utc
 from schemas.ids import Did
 from schemas.settings import Settings
@@ -127,7 +128,7 @@ class Stores:
 
 
 def _index(settings: Settings) -> SearchIndex | Rebuild:
-    path = settings.data_dir / FOLDER
+    path = settings.data_dir / data_folder.SEARCH
     try:
         index = SearchIndex.open(path, settings.base_url)
     except OlderIndex as older:

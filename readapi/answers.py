@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 EVENT_STREAM = "text/event-stream"
 
-
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 XML = "text/xml; charset=utf-8"

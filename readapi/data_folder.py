@@ -1,9 +1,10 @@
 """The data folder: its permissions, whether a running service uses it, whether a restore is incomplete."""
 
 import os
-import socket
 from pathlib import Path
 from typing import Final
+
+from schemas.control_socket import is_listening
 
 OWNER_ONLY: Final = 0o077  # the umask: no permissions for group and others
 RESTORING: Final = ".restoring"  # stands in the folder until a restore is done
@@ -21,7 +22,7 @@ def close_to_others(folder: Path) -> None:
 
 def is_used(folder: Path) -> bool:
     """Does a process of the service answer on a socket in the folder?"""
-    return any(_answers(path) for path in folder.glob("*.sock"))
+    return any(is_listening(path) for path in folder.glob("*.sock"))
 
 
 def is_half_restored(folder: Path) -> bool:
@@ -30,12 +31,3 @@ def is_half_restored(folder: Path) -> bool:
         return (folder / RESTORING).exists()
     except OSError:
         return False
-
-
-def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as asking:
-        try:
-            asking.connect(str(path))
-        except OSError:
-            return False
-    return True

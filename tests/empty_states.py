@@ -6,8 +6,8 @@ import sqlite3
 import uuid
 from pathlib import Path
 
-from readapi.state.db import database
 from readapi.state.state import open_state
+from schemas import data_folder
 from schemas.settings import Settings
 from tests.postgres import new_database
 
@@ -23,13 +23,13 @@ class EmptyStates:
 
     async def sqlite(self, data_dir: Path) -> Settings:
         """An empty state in the data folder."""
-        template = self._folder / database.FOLDER / database.FILE
+        template = self._folder / data_folder.STATE_DATABASE
         if not template.exists():
             async with open_state(Settings(data_dir=self._folder)):
                 pass
             with contextlib.closing(sqlite3.connect(template)) as connection:
                 connection.execute("pragma wal_checkpoint(truncate)")
-        copy = data_dir / database.FOLDER / database.FILE
+        copy = data_dir / data_folder.STATE_DATABASE
         copy.parent.mkdir(mode=0o700, parents=True)
         shutil.copyfile(template, copy)
         return Settings(data_dir=data_dir)

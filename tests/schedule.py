@@ -7,7 +7,7 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 SHARED = "tests of the whole service and of pages in a browser"
-_ASKING = re.compile(r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b(?:\w*studio|chromium)[:,)]")
+_ASKING = re.compile(r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b(?:studio|chromium)[:,)]")
 
 
 @functools.cache

@@ -7,7 +7,6 @@ first error nothing does: the next process to open it replays the log.
 
 import fcntl
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,29 +20,13 @@ import structlog
 from indexer.catalog import schema
 from indexer.catalog.hash_sets import Hashes
 from indexer.catalog.schema import Newer, Unfit
+from indexer.catalog.store_errors import afresh, explain_errors, free_bytes, given_up
 from indexer.faults import StoreError
+from schemas import data_folder
 from schemas.settings import Settings
 
-FILE: Final = "catalog.duckdb"
-DAMAGE: Final = (
-    OSError,
-    duckdb.FatalException,
-    duckdb.InternalException,
-    duckdb.IOException,
-    duckdb.SerializationException,
-)
 STORAGE_VERSION: Final = "v1.0.0"  # every DuckDB 1.x can open it
 SPARE_BYTES: Final = 4 << 20  # of disk, beyond the known needs of a checkpoint or a copy
-
-FULL_BYTES: Final = (
-    1 << 20
-)  # a disk with less room than this is full: DuckDB writes blocks of a quarter of it
-NO_ROOM: Final = (
-    "no space left",
-    "file too large",
-    "disk quota",
-    "could not write all bytes",
-)
 
 FEW: Final = 100  # keys that are written into a query one by one
 # Rows that a join may pick by number while it scans, so that the rows between them are never unpacked.
@@ -52,7 +35,6 @@ PICKED: Final = 5000
 
 # For `did in {LISTED}`. One bound value: DuckDB 1.5 takes 0.3 ms for each of many.
 LISTED: Final = "(select unnest(string_split(?, ' ')))"
-
 
 log = structlog.get_logger()
 
@@ -71,7 +53,7 @@ class Database:
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """Open the file, creating it when there is none. Raises StoreError."""
-        path = settings.data_dir / FILE
+        path = settings.data_dir / data_folder.CATALOGUE
         with explain_errors(path, also=duckdb.Error):
             path.parent.mkdir(parents=True, exist_ok=True)
             with _alone(path.parent):
@@ -143,7 +125,7 @@ class Database:
         try:
             self.con.execute(how)
         except BaseException as error:
-            self._failure = StoreError(_given_up(self.path, error))
+            self._failure = StoreError(given_up(self.path, error))
             raise
 
     @property
@@ -187,7 +169,7 @@ class Database:
 
 def require_catalogue(settings: Settings) -> None:
     """Raises StoreError where there is no catalogue yet."""
-    if not (settings.data_dir / FILE).exists():
+    if not (settings.data_dir / data_folder.CATALOGUE).exists():
         raise StoreError(f"{settings.data_dir} holds no catalogue; start the indexer or set FMSVC_DATA_DIR.")
 
 
@@ -201,71 +183,6 @@ def join_keys(numbers: Iterable[int]) -> str:
 def join_words(words: Iterable[str]) -> str:
     """Join words without spaces, such as DIDs or CIDs, into the one value bound to `in {LISTED}`."""
     return " ".join(words)
-
-
-@contextmanager
-def explain_errors(path: Path, also: type[Exception] = OSError) -> Iterator[None]:
-    """Turn errors of DuckDB and the system about the file into a StoreError; bugs of ours pass unchanged."""
-    try:
-        yield
-    except (OSError, duckdb.Error) as error:
-        said = str(error)
-        sentence = _sentence(path, said)
-        if sentence is None and isinstance(error, DAMAGE) and is_full(path):
-            sentence = no_room(path)  # what DuckDB says after an error does not always tell which it was
-        if sentence is None and isinstance(error, (*DAMAGE, also)):
-            first = said.strip().splitlines()[0][:200]
-            sentence = f"{path} cannot be read ({first}); {_afresh(path)}"
-        if sentence is None:
-            raise
-        raise StoreError(sentence) from error
-
-
-def _sentence(path: Path, said: str) -> str | None:
-    """A sentence on what the operator can do about the error; None for an unknown error."""
-    lowered = said.lower()
-    if "set lock" in lowered:
-        holder = re.search(r"\(PID (\d+)\)", said)
-        process = f" (process {holder[1]})" if holder else ""
-        return f"{path} is in use by another indexer{process}; stop that one first."
-    if any(words in lowered for words in NO_ROOM):
-        return no_room(path)
-    if any(words in lowered for words in ("permission denied", "read-only file system", "not a directory")):
-        return f"The folder {path.parent} cannot be written; mend its rights or set FMSVC_DATA_DIR."
-    if "out of memory" in lowered:
-        return "DuckDB needs more memory than it may take; set FMSVC_DUCKDB_MEMORY higher."
-    return None
-
-
-def no_room(path: Path) -> str:
-    """The sentence for a full disk, which damages nothing."""
-    return f"No room is left to write {path}; free some and start again. What was committed is intact."
-
-
-def free_bytes(path: Path) -> int:
-    """Free bytes on a file's disk."""
-    found = os.statvfs(path.parent)
-    return found.f_bavail * found.f_frsize
-
-
-def is_full(path: Path) -> bool:
-    """True when the disk has so little room that this is the likely cause of an error."""
-    try:
-        return free_bytes(path) < FULL_BYTES
-    except OSError:
-        return False
-
-
-def _given_up(path: Path, error: BaseException) -> str:
-    said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-    return f"{path} had to be given up after an error ({said}); start again. What was committed is intact."
-
-
-def _afresh(path: Path) -> str:
-    return (
-        f"stop the service, move {FILE}*, search and snapshots out of {path.parent} and start again: "
-        "they are read anew from the network. Leave everything else there, which is not."
-    )
 
 
 @contextmanager
@@ -317,9 +234,9 @@ def _prepare(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         schema.prepare_tables(con)
     except Newer as error:
-        raise StoreError(f"{path} {error}; use that one, or {_afresh(path)}") from error
+        raise StoreError(f"{path} {error}; use that one, or {afresh(path)}") from error
     except Unfit as error:
-        raise StoreError(f"{path} {error}; {_afresh(path)}") from error
+        raise StoreError(f"{path} {error}; {afresh(path)}") from error
 
 
 def _tables(con: duckdb.DuckDBPyConnection) -> list[str]:

@@ -18,12 +18,12 @@ import duckdb
 import structlog
 from prometheus_client import Counter
 
-from indexer.catalog.database import explain_errors, no_room
+from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
+from schemas import data_folder
 from schemas.settings import Settings
 
-CURRENT: Final = "current"
 PATIENCE_SECONDS: Final = 5.0  # how long readers may prevent a checkpoint
 EXPORT_MEMORY: Final = "256MB"
 # Of a row group, which is held in memory until it is whole. By default it is 122,880 rows of any size.
@@ -43,7 +43,8 @@ class Snapshots:
     def __init__(
         self, settings: Settings, writer: Writer, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.folder = settings.data_dir / "snapshots"
+        self.folder = settings.data_dir / data_folder.SNAPSHOTS
+        self.current = settings.data_dir / data_folder.NEWEST_SNAPSHOT  # a link to the newest snapshot
         self.published_at: float | None = None  # by the wall clock
         self._writer = writer
         self._clock = clock
@@ -68,11 +69,6 @@ class Snapshots:
     def parquet(self) -> Path:
         """Where the exports are."""
         return self.folder / "parquet"
-
-    @property
-    def current(self) -> Path:
-        """The link to the newest snapshot."""
-        return self.folder / CURRENT
 
     @property
     def due(self) -> bool:
@@ -224,7 +220,7 @@ class Snapshots:
         return max(self._least_seconds, spent_seconds * (1 / self._share - 1))
 
     def _swap(self, snapshot: Path) -> None:
-        partial = self.folder / f"{CURRENT}.partial"
+        partial = self.current.with_name(f"{self.current.name}.partial")
         partial.unlink(missing_ok=True)
         partial.symlink_to(snapshot.name)
         partial.replace(self.current)

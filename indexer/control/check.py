@@ -7,8 +7,9 @@ from typing import Any
 import duckdb
 
 from indexer.catalog import projections
-from indexer.catalog.database import Database, explain_errors
+from indexer.catalog.database import Database
 from indexer.catalog.projections import Projection
+from indexer.catalog.store_errors import explain_errors
 from indexer.catalog.tables import recount
 from schemas.settings import Settings
 

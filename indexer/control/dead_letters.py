@@ -2,9 +2,10 @@
 
 import base64
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,15 +13,18 @@ import duckdb
 import orjson
 from aiohttp import web
 
-from indexer.catalog.database import Database, explain_errors, require_catalogue
+from indexer.catalog.database import Database, require_catalogue
+from indexer.catalog.store_errors import explain_errors
 from indexer.catalog.tables import dead_letters
 from indexer.catalog.tables.dead_letters import DeadLetter, Summary, Wanted
-from indexer.control import socket
 from indexer.control.replay import Replay, ReplayProgress
 from indexer.stores import Stores
+from schemas import control_socket, data_folder
 from schemas.settings import Settings
 
 PATH: Final = "/dead-letters"
+ANSWER_SECONDS: Final = 60.0
+ANSWER_BYTES: Final = 256 << 20  # a letter in base64: it may be as large as a frame of the stream
 
 Progress = Callable[[int, int], object]
 
@@ -60,7 +64,7 @@ def letter_routes(stores: Stores, retrial: Replay) -> list[web.RouteDef]:
 
 async def list_letters(settings: Settings, wanted: Wanted, limit: int) -> DeadLetterList:
     """The newest letters. Raises StoreError or Unanswered."""
-    if not socket.answers(settings.data_dir):
+    if not control_socket.is_listening(_socket(settings)):
         with _read(settings) as con:
             return _listing(con, wanted, limit)
     answer = await _ask(settings, PATH, _query(wanted) | {"limit": str(limit)})
@@ -69,7 +73,7 @@ async def list_letters(settings: Settings, wanted: Wanted, limit: int) -> DeadLe
 
 async def find_letter(settings: Settings, name: str) -> DeadLetter | None:
     """The newest letter with a name that begins with this. Raises StoreError or Unanswered."""
-    if not socket.answers(settings.data_dir):
+    if not control_socket.is_listening(_socket(settings)):
         with _read(settings) as con:
             return dead_letters.find_letter(con, name)
     answer = await _ask(settings, f"{PATH}/{quote(name, safe='')}", {})
@@ -78,17 +82,21 @@ async def find_letter(settings: Settings, name: str) -> DeadLetter | None:
 
 async def replay_letters(settings: Settings, wanted: Wanted) -> AsyncIterator[ReplayProgress]:
     """Have a running indexer process letters again. Raises Unanswered."""
-    async with (
-        socket.asking(settings.data_dir) as indexer,
-        indexer.post(f"{PATH}/replay", params=_query(wanted)) as response,
-    ):
-        async for line in response.content:
+    lines = control_socket.ask_lines(_socket(settings), "POST", f"{PATH}/replay", query=_query(wanted))
+    async with aclosing(lines):
+        async for line in lines:
             yield ReplayProgress(**orjson.loads(line))
 
 
 async def _ask(settings: Settings, path: str, query: dict[str, str]) -> Any:
-    async with socket.asking(settings.data_dir) as indexer, indexer.get(path, params=query) as response:
-        return orjson.loads(await response.read())
+    answer = await control_socket.ask(
+        _socket(settings), "GET", path, query=query, seconds=ANSWER_SECONDS, most_bytes=ANSWER_BYTES
+    )
+    return orjson.loads(answer.body)
+
+
+def _socket(settings: Settings) -> Path:
+    return settings.data_dir / data_folder.CONTROL_SOCKET
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from indexer.sync.audit import Outcome
 
 MAX_BYTES_SHOWN: Final = 64
 
-
 ROW: Final = 16
 
 

@@ -9,7 +9,7 @@ from typing import Final, Self
 import orjson
 import tantivy
 
-from indexer.catalog.database import NO_ROOM, is_full, no_room
+from indexer.catalog.store_errors import NO_ROOM, is_full, no_room
 from indexer.faults import StoreError
 from indexer.search.documents.fields import Fields
 from schemas import search_index, stored

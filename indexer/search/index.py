@@ -21,7 +21,6 @@ from schemas import search_index
 from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, round_count
 
-FOLDER: Final = "search"
 STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
 CHUNK: Final = 4000  # documents rendered at a time when all are
 

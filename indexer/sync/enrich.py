@@ -14,9 +14,7 @@ from schemas.ids import Did
 
 HEAD_BYTES = 64 << 10
 
-
 TIMEOUT_SECONDS = 10.0
-
 
 LONGEST_SIDE = 65_535
 

@@ -27,7 +27,6 @@ from schemas.stored import Card
 
 NOT_DOWNLOADED = "The artist does not offer this recording for download."
 
-
 NO_RECORDING = "This track has no recording."
 NOT_READY = "What may be heard of this recording is not ready yet; try again later."
 ELSEWHERE = "This recording is kept by another service; ask the artist for it."

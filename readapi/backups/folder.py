@@ -16,11 +16,12 @@ from typing import Final
 from pydantic import ValidationError
 
 from readapi.backups.manifest import Manifest
+from schemas import data_folder
 
 SUMS: Final = "SHA256SUMS"
 MANIFEST: Final = "manifest.json"
-CATALOGUE: Final = "catalog.duckdb"
-SQLITE: Final = "state.db"
+CATALOGUE: Final = data_folder.CATALOGUE
+SQLITE: Final = data_folder.STATE_FILE
 DUMP: Final = "state.dump"
 KEY: Final = "secret.key"
 AUDIO: Final = "audio"

@@ -22,10 +22,18 @@ from readapi.data_folder import RESTORING, is_used
 from readapi.state.db import encryption
 from readapi.state.db.migrate import NEWEST
 from readapi.state.publishing.file_keys import FOLDERS, IDENTITY
+from schemas import data_folder
 from schemas.settings import Settings
 
 # The files and folders that a restore creates in the data folder.
-OURS: Final = {"audio", "catalog.duckdb", "catalog.duckdb.wal", "search", "secret.key", "state"}
+OURS: Final = {
+    folder.AUDIO,
+    data_folder.CATALOGUE,
+    data_folder.CATALOGUE_LOG,
+    data_folder.SEARCH,
+    data_folder.STATE,
+    encryption.KEY_FILE,
+}
 
 
 class Catalogues(Protocol):

@@ -18,8 +18,9 @@ from readapi.backups import folder, named
 from readapi.backups.folder import BackupError
 from readapi.backups.manifest import StateDatabase
 from readapi.backups.named import ReferencedFiles
-from readapi.state.db.database import FILE, FOLDER, database_url
+from readapi.state.db.database import database_url
 from readapi.state.db.migrate import NEWEST
+from schemas import data_folder
 from schemas.settings import Settings
 
 INSTALL: Final = "install PostgreSQL's client programs (the package postgresql-client), as new as the server"
@@ -30,7 +31,7 @@ async def copy_state(settings: Settings, target: Path) -> tuple[StateDatabase, R
     try:
         if settings.state_url is not None:
             return await _postgresql(database_url(settings), target / folder.DUMP)
-        source = settings.data_dir / FOLDER / FILE
+        source = settings.data_dir / data_folder.STATE_DATABASE
         return await _sqlite(source, target / folder.SQLITE) if source.exists() else None
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         said = str(error).partition("\n")[0]
@@ -39,7 +40,7 @@ async def copy_state(settings: Settings, target: Path) -> tuple[StateDatabase, R
 
 def restore_file(backup: Path, data_dir: Path) -> None:
     """Copy the file of an SQLite database into a data folder."""
-    target = data_dir / FOLDER / FILE
+    target = data_dir / data_folder.STATE_DATABASE
     target.parent.mkdir(mode=0o700, parents=True)
     folder.copy_file(backup / folder.SQLITE, target)
     folder.sync_to_disk(target)

@@ -9,10 +9,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.backups.folder import BackupError
-from readapi.state.db.database import FILE, FOLDER, Database, database_url
+from readapi.state.db.database import Database, database_url
 from readapi.state.db.migrate import migrate_database
 from readapi.state.db.publishing_tables import metadata
 from readapi.state.db.upgrade import upgrade_schema
+from schemas import data_folder
 from schemas.settings import Settings
 
 ROWS: Final = 1_000  # written in one statement
@@ -20,8 +21,8 @@ ROWS: Final = 1_000  # written in one statement
 
 async def move_state(settings: Settings, data_dir: Path) -> None:
     """Move a data folder's state database into the configured one. Raises BackupError."""
-    folder = data_dir / FOLDER
-    source = Database(URL.create("sqlite+aiosqlite", database=str(folder / FILE)))
+    file = data_dir / data_folder.STATE_DATABASE
+    source = Database(URL.create("sqlite+aiosqlite", database=str(file)))
     target = Database(database_url(settings))
     try:
         await migrate_database(source)  # an older version may have made the backup
@@ -35,7 +36,7 @@ async def move_state(settings: Settings, data_dir: Path) -> None:
     finally:
         await target.close()
         await source.close()
-    shutil.rmtree(folder)
+    shutil.rmtree(file.parent)
 
 
 async def _copy(table: Table, reading: AsyncConnection, writing: AsyncConnection) -> None:

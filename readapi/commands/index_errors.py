@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from indexer.control.socket import Unanswered
 from indexer.faults import StoreError
 from indexer.stream.recording import RecordingError
 from readapi.commands.start import FAILED, UNUSABLE, stop
 from readapi.commands.supervisor import DAMAGED
+from schemas.control_socket import Unanswered
 
 Answer = TypeVar("Answer")
 

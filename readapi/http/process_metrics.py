@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import aiohttp
 import structlog
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from schemas import control_socket, data_folder
+from schemas.control_socket import Unanswered
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -47,7 +48,7 @@ class Processes:
 
 def socket_of(folder: Path, name: str) -> Path:
     """The socket that a process serves its metrics on; the indexer's is its control socket."""
-    return folder / ("control.sock" if name == INDEXER else f"metrics-{name}.sock")
+    return folder / (data_folder.CONTROL_SOCKET if name == INDEXER else f"metrics-{name}.sock")
 
 
 @asynccontextmanager
@@ -58,7 +59,7 @@ async def serve_metrics(folder: Path, name: str, metrics: Callable[[], bytes]) -
         return web.Response(body=metrics(), content_type="text/plain", charset="utf-8")
 
     app = web.Application()
-    app.router.add_get("/metrics", answer)
+    app.router.add_get(control_socket.METRICS, answer)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
     path = socket_of(folder, name)
     async with AsyncExitStack() as stack:
@@ -75,18 +76,13 @@ async def serve_metrics(folder: Path, name: str, metrics: Callable[[], bytes]) -
 
 async def _ask(path: Path) -> bytes | None:
     """The metrics of one process; None without an answer in time and within MOST_BYTES."""
-    timeout = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
     try:
-        async with (
-            aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path)), timeout=timeout) as session,
-            session.get("http://process/metrics", raise_for_status=True) as response,
-        ):
-            text = await response.content.read(MOST_BYTES + 1)
-            while not response.content.at_eof() and len(text) <= MOST_BYTES:
-                text += await response.content.read(MOST_BYTES + 1 - len(text))
-    except (aiohttp.ClientError, TimeoutError, OSError):
+        answer = await control_socket.ask(
+            path, "GET", control_socket.METRICS, seconds=PATIENCE_SECONDS, most_bytes=MOST_BYTES
+        )
+    except Unanswered:
         return None
-    return text if len(text) <= MOST_BYTES else None
+    return answer.body
 
 
 def merge_metrics(texts: Mapping[str, bytes]) -> bytes:

@@ -11,7 +11,7 @@ from tantivy import DocAddress, Query, Searcher
 
 from readapi.errors import IndexNotReady
 from readapi.index.folder import IndexFolder, State
-from schemas import search_index
+from schemas import data_folder, search_index
 
 ABSENT = "The search index does not exist yet."
 RETRY_SECONDS = 5  # the Retry-After while an index is rebuilt
@@ -22,7 +22,7 @@ class IndexFolders:
     """All indexes, each in its newest state. `generation` counts up whenever answers may differ."""
 
     def __init__(self, data_dir: Path) -> None:
-        folder = data_dir / "search"
+        folder = data_dir / data_folder.SEARCH
         self.catalog = IndexFolder(folder / search_index.CATALOG_FOLDER, search_index.catalog_schema())
         self.words = IndexFolder(folder / search_index.WORDS_FOLDER, search_index.words_schema())
         self.social = IndexFolder(folder / search_index.SOCIAL_FOLDER, search_index.social_schema())

@@ -1,74 +1,59 @@
-"""The API's client of the indexer's control socket: nudges after writes, record proofs, health."""
+"""What the API asks of the indexer: to show records that were just written, record proofs, and its health."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-import aiohttp
 import orjson
 import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from readapi.errors import NotFound, PdsDown
 from readapi.index.lookups import Index
+from schemas import control_socket, data_folder
+from schemas.control_socket import Answer, Unanswered
 from schemas.ids import AtUri, Tid
 
-_STATUS_TIMEOUT = aiohttp.ClientTimeout(total=2.0)
-
-
-_PROOF_TIMEOUT = aiohttp.ClientTimeout(total=15.0)
-
-
-_NO_RECORD = 204
-
+NUDGE_SECONDS: Final = 2.0
+STATUS_SECONDS: Final = 2.0
+PROOF_SECONDS: Final = 15.0
+PROOF_BYTES: Final = 4 << 20  # twice what the indexer takes from an account's server
+_NO_RECORD: Final = 204
 
 log = structlog.get_logger()
-
-PATIENCE_SECONDS = 2.0
-_TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
 
 
 class IndexerNudges:
     """A nudge carries no data: the indexer fetches the record and its proof from the author's server."""
 
     def __init__(self, data_dir: Path, index: Index) -> None:
-        self._socket = data_dir / "control.sock"
+        self._socket = data_dir / data_folder.CONTROL_SOCKET
         self._index = index
 
     async def shown(self, uris: Iterable[AtUri]) -> bool:
-        """Wait until these records are shown as they are now; False: not within PATIENCE_SECONDS.
+        """Wait until these records are shown as they are now; False: not within NUDGE_SECONDS.
 
         Then the indexer learns of them from the stream.
         """
         try:
-            async with (
-                asyncio.timeout(PATIENCE_SECONDS),
-                aiohttp.ClientSession(
-                    connector=aiohttp.UnixConnector(str(self._socket)),
-                    timeout=_TIMEOUT,
-                    raise_for_status=True,
-                ) as session,
-            ):
-                op = max(await asyncio.gather(*(_nudge(session, uri) for uri in uris)), default=0)
+            async with asyncio.timeout(NUDGE_SECONDS):
+                op = max(await asyncio.gather(*map(self._nudge, uris)), default=0)
                 await self._index.reached(op)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, LookupError) as error:
+        except (Unanswered, TimeoutError, ValueError, LookupError) as error:
             log.info("written, but not shown yet", reason=str(error)[:200] or type(error).__name__)
             return False
         return True
 
-
-async def _nudge(session: aiohttp.ClientSession, uri: AtUri) -> int:
-    """The outbox entry that makes the record visible; 0 when there never was such a record."""
-    asked = orjson.dumps({"did": uri.did, "uri": str(uri)})
-    async with session.post("http://indexer/nudge", data=asked) as response:
-        if response.status == NotFound.status:
-            return 0
-        response.raise_for_status()
-        return int(orjson.loads(await response.read())["op"])
+    async def _nudge(self, uri: AtUri) -> int:
+        """The outbox entry that makes the record visible."""
+        body = control_socket.encode_uri(uri)
+        answer = await control_socket.ask(
+            self._socket, "POST", control_socket.NUDGE, seconds=NUDGE_SECONDS, body=body
+        )
+        return int(orjson.loads(answer.body)["op"])
 
 
 class Signed(NamedTuple):
@@ -82,36 +67,33 @@ class Proofs:
     """Fetches record proofs through the indexer, so that one process alone connects to untrusted servers."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._socket = data_dir / "control.sock"
+        self._socket = data_dir / data_folder.CONTROL_SOCKET
 
     async def fetch(self, uri: str) -> bytes:
         """The CAR that proves a record. Raises NotFound or PdsDown."""
-        async with self._asked("proof", AtUri.parse(uri)) as response:
-            if response.status == NotFound.status:
-                raise NotFound("The artist's own server has no such record any more.")
-            if response.status != 200:
-                raise PdsDown
-            return await response.read()
+        answer = await self._ask(control_socket.PROOF, AtUri.parse(uri), (200, NotFound.status))
+        if answer.status == NotFound.status:
+            raise NotFound("The artist's own server has no such record any more.")
+        return answer.body
 
     async def record(self, uri: AtUri) -> Signed:
         """The record as the account signed it; only a verified signature counts. Raises PdsDown."""
-        async with self._asked("record", uri) as response:
-            if response.status not in (200, _NO_RECORD):
-                raise PdsDown
-            rev = Tid(response.headers["Atproto-Repo-Rev"])
-            return Signed(rev, None if response.status == _NO_RECORD else await response.read())
+        answer = await self._ask(control_socket.RECORD, uri, (200, _NO_RECORD))
+        rev = Tid(answer.headers[control_socket.REV_HEADER])
+        return Signed(rev, None if answer.status == _NO_RECORD else answer.body)
 
-    @asynccontextmanager
-    async def _asked(self, what: str, uri: AtUri) -> AsyncIterator[aiohttp.ClientResponse]:
-        asked = orjson.dumps({"did": uri.did, "uri": str(uri)})
-        connector = aiohttp.UnixConnector(str(self._socket))
+    async def _ask(self, path: str, uri: AtUri, accepted: tuple[int, ...]) -> Answer:
         try:
-            async with (
-                aiohttp.ClientSession(connector=connector, timeout=_PROOF_TIMEOUT) as session,
-                session.post(f"http://indexer/{what}", data=asked) as response,
-            ):
-                yield response
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return await control_socket.ask(
+                self._socket,
+                "POST",
+                path,
+                seconds=PROOF_SECONDS,
+                most_bytes=PROOF_BYTES,
+                accepted=accepted,
+                body=control_socket.encode_uri(uri),
+            )
+        except Unanswered as error:
             raise PdsDown from error
 
 
@@ -147,7 +129,7 @@ class IndexerStatus:
     """The indexer's last health report, and whether it still answers."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._socket = data_dir / "control.sock"
+        self._socket = data_dir / data_folder.CONTROL_SOCKET
         self._heard: _Heard | None = None
         self._lag_text: str | None = None
         self.reachable = False
@@ -182,9 +164,9 @@ class IndexerStatus:
         """Fetch a report."""
         try:
             report = await self._fetch()
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, ValidationError) as error:
+        except (Unanswered, ValueError, ValidationError) as error:
             if self.reachable:
-                log.warning("indexer unreachable", error=str(error)[:200] or type(error).__name__)
+                log.warning("indexer unreachable", error=str(error)[:200])
             self.reachable = False
         else:
             self.reachable = True
@@ -193,9 +175,5 @@ class IndexerStatus:
         self._lag_text = None if lag is None else f"{lag:.3f}"
 
     async def _fetch(self) -> Report:
-        connector = aiohttp.UnixConnector(str(self._socket))
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=_STATUS_TIMEOUT) as session,
-            session.get("http://indexer/health") as response,
-        ):
-            return Report.model_validate(orjson.loads(await response.read()))
+        answer = await control_socket.ask(self._socket, "GET", control_socket.HEALTH, seconds=STATUS_SECONDS)
+        return Report.model_validate(orjson.loads(answer.body))

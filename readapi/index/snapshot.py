@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 import structlog
 
-from schemas import steps
+from schemas import data_folder, steps
 
 log = structlog.get_logger()
 
@@ -146,7 +146,7 @@ class Snapshot:
     def _is_safe(self) -> bool:
         """Would the indexer spare the file while it is not open? It never deletes the newest."""
         try:
-            return os.readlink(self._path.with_name("current")) == self.name
+            return os.readlink(self._path.with_name(Path(data_folder.NEWEST_SNAPSHOT).name)) == self.name
         except OSError:
             return False
 

@@ -15,6 +15,7 @@ import structlog
 from readapi.errors import IndexNotReady
 from readapi.index.snapshot import RETRY_SECONDS, OtherVersion, Row, Snapshot
 from readapi.metrics import Metrics
+from schemas import data_folder
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -37,7 +38,7 @@ class Snapshots:
         self.unopened = 0  # snapshots that could not be opened, tries counted
         self.failed = 0  # times that a snapshot had no answer
         self.older = 0  # answers that the snapshot before the newest gave instead
-        self._link = settings.data_dir / "snapshots" / "current"
+        self._link = settings.data_dir / data_folder.NEWEST_SNAPSHOT
         self._memory = settings.query_memory
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="catalog")
         self._newest: Snapshot | None = None

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from readapi.state.db.database import FOLDER, Clock, Database, MigrationFailed, database_url, utc_now
+from readapi.state.db.database import Clock, Database, MigrationFailed, database_url, utc_now
 from readapi.state.db.encryption import Encryption, Unreadable, open_vault
 from readapi.state.db.locks import Locks
 from readapi.state.db.migrate import migrate_database
@@ -28,6 +28,7 @@ from readapi.state.sign_in.exchange_tokens import ExchangeTokens
 from readapi.state.sign_in.grants import GrantStore
 from readapi.state.sign_in.linked_accounts import LinkedAccounts
 from readapi.state.sign_in.sessions import Sessions
+from schemas import data_folder
 from schemas.settings import Settings
 
 
@@ -74,7 +75,7 @@ class State:
 @asynccontextmanager
 async def open_state(settings: Settings, clock: Clock = utc_now) -> AsyncIterator[State]:
     """Open the state for the block, with its schema migrated."""
-    (settings.data_dir / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (settings.data_dir / data_folder.STATE).mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(database_url(settings), clock)
     try:
         yield await _open(settings, database)

@@ -10,6 +10,7 @@ from typing import Final
 import duckdb
 import libipld
 
+from schemas import data_folder
 from tests.bench.corpus import COLLECTIONS
 from tests.bench.records import Document, Records, Subject
 from tests.bench.stores import IN_STEP
@@ -104,7 +105,7 @@ def _repo(did: str) -> ForgedRepo:
 
 def _of(data_dir: Path) -> tuple[Sequence[str], Sequence[Subject]]:
     """Who has tracks in a catalogue, and the tracks, those with most likes first."""
-    snapshot = (data_dir / "snapshots" / "current").resolve()
+    snapshot = (data_dir / data_folder.NEWEST_SNAPSHOT).resolve()
     with duckdb.connect(snapshot, read_only=True) as con:
         dids = con.execute("select distinct did from visible_tracks order by did").fetchall()
         subjects = con.execute(

@@ -28,6 +28,7 @@ from indexer.events import IdentityFact
 from indexer.search.index import SearchIndex
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
+from schemas import data_folder
 from schemas.ids import Handle, record_id
 from schemas.settings import Settings
 from tests import documents
@@ -157,7 +158,7 @@ async def _prepared(settings: Settings, effort: Effort) -> tuple[str, str]:
             numbers = range(first, min(first + 5_000, effort.likes))
             likes = [like("eve", uri("nobody", "track", n), n, at=n + 2) for n in numbers]
             writer.write(Batch(changes=likes))
-        index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
+        index = SearchIndex.open(settings.data_dir / data_folder.SEARCH, settings.base_url)
         with writer.reader() as con:
             while index.follow(con) < writer.op:
                 pass

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from schemas import data_folder
 from tests.bench import machine, stores
 from tests.bench.activity import Activity
 from tests.bench.machine import Held, Memory, ProgramFailed
@@ -137,7 +138,7 @@ async def running(folder: Path, relay_url: str, log: Path, **settings: str) -> A
         "FMSVC_PARQUET_SECONDS": "0",
         **settings,
     }
-    connector = aiohttp.UnixConnector(str(folder / "control.sock"))
+    connector = aiohttp.UnixConnector(str(folder / data_folder.CONTROL_SOCKET))
     with machine.program(["-m", "readapi", "index"], variables, core, log) as process:
         async with aiohttp.ClientSession(connector=connector) as control:
             indexer = Indexer(process.pid, control)

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 import duckdb
 
+from schemas import data_folder
 from schemas.ids import list_id
 
 DRAWN: Final = 20_000  # different addresses of a kind, where the catalogue has so many
@@ -35,7 +36,7 @@ class Questions:
     def __init__(self, data_dir: Path, base_url: str) -> None:
         self._rng = random.Random(2)
         self._base_url = base_url
-        snapshot = (data_dir / "snapshots" / "current").resolve()
+        snapshot = (data_dir / data_folder.NEWEST_SNAPSHOT).resolve()
         with duckdb.connect(snapshot, read_only=True) as con:
             tracks = con.execute(
                 "select id, title, did from visible_tracks where visibility = 'public' order by id"

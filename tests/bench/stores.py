@@ -18,8 +18,8 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.repo import verify
 from indexer.repo.changes import RepoHead
-from indexer.search import index
 from indexer.search.rebuild import rebuild_index
+from schemas import data_folder
 from schemas.ids import tid_at
 from schemas.settings import Settings
 from tests.bench.corpus import Corpus, Size
@@ -88,7 +88,7 @@ def _fill(settings: Settings, corpus: Corpus) -> None:
             writer.checkpoint()
             _say(f"{len(batch)} written")
         writer.write(Batch(repos=dict.fromkeys(writer.tracked, IN_STEP)))
-        rebuild_index(writer.reader(), settings.data_dir / index.FOLDER, settings.base_url, _progress)
+        rebuild_index(writer.reader(), settings.data_dir / data_folder.SEARCH, settings.base_url, _progress)
         Snapshots(settings, writer).publish()
     finally:
         writer.close()

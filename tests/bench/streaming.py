@@ -19,6 +19,7 @@ from readapi.audio.store import AudioStore
 from readapi.state.publishing.file_keys import original_key
 from readapi.state.publishing.managed_audio import Managed
 from readapi.state.state import open_state
+from schemas import data_folder
 from schemas.audio import audio_address
 from schemas.ids import record_id
 from schemas.settings import Settings
@@ -85,7 +86,7 @@ async def _prepared(settings: Settings, length: int) -> tuple[str, Path]:
     writer = Writer.open(settings)
     where = audio_address(settings.base_url, file_id)
     writer.write(Batch(changes=[put("mara", "track", 1, at=1, fileType="flac", audioUrl=where)]))
-    index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
+    index = SearchIndex.open(settings.data_dir / data_folder.SEARCH, settings.base_url)
     with writer.reader() as con:
         while index.follow(con) < writer.op:
             pass

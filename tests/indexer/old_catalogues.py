@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from indexer.catalog.database import FILE
 from indexer.catalog.tables.cursors import Listing, StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.tables.images import ImageFact
@@ -18,6 +17,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact
 from indexer.repo.changes import RepoHead
+from schemas import data_folder
 from schemas.ids import Handle, record_key
 from tests import documents
 from tests.indexer.changes import (
@@ -48,7 +48,7 @@ def path(version: int) -> Path:
 def unpack(version: int, folder: Path) -> None:
     """Put that catalogue into a data folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_bytes(lzma.decompress(path(version).read_bytes()))
+    (folder / data_folder.CATALOGUE).write_bytes(lzma.decompress(path(version).read_bytes()))
 
 
 def fill(writer: Writer) -> None:
@@ -88,7 +88,7 @@ def _keep() -> None:
             fill(writer)
         file = path(VERSION)
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(lzma.compress((folder / FILE).read_bytes(), preset=9))
+        file.write_bytes(lzma.compress((folder / data_folder.CATALOGUE).read_bytes(), preset=9))
         print(f"{file}: {file.stat().st_size} bytes")
 
 

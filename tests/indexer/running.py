@@ -13,9 +13,9 @@ from indexer import service
 from indexer.network.backoff import Backoff
 from indexer.service import Indexer
 from indexer.stream.firehose import Firehose
+from schemas import data_folder
 from schemas.settings import Settings
 from tests.indexer import empty_catalogues
-from tests.network.relay import Relay
 from tests.patience import PATIENCE_SECONDS
 
 QUICK = Backoff(first_seconds=0.01, longest_seconds=0.04)
@@ -79,7 +79,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     """Start, and stop as SIGTERM does."""
     empty_catalogues.begin(settings.data_dir)
-    socket = aiohttp.UnixConnector(str(settings.data_dir / "control.sock"))
+    socket = aiohttp.UnixConnector(str(settings.data_dir / data_folder.CONTROL_SOCKET))
     async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
         source = Firehose(settings.relay, session, start=settings.start, backoff=QUICK)
         async with service.open_indexer(settings, source) as indexer:
@@ -91,13 +91,6 @@ async def running(
             finally:
                 stop.set()
                 await task
-
-
-@asynccontextmanager
-async def following(configured: Settings, relay: Relay, **changes: object) -> AsyncIterator[Running]:
-    """Start the indexer on this relay, with the other settings changed as given."""
-    async with running(configured.model_copy(update={"relay": relay.url, **changes})) as indexer:
-        yield indexer
 
 
 async def _answering(control: aiohttp.ClientSession) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import aiohttp
 import orjson
 
+from schemas import data_folder
 from tests.patience import PATIENCE_SECONDS
 
 
@@ -19,7 +20,7 @@ class Process:
 
     def __init__(self, data_dir: Path, environment: dict[str, str]) -> None:
         self.data_dir = data_dir
-        self._socket = data_dir / "control.sock"
+        self._socket = data_dir / data_folder.CONTROL_SOCKET
         self._environment = {**os.environ, **environment, "FMSVC_DATA_DIR": str(data_dir)}
         self._child: asyncio.subprocess.Process | None = None
 

@@ -18,8 +18,9 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import Commit, IdentityFact
 from indexer.repo.changes import changes_of
-from indexer.search.index import FOLDER, SearchIndex
+from indexer.search.index import SearchIndex
 from indexer.stream.decode import decode_frame
+from schemas import data_folder
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests.documents import TRACK_CID
@@ -146,7 +147,7 @@ class Node:
 
     def _open(self) -> None:
         self.writer = Writer.open(self.settings)
-        self.index = SearchIndex.open(self.settings.data_dir / FOLDER, self.settings.base_url)
+        self.index = SearchIndex.open(self.settings.data_dir / data_folder.SEARCH, self.settings.base_url)
         self._reader = self.writer.reader()
 
     def restart(self) -> None:

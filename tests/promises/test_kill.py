@@ -16,9 +16,8 @@ import duckdb
 import pytest
 import tantivy
 
-from indexer.search import index as tantivy_index
 from indexer.search.rebuild import rebuild_index
-from schemas import search_index
+from schemas import data_folder, search_index
 from schemas.ids import record_key
 from schemas.settings import Settings
 from schemas.stored import Stored
@@ -205,7 +204,7 @@ def _is_settled(health: dict[str, Any], network: Network) -> bool:
 
 
 def _compare_catalogue(data_dir: Path, network: Network) -> None:
-    with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
+    with duckdb.connect(str(data_dir / data_folder.CATALOGUE), read_only=True) as con:
         stored: dict[str, str] = {}
         for table in TABLES.values():
             rows = con.execute(f"select uri, cid, state from {table}").fetchall()
@@ -223,8 +222,8 @@ def _compare_catalogue(data_dir: Path, network: Network) -> None:
 
 
 def _compare_search(data_dir: Path, network: Network) -> None:
-    followed = _documents(data_dir / tantivy_index.FOLDER)
-    with duckdb.connect(str(data_dir / "catalog.duckdb"), read_only=True) as con:
+    followed = _documents(data_dir / data_folder.SEARCH)
+    with duckdb.connect(str(data_dir / data_folder.CATALOGUE), read_only=True) as con:
         rebuild_index(con, data_dir / "again", Settings().base_url, lambda done, total: None)
     again = _documents(data_dir / "again")
     visible = {

@@ -6,10 +6,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from readapi.state.db.database import FILE, FOLDER
 from readapi.state.db.tables import metadata
 from readapi.state.sign_in.grants import GrantId
 from readapi.state.state import State, open_state
+from schemas import data_folder
 from schemas.settings import Settings
 from tests.network.person import Person
 from tests.readapi.door import Door
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.network
 async def dumped(settings: Settings) -> bytes:
     """Everything that is in the database: as SQL, and the files as they lie there."""
     if settings.state_url is None:
-        folder = settings.data_dir / FOLDER
-        with sqlite3.connect(folder / FILE) as connection:
+        database = settings.data_dir / data_folder.STATE_DATABASE
+        with sqlite3.connect(database) as connection:
             text = "\n".join(connection.iterdump())
         connection.close()
-        files = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+        files = b"".join(file.read_bytes() for file in database.parent.rglob("*") if file.is_file())
         return text.encode() + files
     connection = await asyncpg.connect(settings.state_url)
     try:

@@ -12,7 +12,7 @@ from indexer.search.documents.fields import Documents, Fields
 from indexer.search.folder import IndexFolder
 from readapi.index.lookups import Index
 from readapi.index.search.execute import Search, execute_search
-from schemas import search_index
+from schemas import data_folder, search_index
 from schemas.ids import record_id
 
 BASE = "https://music.example"
@@ -62,7 +62,7 @@ class Indexed:
     """The indexes: written here, read through the door that requests use."""
 
     def __init__(self, folder: Path) -> None:
-        search = folder / "search"
+        search = folder / data_folder.SEARCH
         self.catalog, self.words, self.social = (
             IndexFolder.open(search / name, schema) for name, schema in search_index.search_schemas().items()
         )

@@ -16,6 +16,7 @@ from indexer.events import IdentityFact
 from indexer.repo.changes import RecordChange
 from indexer.search.index import SearchIndex
 from readapi.processes.stores import Stores
+from schemas import data_folder
 from schemas.ids import list_id, record_id
 from schemas.settings import Settings
 from tests import documents
@@ -50,7 +51,7 @@ class Music:
         self.address = address
         empty_catalogues.begin(settings.data_dir)
         self._writer = Writer.open(settings)
-        self._index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
+        self._index = SearchIndex.open(settings.data_dir / data_folder.SEARCH, settings.base_url)
         self._snapshots = Snapshots(settings, self._writer)
         self.stores: Stores
         self.client: aiohttp.ClientSession
@@ -109,7 +110,7 @@ async def reporting(folder: Path, report: dict[str, Any]) -> AsyncIterator[None]
     app.router.add_get("/health", health)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.UnixSite(runner, str(folder / "control.sock")).start()
+    await web.UnixSite(runner, str(folder / data_folder.CONTROL_SOCKET)).start()
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import aiohttp
 
+from schemas import data_folder
 from schemas.collections import Collections
 from schemas.ids import list_id
 from tests.network import server
@@ -202,7 +203,7 @@ class Studio:
 
     def _trash(self) -> set[str]:
         """What was released, as the state database has it."""
-        with closing(sqlite3.connect(self.data_dir / "state" / "state.db")) as connection:
+        with closing(sqlite3.connect(self.data_dir / data_folder.STATE_DATABASE)) as connection:
             asked = "select key from stored_files where released_at is not null and file_id is not null"
             return {key for (key,) in connection.execute(asked)}
 

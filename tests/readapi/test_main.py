@@ -20,6 +20,7 @@ import pytest_asyncio
 
 from indexer.events import Frame
 from indexer.stream.recording import Recorder
+from schemas import data_folder
 from schemas.search_index import VERSION, VERSION_FILE
 from tests.documents import least
 from tests.network.forge import ForgedRepo
@@ -173,7 +174,7 @@ def test_verify_prints_each_check(tmp_path: Path) -> None:
 
 def test_damage_is_told(folder: Path) -> None:
     """Exit code 3, a sentence that says what to do, and no traceback."""
-    with (folder / "catalog.duckdb").open("r+b") as file:
+    with (folder / data_folder.CATALOGUE).open("r+b") as file:
         file.write(b"\0" * 8192)
 
     checked = run(folder, "check")
@@ -197,7 +198,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, command: str) -
 
 def test_a_missing_search_index_is_told(folder: Path) -> None:
     """It is not silently begun anew: the catalogue no longer lists what it lacks."""
-    shutil.rmtree(folder / "search")
+    shutil.rmtree(folder / data_folder.SEARCH)
 
     checked = run(folder, "check")
 
@@ -210,7 +211,7 @@ async def test_an_older_search_index_is_made_anew_by_the_indexer(
     folder: Path, recording: Path, directory: ForgedNetwork
 ) -> None:
     """`check` says so until an indexer has run."""
-    for index in (folder / "search").iterdir():
+    for index in (folder / data_folder.SEARCH).iterdir():
         (index / VERSION_FILE).write_text(str(VERSION - 1))
 
     before = run(folder, "check")

@@ -11,7 +11,8 @@ from typing import Final, Self
 
 import duckdb
 
-from indexer.catalog.database import DAMAGE, Database, explain_errors
+from indexer.catalog.database import Database
+from indexer.catalog.store_errors import DAMAGE, explain_errors
 from indexer.catalog.tables.cursors import Listing
 from indexer.catalog.tables.images import Picture
 from indexer.catalog.tables.records import Hashing

@@ -12,13 +12,8 @@ from readapi.answers import JSON
 from readapi.errors import RangeNotSatisfiable
 
 VARIES = ("Accept", "Sec-Fetch-Dest", "Sec-Fetch-Mode")  # the headers that `is_to_page` reads
-
-
 _SHOWN = frozenset({"document", "embed", "fencedframe", "frame", "iframe", "object"})
-
-
 _ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,20})-([0-9]{0,20})[ \t]*", re.IGNORECASE)
-
 
 # For answers that depend on Accept, which are therefore not cached here.
 BY_ACCEPT: Mapping[str, str] = MappingProxyType({"Vary": "Accept"})

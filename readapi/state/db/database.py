@@ -13,13 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from readapi.state.db.advisory_locks import Advisory
 from readapi.state.db.transaction import Transaction
+from schemas import data_folder
 from schemas.settings import Settings
 
 SCRIPTS: Final = Path(__file__).parents[1] / "migrations"
-
-
-FOLDER = "state"
-FILE = "state.db"
 CONNECTIONS = 5
 BUSY_SECONDS = 15.0
 CONNECT_SECONDS = 5.0
@@ -37,7 +34,7 @@ def database_url(settings: Settings) -> URL:
     """The configured PostgreSQL URL, else an SQLite file in the data folder."""
     if settings.state_url is not None:
         return make_url(settings.state_url).set(drivername="postgresql+asyncpg")
-    return URL.create("sqlite+aiosqlite", database=str(settings.data_dir / FOLDER / FILE))
+    return URL.create("sqlite+aiosqlite", database=str(settings.data_dir / data_folder.STATE_DATABASE))
 
 
 class Database:

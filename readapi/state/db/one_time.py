@@ -13,7 +13,6 @@ from readapi.state.db.encryption import Encryption, Kept, Unreadable, read_unsea
 
 DEVELOPER_TOKEN = "fmsvc_"  # noqa: S105  # prefix by which people and secret scanners recognize one
 
-
 _BYTES = 32
 
 

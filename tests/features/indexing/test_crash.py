@@ -20,6 +20,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.repo.changes import RecordChange
+from schemas import data_folder
 from tests.indexer.changes import START, album, comment, contents, delete, like, put, settings, uri, write
 from tests.indexer.killing import killed
 
@@ -70,7 +71,7 @@ def follow(folder: Path, last: int, at_work: Event | None = None) -> None:
 
 def cursor_of(folder: Path) -> int:
     """Where a catalogue that was just killed stands; at the start when it was never made."""
-    if not (folder / "catalog.duckdb").exists():
+    if not (folder / data_folder.CATALOGUE).exists():
         return 0
     with Writer.open(settings(folder)) as writer:
         return writer.cursor(SOURCE) or 0
@@ -102,8 +103,8 @@ def test_kills_at_any_instant_lose_nothing(tmp_path: Path) -> None:
     assert cursors == sorted(cursors)
     assert cursors[-1] > 0
     assert everything(disturbed) == everything(quiet)
-    assert list((disturbed / "snapshots").glob("*.partial")) == []
-    with duckdb.connect(disturbed / "snapshots" / "current", read_only=True) as con:
+    assert list((disturbed / data_folder.SNAPSHOTS).glob("*.partial")) == []
+    with duckdb.connect(disturbed / data_folder.NEWEST_SNAPSHOT, read_only=True) as con:
         assert recount.find_wrong_counts(con) == []
 
 

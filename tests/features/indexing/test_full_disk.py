@@ -20,6 +20,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.stores import Stores
+from schemas import data_folder
 from tests.features.indexing.test_crash import SOURCE, event
 from tests.indexer.changes import START, contents, settings
 from tests.indexer.search.test_index import contents as documents
@@ -57,7 +58,7 @@ class Limit:
 
     def fill(self, room: int) -> None:
         """Let no file be longer than so many bytes more than DuckDB's log."""
-        log = self._folder / "data" / "catalog.duckdb.wal"
+        log = self._folder / "data" / data_folder.CATALOGUE_LOG
         longest = log.stat().st_size if log.exists() else 0
         resource.setrlimit(resource.RLIMIT_FSIZE, (longest + room, resource.RLIM_INFINITY))
 
@@ -153,7 +154,7 @@ def everything(folder: Path) -> list[object]:
     """Rows, cursor and search documents, without the proofs that say when each was verified."""
     with Writer.open(settings(folder)) as writer:
         found = [contents(writer.reader()), writer.cursor(SOURCE)]
-    made = documents(folder / "search").items()
+    made = documents(folder / data_folder.SEARCH).items()
     return [*found, {name: getattr(one, "card", one) for name, one in made}]
 
 

@@ -14,11 +14,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from indexer.catalog.database import FILE
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.search.index import SearchIndex
-from schemas import steps
+from schemas import data_folder, steps
 from schemas.stored import Stored
 from tests.indexer import old_catalogues
 from tests.indexer.changes import contents, did, like, put, settings, uri, write
@@ -49,13 +48,13 @@ def shape(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 def everything(writer: Writer, folder: Path) -> list[Any]:
     """What the tables look like and hold, and every search document made of it."""
-    index = SearchIndex.open(folder / "search", BASE)
+    index = SearchIndex.open(folder / data_folder.SEARCH, BASE)
     with writer.reader() as con:
         list(index.fill(con))
         index.close()
         found = [shape(con), contents(con), writer.cursor(old_catalogues.RELAY), writer.op]
     # Without the proofs of tracks, which say when each was verified.
-    made = documents(folder / "search").items()
+    made = documents(folder / data_folder.SEARCH).items()
     return [*found, {name: one.card if isinstance(one, Stored) else one for name, one in made}]
 
 
@@ -108,7 +107,7 @@ def test_a_kill_at_any_moment_leaves_the_old_catalogue_or_the_new(version: int, 
 def test_a_catalogue_that_lost_its_cursor_to_a_full_disk_asks_for_every_repo_again(tmp_path: Path) -> None:
     """What else it lost is not known; nothing refuses to write the cursor any more."""
     old_catalogues.unpack(2, tmp_path)
-    with duckdb.connect(tmp_path / FILE) as con:
+    with duckdb.connect(tmp_path / data_folder.CATALOGUE) as con:
         con.execute("delete from cursors")
 
     with Writer.open(settings(tmp_path)) as writer:
@@ -138,13 +137,13 @@ def test_foreign_and_damaged_tables_are_refused_with_one_sentence(
 ) -> None:
     """It says what to move away, and that nothing else may go; the file stays as it is."""
     Writer.open(settings(tmp_path)).close()
-    with duckdb.connect(tmp_path / FILE) as con:
+    with duckdb.connect(tmp_path / data_folder.CATALOGUE) as con:
         con.execute(damage)
-    before = (tmp_path / FILE).read_bytes()
+    before = (tmp_path / data_folder.CATALOGUE).read_bytes()
 
     with pytest.raises(StoreError, match=said) as refused:
         Writer.open(settings(tmp_path))
 
     assert f"move catalog.duckdb*, search and snapshots out of {tmp_path}" in str(refused.value)
     assert "Leave everything else there" in str(refused.value)
-    assert (tmp_path / FILE).read_bytes() == before
+    assert (tmp_path / data_folder.CATALOGUE).read_bytes() == before

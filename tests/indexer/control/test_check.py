@@ -10,6 +10,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.control.check import check_catalogue, check_live
 from indexer.faults import StoreError
+from schemas import data_folder
 from tests import documents
 from tests.indexer.changes import START, album, comment, delete, instant, like, put, settings, uri, write
 
@@ -98,7 +99,7 @@ def test_the_live_file_is_checked_when_nobody_has_it(filled: Writer, tmp_path: P
 def test_a_flipped_bit_is_found(filled: Writer, tmp_path: Path) -> None:
     """Every block is read, and compared with its checksum."""
     filled.close()
-    file = tmp_path / "catalog.duckdb"
+    file = tmp_path / data_folder.CATALOGUE
     content = bytearray(file.read_bytes())
     for place in range(20_000, len(content), 4096):
         content[place] ^= 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas import data_folder
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.running import Running, running, until
@@ -202,7 +203,7 @@ async def test_a_malformed_nudge_is_refused(world: World, body: bytes) -> None:
 
 
 async def test_only_the_owner_may_connect(world: World) -> None:
-    mode = (world.indexer.settings.data_dir / "control.sock").stat().st_mode
+    mode = (world.indexer.settings.data_dir / data_folder.CONTROL_SOCKET).stat().st_mode
 
     assert stat.S_ISSOCK(mode)
     assert stat.S_IMODE(mode) == 0o600
@@ -211,9 +212,9 @@ async def test_only_the_owner_may_connect(world: World) -> None:
 async def test_a_socket_left_behind_is_replaced(tmp_path: Path) -> None:
     """As a killed indexer leaves it."""
     with socket.socket(socket.AF_UNIX) as left:
-        left.bind(str(tmp_path / "control.sock"))
+        left.bind(str(tmp_path / data_folder.CONTROL_SOCKET))
     settings = Settings(data_dir=tmp_path, relay="ws://127.0.0.1:9", parquet_seconds=0)
     async with running(settings) as indexer:
         assert (await indexer.ask("/health"))["pid"]
 
-    assert not (tmp_path / "control.sock").exists()
+    assert not (tmp_path / data_folder.CONTROL_SOCKET).exists()

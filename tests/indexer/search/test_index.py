@@ -20,7 +20,7 @@ from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
-from schemas import search_index
+from schemas import data_folder, search_index
 from schemas.ids import record_key
 from schemas.search_index import COUNT_SHIFT
 from schemas.stored import Stored
@@ -41,7 +41,7 @@ children.set_forkserver_preload([__name__])
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[SearchIndex]:
     """An empty search index beside the test's catalogue."""
-    opened = SearchIndex.open(tmp_path / "search", BASE)
+    opened = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
     yield opened
     opened.close()
 
@@ -93,11 +93,11 @@ def test_what_is_written_can_be_found_and_what_is_deleted_cannot(writer, index, 
     )
     write(writer, comment("ben", track, at=4))
     caught_up(index, writer)
-    names = kinds(contents(tmp_path / "search"))
+    names = kinds(contents(tmp_path / data_folder.SEARCH))
 
     write(writer, delete("ana", "track", at=5), delete("ana", "list", at=6), delete("ben", "like", at=7))
     caught_up(index, writer)
-    left = kinds(contents(tmp_path / "search"))
+    left = kinds(contents(tmp_path / data_folder.SEARCH))
 
     assert names == [
         "artist", "artist", "comment", "like", "list", "tag", "track",
@@ -110,16 +110,16 @@ def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, in
     """Its tracks, its likes in others' counts, its tags."""
     write(writer, put("ana", "track", at=1, tags=["dub"]), like("ben", uri("ana", "track"), at=2))
     caught_up(index, writer)
-    before = contents(tmp_path / "search")
+    before = contents(tmp_path / data_folder.SEARCH)
 
     write(writer, account("ana", "takendown", at=3))
     caught_up(index, writer)
-    hidden = contents(tmp_path / "search")
+    hidden = contents(tmp_path / data_folder.SEARCH)
     write(writer, account("ana", "active", at=4))
     caught_up(index, writer)
 
     assert kinds(hidden) == ["artist", "like"]
-    assert contents(tmp_path / "search") == before
+    assert contents(tmp_path / data_folder.SEARCH) == before
 
 
 def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer, index, tmp_path):
@@ -132,7 +132,7 @@ def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer
     for fan in range(6):
         write(writer, *(like(f"fan {fan}", track, number, at=fan + 2) for number, track in enumerate(tracks)))
         caught_up(index, writer)
-        found = contents(tmp_path / "search")
+        found = contents(tmp_path / data_folder.SEARCH)
         track, artist = f"track:{record_key(str(tracks[0]))}", f"artist:{tracks[0].did}"
         card = orjson.loads(found[track].card + b"}")
         popular = (found[f"popular words {name}"] >> COUNT_SHIFT for name in (track, artist))
@@ -181,7 +181,7 @@ def test_an_index_of_another_catalogue_is_refused(writer, index, tmp_path):
 
     with Writer.open(settings(tmp_path / "other")) as other, other.reader() as con:
         index.close()
-        reopened = SearchIndex.open(tmp_path / "search", BASE)
+        reopened = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
         with pytest.raises(StoreError, match=r"another catalogue.*fmsvc-server rebuild"):
             reopened.follow(con)
         reopened.close()
@@ -190,18 +190,18 @@ def test_an_index_of_another_catalogue_is_refused(writer, index, tmp_path):
 def test_a_second_writer_is_refused(index, tmp_path):
     """With a sentence that says what to do."""
     with pytest.raises(StoreError, match="in use by another indexer; stop that one first"):
-        SearchIndex.open(tmp_path / "search", BASE)
+        SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
 
 
 def test_an_index_without_a_version_is_an_older_ones(tmp_path):
     """Its fields are others."""
-    (tmp_path / "search" / "catalog").mkdir(parents=True)
+    (tmp_path / data_folder.SEARCH / "catalog").mkdir(parents=True)
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("title")
-    tantivy.Index(builder.build(), str(tmp_path / "search" / "catalog"))
+    tantivy.Index(builder.build(), str(tmp_path / data_folder.SEARCH / "catalog"))
 
     with pytest.raises(StoreError, match=r"an older version .* rebuilds it when it starts"):
-        SearchIndex.open(tmp_path / "search", BASE)
+        SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
 
 
 @pytest.mark.parametrize("damage", ["meta.json", "segments"])
@@ -209,18 +209,18 @@ def test_damaged_files_are_refused_and_a_rebuild_mends_them(writer, index, tmp_p
     """The sentence names the command."""
     write(writer, put("ana", "track", at=1))
     caught_up(index, writer)
-    sound = contents(tmp_path / "search")
+    sound = contents(tmp_path / data_folder.SEARCH)
     index.close()
-    for file in (tmp_path / "search" / "catalog").iterdir():
+    for file in (tmp_path / data_folder.SEARCH / "catalog").iterdir():
         if file.name == "meta.json" if damage == "meta.json" else file.suffix in (".store", ".term", ".fast"):
             file.write_bytes(b"damaged")
 
     with pytest.raises(StoreError, match="fmsvc-server rebuild"):
-        SearchIndex.open(tmp_path / "search", BASE)
+        SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
     with writer.reader() as con:
-        rebuild_index(con, tmp_path / "search", BASE, lambda done, total: None)
+        rebuild_index(con, tmp_path / data_folder.SEARCH, BASE, lambda done, total: None)
 
-    assert contents(tmp_path / "search") == sound
+    assert contents(tmp_path / data_folder.SEARCH) == sound
 
 
 def test_a_rebuild_gives_the_same_answers(writer, index, tmp_path):
@@ -229,14 +229,16 @@ def test_a_rebuild_gives_the_same_answers(writer, index, tmp_path):
         write(writer, *(event(seq) for seq in range(number, number + 40)))
     caught_up(index, writer)
     index.close()
-    followed = contents(tmp_path / "search")
+    followed = contents(tmp_path / data_folder.SEARCH)
     said: list[tuple[int, int]] = []
 
     with writer.reader() as con:
-        rebuild_index(con, tmp_path / "search", BASE, lambda done, total: said.append((done, total)))
-    rebuilt = SearchIndex.open(tmp_path / "search", BASE)
+        rebuild_index(
+            con, tmp_path / data_folder.SEARCH, BASE, lambda done, total: said.append((done, total))
+        )
+    rebuilt = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
 
-    assert contents(tmp_path / "search") == followed
+    assert contents(tmp_path / data_folder.SEARCH) == followed
     assert said[-1][0] == said[-1][1]
     assert rebuilt.watermark == writer.op
     rebuilt.close()
@@ -245,7 +247,7 @@ def test_a_rebuild_gives_the_same_answers(writer, index, tmp_path):
 def work(folder: Path, last: int, at_work: Event | None = None) -> None:
     """What the indexer does: write a batch, follow, forget what was followed."""
     with Writer.open(settings(folder)) as writer:
-        index = SearchIndex.open(folder / "search", BASE)
+        index = SearchIndex.open(folder / data_folder.SEARCH, BASE)
         done = writer.cursor(SOURCE) or 0
         with writer.reader() as con:
             for number in itertools.count():
@@ -272,10 +274,10 @@ def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
         reached = writer.cursor(SOURCE) or 0
     work(tmp_path, reached + 150)
 
-    with duckdb.connect(tmp_path / "catalog.duckdb") as con:
+    with duckdb.connect(tmp_path / data_folder.CATALOGUE) as con:
         shown = dict(con.execute("select uri, cid from visible_tracks").fetchall())
-        followed = contents(tmp_path / "search")
-        rebuild_index(con, tmp_path / "search", BASE, lambda done, total: None)
+        followed = contents(tmp_path / data_folder.SEARCH)
+        rebuild_index(con, tmp_path / data_folder.SEARCH, BASE, lambda done, total: None)
     assert len(shown) > 20
     assert versions(followed) == shown
-    assert contents(tmp_path / "search") == followed
+    assert contents(tmp_path / data_folder.SEARCH) == followed

@@ -19,6 +19,7 @@ from indexer.faults import StoreError
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import Rebuild, rebuild_index
 from indexer.stores import Stores
+from schemas import data_folder
 from schemas.search_index import VERSION, VERSION_FILE
 from tests.features.indexing.test_crash import event
 from tests.indexer.changes import settings, write
@@ -42,10 +43,10 @@ def older(tmp_path: Path) -> Path:
     """A data folder with an index of an older version, whose outbox no longer goes back to the beginning."""
     with Writer.open(settings(tmp_path)) as writer:
         write(writer, *(event(seq) for seq in range(1, 200)))
-        index = SearchIndex.open(tmp_path / "search", BASE)
+        index = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
         writer.prune(caught_up(index, writer))
         index.close()
-    say_version(tmp_path / "search", str(VERSION - 1))
+    say_version(tmp_path / data_folder.SEARCH, str(VERSION - 1))
     return tmp_path
 
 
@@ -78,13 +79,13 @@ async def test_an_older_index_is_made_anew_while_the_catalogue_is_written(older:
     assert len(published) > 4
     assert published[0]
     assert marks[: len(published)] == [-1] * len(published)
-    assert contents(older / "search") == expected(older)
+    assert contents(older / data_folder.SEARCH) == expected(older)
 
 
 def work(folder: Path, _last: int, at_work: Event) -> None:
     """Make the index anew, slowly, until killed."""
     with Writer.open(settings(folder)) as writer, writer.reader() as con:
-        making = Rebuild(folder / "search", BASE)
+        making = Rebuild(folder / data_folder.SEARCH, BASE)
         while making.step(con):
             at_work.set()
             time.sleep(0.05)
@@ -104,23 +105,23 @@ async def test_a_kill_in_the_middle_begins_again(older: Path) -> None:
     await stores.close()
 
     assert not (older / "search.new").exists()
-    assert contents(older / "search") == expected(older)
+    assert contents(older / data_folder.SEARCH) == expected(older)
 
 
 async def test_a_kill_between_the_two_renames_loses_nothing(older: Path) -> None:
     """The next start puts the new index in place, and the old one goes."""
     with Writer.open(settings(older)) as writer, writer.reader() as con:
-        making = Rebuild(older / "search", BASE)
+        making = Rebuild(older / data_folder.SEARCH, BASE)
         while making.step(con):
             pass
-        (older / "search").rename(older / "search.old")
+        (older / data_folder.SEARCH).rename(older / "search.old")
 
     stores = await opened(older)
     assert await stores.follow() == stores.writer.op
     await stores.close()
 
     assert not (older / "search.old").exists()
-    assert contents(older / "search") == expected(older)
+    assert contents(older / data_folder.SEARCH) == expected(older)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ async def test_a_kill_between_the_two_renames_loses_nothing(older: Path) -> None
 )
 async def test_a_newer_or_damaged_version_is_refused(older: Path, version: str, said: str) -> None:
     """With a sentence; nothing is made anew by itself."""
-    say_version(older / "search", version)
+    say_version(older / data_folder.SEARCH, version)
 
     with pytest.raises(StoreError, match=said):
         await opened(older)

@@ -7,13 +7,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from indexer import service
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.stream import select
 from indexer.stream.firehose import Firehose
 from indexer.stream.jetstream import Jetstream
+from indexer.sync.first_cursor import choose_cursor
 from tests.indexer.changes import settings
 
 JETSTREAM = "wss://jetstream.example"
@@ -41,8 +41,8 @@ async def test_each_source_goes_on_at_its_own_cursor(writer: Writer, session: ai
     relay = Firehose("wss://relay.example", session)
     writer.write(Batch(cursors={relay.name: StreamCursor(7, AT)}))
 
-    assert service.choose_cursor(relay, writer) == 7
-    assert service.choose_cursor(Firehose("wss://other.example", session), writer) is None
+    assert choose_cursor(relay, writer) == 7
+    assert choose_cursor(Firehose("wss://other.example", session), writer) is None
 
 
 async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
@@ -50,12 +50,12 @@ async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
 ) -> None:
     """Ten minutes before it: the clocks of servers differ. A clock that is fast is not believed."""
     jetstream = Jetstream(JETSTREAM, session, frozenset())
-    nowhere = service.choose_cursor(jetstream, writer)
+    nowhere = choose_cursor(jetstream, writer)
     writer.write(Batch(cursors={"wss://relay.example": StreamCursor(7, AT)}))
-    after_a_relay = service.choose_cursor(jetstream, writer)
+    after_a_relay = choose_cursor(jetstream, writer)
     writer.write(Batch(cursors={"wss://fast.example": StreamCursor(7, AT + timedelta(days=36500))}))
     latest = datetime.now(UTC) - timedelta(minutes=10)
 
     assert nowhere is None
     assert after_a_relay == MICROS - TEN_MINUTES
-    assert (service.choose_cursor(jetstream, writer) or 0) <= (jetstream.cursor_at(latest) or 0) + 5_000_000
+    assert (choose_cursor(jetstream, writer) or 0) <= (jetstream.cursor_at(latest) or 0) + 5_000_000

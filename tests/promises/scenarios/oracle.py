@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from schemas import data_folder
 from tests.promises.scenarios.truth import Hosted
 
 TABLES = ("tracks", "likes", "comments", "lists", "profiles")
@@ -105,7 +106,7 @@ async def agree(data_dir: Path, truth: Mapping[str, Hosted], patience_seconds: f
     until = time.monotonic() + patience_seconds
     seen, found = None, ["nothing is published"]
     while time.monotonic() < until:
-        newest = data_dir / "snapshots" / "current"
+        newest = data_dir / data_folder.NEWEST_SNAPSHOT
         if newest.exists() and (snapshot := newest.resolve()) != seen:
             seen = snapshot
             catalogue = await asyncio.to_thread(read, snapshot)

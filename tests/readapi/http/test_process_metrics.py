@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from readapi.http import process_metrics
 from readapi.http.process_metrics import Processes, merge_metrics
+from schemas import data_folder
 from schemas.settings import Settings
 from tests.patience import PATIENCE_SECONDS
 
@@ -35,7 +36,7 @@ async def test_a_process_that_hangs_or_says_too_much_is_down(tmp_path: Path) -> 
     settings = Settings(data_dir=tmp_path, workers=2)
     long = bytes(process_metrics.MOST_BYTES + 1)
     with socket.socket(socket.AF_UNIX) as hanging:
-        hanging.bind(str(tmp_path / "control.sock"))
+        hanging.bind(str(tmp_path / data_folder.CONTROL_SOCKET))
         hanging.listen()  # it is connected to, and never answers
         text = await _asked(settings, long)
 

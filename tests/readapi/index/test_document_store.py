@@ -8,7 +8,7 @@ import tantivy
 
 from readapi.index.document_store import DocumentStore, UnknownFormat
 from readapi.index.folder import IndexFolder as Reader
-from schemas import search_index
+from schemas import data_folder, search_index
 from tests.readapi.indexed import Indexed, person, track_documents
 
 OWNER = person("ana", "Ana")
@@ -67,7 +67,9 @@ def test_an_index_that_stores_otherwise_is_asked(indexed, tmp_path):
 def test_other_formats_are_refused(indexed, tmp_path, damage):
     """Every mark of the format is looked at."""
     indexed.write(numbered(1, 2, 3))
-    file = max((tmp_path / "search" / "catalog").glob("*.store"), key=lambda path: path.stat().st_size)
+    file = max(
+        (tmp_path / data_folder.SEARCH / "catalog").glob("*.store"), key=lambda path: path.stat().st_size
+    )
     content = bytearray(file.read_bytes())
     footer_at = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     at = {"magic": -4, "version": footer_at - 28, "compression": footer_at - 16, "format": None}[damage]

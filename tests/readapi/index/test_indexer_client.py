@@ -3,6 +3,7 @@
 from aiohttp import web
 
 from readapi.index.indexer_client import IndexerStatus
+from schemas import data_folder
 
 REPORT = {
     "source": {"name": "wss://relay.example", "connected": False, "error": "refused", "retry_in": 3.0},
@@ -21,7 +22,7 @@ async def answering(data_dir, report):
     app.router.add_get("/health", health)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.UnixSite(runner, str(data_dir / "control.sock")).start()
+    await web.UnixSite(runner, str(data_dir / data_folder.CONTROL_SOCKET)).start()
     return runner
 
 

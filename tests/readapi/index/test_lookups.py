@@ -11,6 +11,7 @@ from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
 from readapi.errors import IndexNotReady
 from readapi.index.lookups import Index
+from schemas import data_folder
 from schemas.access import Viewer
 from schemas.ids import Did, list_id, record_id, record_key
 from tests.indexer.changes import album, comment, delete, did, like, put, settings, uri, write
@@ -26,7 +27,7 @@ class Stored:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.writer = Writer.open(settings(folder))
-        self.search = SearchIndex.open(folder / "search", BASE)
+        self.search = SearchIndex.open(folder / data_folder.SEARCH, BASE)
         self.index = Index(folder, BASE)
 
     def write(self, *changes: object) -> None:
@@ -199,13 +200,13 @@ def test_a_rebuilt_index_is_noticed(stored):
     stored.search.close()
     generation = stored.index.generation
     with stored.writer.reader() as con:
-        rebuild_index(con, stored.folder / "search", BASE, lambda done, total: None)
+        rebuild_index(con, stored.folder / data_folder.SEARCH, BASE, lambda done, total: None)
 
     stored.index.refresh()
 
     assert stored.index.generation > generation
     assert stored.index.track_at(str(uri("ana", "track", 1))) is not None
-    stored.search = SearchIndex.open(stored.folder / "search", BASE)
+    stored.search = SearchIndex.open(stored.folder / data_folder.SEARCH, BASE)
     stored.write(put("ana", "track", 2, at=2))
     assert stored.index.track_at(str(uri("ana", "track", 2))) is not None
 
@@ -213,7 +214,7 @@ def test_a_rebuilt_index_is_noticed(stored):
 def test_a_damaged_index_leaves_what_was_read_before(stored):
     """A reader that cannot read what is new goes on with what it has."""
     stored.write(put("ana", "track", 1, at=1))
-    meta = stored.folder / "search" / "catalog" / "meta.json"
+    meta = stored.folder / data_folder.SEARCH / "catalog" / "meta.json"
     sound = meta.read_bytes()
 
     meta.write_bytes(b"{")

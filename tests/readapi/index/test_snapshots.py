@@ -10,7 +10,7 @@ import pytest
 from readapi.errors import IndexNotReady
 from readapi.index.snapshots import Snapshots
 from readapi.metrics import Metrics
-from schemas import steps
+from schemas import data_folder, steps
 from schemas.settings import Settings
 from tests.indexer.running import until
 
@@ -19,7 +19,7 @@ NUMBER = "select number from numbers"
 
 def publish(data_dir: Path, name: str, number: int, *statements: str) -> Path:
     """What the indexer does: a new file, then the link moved to it in one step."""
-    folder = data_dir / "snapshots"
+    folder = data_dir / data_folder.SNAPSHOTS
     folder.mkdir(exist_ok=True)
     with duckdb.connect(folder / name) as con:
         con.execute("create table meta as select 'schema_version' as name, ? as value", [str(steps.VERSION)])
@@ -82,7 +82,7 @@ async def test_a_snapshot_of_another_version_is_not_asked(catalog, tmp_path):
     assert not await catalog.refresh()
     with pytest.raises(IndexNotReady, match="of another version; the indexer publishes a new one"):
         await catalog.rows(NUMBER)
-    assert open_files(tmp_path / "snapshots" / "catalog-1.duckdb") == 0
+    assert open_files(tmp_path / data_folder.SNAPSHOTS / "catalog-1.duckdb") == 0
 
     publish(tmp_path, "catalog-2.duckdb", 2)
     assert await catalog.refresh()
@@ -113,7 +113,7 @@ async def test_a_link_to_nothing_changes_nothing(catalog, tmp_path):
     """A snapshot pruned in the very moment, or damaged, is passed over and counted."""
     publish(tmp_path, "catalog-1.duckdb", 1)
     await catalog.refresh()
-    folder = tmp_path / "snapshots"
+    folder = tmp_path / data_folder.SNAPSHOTS
     (folder / "catalog-8.duckdb").write_bytes(b"no database")
 
     for name in ("catalog-9.duckdb", "catalog-8.duckdb"):

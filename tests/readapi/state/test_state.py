@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from readapi.state.state import StateError, open_state
+from schemas import data_folder
 from schemas.settings import Settings
 
 NOWHERE = "postgresql://fmsvc:hunter2@127.0.0.1:9/state"  # the discard port: nothing listens there
@@ -27,7 +28,7 @@ async def test_a_database_that_cannot_be_reached_is_told(tmp_path: Path) -> None
 
 async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     """It is left as it is."""
-    file = tmp_path / "state" / "state.db"
+    file = tmp_path / data_folder.STATE_DATABASE
     file.parent.mkdir()
     file.write_text("something else " * 100)
 

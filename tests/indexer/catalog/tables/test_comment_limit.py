@@ -12,6 +12,7 @@ from indexer.catalog.writing.writer import Writer
 from indexer.repo.changes import RecordChange
 from indexer.search.index import SearchIndex
 from readapi.index.lookups import Index
+from schemas import data_folder
 from schemas.ids import record_key
 from schemas.settings import Settings
 from tests.indexer.changes import account, comment, delete, put, uri, write
@@ -27,7 +28,7 @@ class Kept:
     def __init__(self, folder: Path, most: int) -> None:
         self._folder = folder
         self.writer = Writer.open(Settings(data_dir=folder, comments_per_track=most))
-        self._search = SearchIndex.open(folder / "search", BASE)
+        self._search = SearchIndex.open(folder / data_folder.SEARCH, BASE)
 
     def follow(self) -> None:
         """Let the index follow; what is counted is what a recount finds."""

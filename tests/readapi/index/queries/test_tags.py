@@ -9,6 +9,7 @@ import pytest
 from indexer.catalog import schema
 from readapi.index.queries import tags
 from readapi.index.snapshots import Snapshots
+from schemas import data_folder
 from schemas.settings import Settings
 
 # Ever so many tags that are used twice, and one that is used once.
@@ -27,7 +28,7 @@ FILL = """
 @pytest.fixture
 async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
     """More tags than are counted for everybody."""
-    path = tmp_path / "snapshots" / "catalog-1.duckdb"
+    path = tmp_path / data_folder.SNAPSHOTS / "catalog-1.duckdb"
     path.parent.mkdir()
     with duckdb.connect(path) as con:
         schema.prepare_tables(con)

@@ -10,6 +10,7 @@ import pytest
 from indexer.catalog import schema
 from readapi.index.queries import top
 from readapi.index.snapshots import Snapshots
+from schemas import data_folder
 from schemas.settings import Settings
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
@@ -34,7 +35,7 @@ LIKE = """
 @pytest.fixture
 async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
     """Track 1: two fresh likes. 2: three, a week old. 3: one, said to be of tomorrow. 4: unlisted."""
-    path = tmp_path / "snapshots" / "catalog-1.duckdb"
+    path = tmp_path / data_folder.SNAPSHOTS / "catalog-1.duckdb"
     path.parent.mkdir()
     with duckdb.connect(path) as con:
         schema.prepare_tables(con)

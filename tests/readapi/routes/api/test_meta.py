@@ -10,6 +10,7 @@ import aiohttp
 
 from indexer.catalog.writing.writer import Writer
 from indexer.search.rebuild import Rebuild
+from schemas import data_folder
 from schemas.api.health import Readiness
 from schemas.search_index import VERSION, VERSION_FILE
 from schemas.settings import Settings
@@ -49,7 +50,7 @@ async def test_a_worker_waits_for_an_index_of_its_own_version(tmp_path):
     """It says how far the new one is, and changes over by itself when that is whole."""
     async with playing(tmp_path) as music:
         settings = music.settings
-    path = tmp_path / "search"
+    path = tmp_path / data_folder.SEARCH
     for folder in path.iterdir():
         (folder / VERSION_FILE).write_text(str(VERSION - 1))
     sock = socket.create_server(("127.0.0.1", 0))

@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from schemas import data_folder
 from schemas.api.stats import Stats
 from tests.indexer.running import until
 from tests.readapi.music import playing
@@ -45,7 +46,7 @@ def churn(snapshot: Path) -> None:
 async def test_aggregates_answer_after_churn(tmp_path):
     """Memory that DuckDB does not give back fails no answer, neither the first nor a later one."""
     async with playing(tmp_path) as served:
-        folder = tmp_path / "snapshots"
+        folder = tmp_path / data_folder.SNAPSHOTS
         shutil.copy(folder / "current", folder / "catalog-900.duckdb")
         churn(folder / "catalog-900.duckdb")
         (folder / "next").symlink_to("catalog-900.duckdb")

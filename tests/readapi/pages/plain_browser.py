@@ -1,0 +1,103 @@
+"""A browser that shows nothing: it keeps cookies and sends forms, and follows nothing by itself."""
+
+import asyncio
+import io
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from yarl import URL
+
+from tests.network.person import Person
+from tests.patience import PATIENCE_SECONDS
+
+HTML = {"Accept": "text/html"}
+
+
+@dataclass(slots=True)
+class PlainBrowser:
+    """One browser that keeps cookies and follows nothing by itself, and the person in front of it."""
+
+    person: Person
+    site: str
+    client: aiohttp.ClientSession
+
+    def get(self, path: str) -> aiohttp.client._RequestContextManager:
+        return self.client.get(self.site + path, headers=HTML, allow_redirects=False)
+
+    def post(
+        self, path: str, origin: str | None = None, **form: str
+    ) -> aiohttp.client._RequestContextManager:
+        headers = {**HTML, "Origin": origin or self.site}
+        return self.client.post(self.site + path, data=form, headers=headers, allow_redirects=False)
+
+    def cookie(self, name: str) -> str:
+        """What the browser holds under this name."""
+        return self.client.cookie_jar.filter_cookies(URL(self.site))[name].value
+
+    async def led(self, path: str, **form: str) -> str:
+        """Where a form leads."""
+        async with self.post(path, **form) as answer:
+            assert answer.status == 303, await answer.text()
+            return answer.headers["Location"]
+
+    async def sent(self, path: str, **members: str | bytes) -> str:
+        """Where a form with parts leads; bytes are files."""
+        async with self.in_parts(path, **members) as answer:
+            assert answer.status == 303, await answer.text()
+            return answer.headers["Location"]
+
+    async def refused(self, path: str, **members: str | bytes) -> tuple[int, str]:
+        """The same of a form that leads nowhere: the status, and the page that is shown instead."""
+        async with self.in_parts(path, **members) as answer:
+            return answer.status, await answer.text()
+
+    def in_parts(self, path: str, **members: str | bytes) -> aiohttp.client._RequestContextManager:
+        """Send a form with parts."""
+        form = aiohttp.FormData(default_to_multipart=True)
+        for name, member in members.items():
+            if isinstance(member, bytes):
+                form.add_field(name, io.BytesIO(member), filename=name if member else "")
+            else:
+                form.add_field(name, member)
+        headers = {**HTML, "Origin": self.site}
+        return self.client.post(self.site + path, data=form, headers=headers, allow_redirects=False)
+
+    async def shows(self, path: str, words: str) -> bool:
+        """Load a page until it tells this."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                async with self.get(path) as answer:
+                    if answer.status == 200 and words in await answer.text():
+                        return True
+                await asyncio.sleep(0.1)
+
+    async def brought_back(self, page: str) -> str:
+        """Agree at the server; returns where the callback leads."""
+        back = await self.person.agree(page)
+        async with self.get(f"/auth/callback?{urlencode(back)}") as answer:
+            assert answer.status == 303, await answer.text()
+            return answer.headers["Location"].removeprefix(self.site)
+
+    async def signed_in(self) -> "PlainBrowser":
+        page = await self.led("/login", handle=self.person.account.handle)
+        async with self.get(await self.brought_back(page)) as answer:
+            assert answer.headers["Location"] == "/settings?note=signed-in"
+        return self
+
+    async def brought_back_to_settings(self, path: str) -> None:
+        """Send a form, agree at the server, and come back."""
+        async with self.get(await self.brought_back(await self.led(path))) as answer:
+            assert answer.headers["Location"] == "/settings?note=permissions-changed"
+
+    async def json(self, path: str) -> dict[str, Any]:
+        """What the API says there."""
+        async with self.client.get(self.site + path) as answer:
+            assert answer.status == 200, answer.status
+            return dict(await answer.json())
+
+    async def text(self, path: str) -> str:
+        async with self.get(path) as answer:
+            assert answer.status == 200, answer.status
+            return await answer.text()
