@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -18,10 +19,10 @@ from indexer.sync.discovery import EVERYTHING, Discovery
 from schemas.collections import Collections
 from schemas.ids import Did
 from tests.indexer.running import until
-from tests.network.doubles import Loopback
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Refuse
+from tests.network.scripted_pds import ScriptedPds
 from tests.network.testnet import Testnet
 
 OURS = Collections()
@@ -113,33 +114,28 @@ async def test_a_list_that_breaks_its_reader_is_read_again(notes: Notes) -> None
     assert sorted(notes.found) == sorted(repo.did for repo in ours)
 
 
-class Lists(Loopback):
-    """A host whose one list has so many pages of one account, whatever the collection."""
+def serving_lists(count: int) -> ScriptedPds:
+    """A host whose list of repos has so many pages of one account, whatever the collection."""
 
-    def __init__(self, count: int) -> None:
-        super().__init__(web.get("/xrpc/com.atproto.sync.listReposByCollection", self._answer))
-        self.count = count
-        self.cursors: list[str | None] = []
-
-    async def _answer(self, request: web.Request) -> web.Response:
-        cursor = request.query.get("cursor")
-        self.cursors.append(cursor)
-        number = int(cursor or 0)
-        more = {"cursor": str(number + 1)} if number + 1 < self.count else {}
+    async def answer(request: web.Request) -> web.Response:
+        number = int(request.query.get("cursor", 0))
+        more = {"cursor": str(number + 1)} if number + 1 < count else {}
         return web.json_response({"repos": [{"did": f"did:web:{number}.example.com"}], **more})
+
+    return ScriptedPds({"com.atproto.sync.listReposByCollection": answer})
 
 
 @pytest.mark.parametrize("pages", range(8))
 async def test_a_kill_between_any_two_pages_skips_none(notes: Notes, pages: int) -> None:
     notes.pages_until_killed = pages
-    async with Lists(3) as server:
+    async with serving_lists(3) as server:
         with pytest.raises(asyncio.CancelledError):
             await notes.read(server.url)
         notes.pages_until_killed = -1
         await notes.read(server.url)
 
     assert len(notes.found) == 3 * len(OURS.all)
-    assert len(server.cursors) == 3 * len(OURS.all) + 1
+    assert len(server.asked) == 3 * len(OURS.all) + 1
 
 
 async def test_a_list_is_read_again_after_a_day(notes: Notes) -> None:
@@ -226,35 +222,29 @@ async def test_a_cursor_that_the_host_forgot_begins_anew(notes: Notes) -> None:
     ],
 )
 async def test_nonsense_in_a_page_is_passed_over(notes: Notes, page: dict[str, object]) -> None:
-    async with answering(orjson.dumps(page)) as url:
-        await notes.read(url)
+    async with answering(orjson.dumps(page)) as host:
+        await notes.read(host.url)
 
     assert notes.found == []
     assert all(listing.finished_at == NOW for listing in notes.saved.values())
 
 
 async def test_a_host_that_repeats_a_page_does_not_keep_us(notes: Notes) -> None:
-    async with answering(b'{"repos": [{"did": "did:web:a.example.com"}], "cursor": "same"}') as url:
-        await notes.read(url)
+    async with answering(b'{"repos": [{"did": "did:web:a.example.com"}], "cursor": "same"}') as host:
+        await notes.read(host.url)
 
     assert set(notes.found) == {"did:web:a.example.com"}
 
 
 async def test_a_page_that_is_no_page_is_an_error(notes: Notes) -> None:
-    async with answering(b"<html>") as url:
+    async with answering(b"<html>") as host:
         with pytest.raises(OutboundError):
-            await notes.read(url)
+            await notes.read(host.url)
 
 
-@asynccontextmanager
-async def answering(body: bytes) -> AsyncIterator[str]:
+def answering(body: bytes) -> ScriptedPds:
     """A host that says the same whatever it is asked."""
-
-    async def answer(_: web.Request) -> web.Response:
-        return web.Response(body=body)
-
-    async with Loopback(web.get("/{path:.*}", answer)) as host:
-        yield host.url
+    return ScriptedPds(defaultdict(lambda: body))
 
 
 async def test_it_goes_on_after_a_failure(notes: Notes) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import libipld
 import pytest
-from aiohttp import web
 
 from indexer.network.http.client import Answered, Outbound, TooLarge, Unreachable
 from indexer.network.identity import did_documents
@@ -24,12 +23,12 @@ from indexer.sync import fetch as repos
 from indexer.sync.spool import NoRoom, Spools
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey, Tid
-from tests.network.doubles import Loopback
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.gate import Corrupt
 from tests.network.pds import Account, Write
 from tests.network.relay import Cut, Refuse
+from tests.network.scripted_pds import ScriptedPds
 from tests.network.testnet import Testnet
 
 OURS = Collections()
@@ -241,15 +240,9 @@ async def test_a_rev_of_the_future_is_refused(fetch: Fetching) -> None:
             await fetch(net.url, forged)
 
 
-class Only(Loopback):
-    """A server that has getRepo alone, and answers it with these bytes."""
-
-    def __init__(self, body: bytes) -> None:
-        super().__init__(web.get("/xrpc/com.atproto.sync.getRepo", self._answer))
-        self._body = body
-
-    async def _answer(self, _: web.Request) -> web.Response:
-        return web.Response(body=self._body)
+def serving_repo(body: bytes) -> ScriptedPds:
+    """A PDS that has getRepo alone, and answers it with these bytes."""
+    return ScriptedPds({"com.atproto.sync.getRepo": body})
 
 
 async def test_blocks_come_in_any_order_with_others_among_them(fetch: Fetching) -> None:
@@ -257,7 +250,9 @@ async def test_blocks_come_in_any_order_with_others_among_them(fetch: Fetching) 
     roots, blocks = car.split_car(forged.whole_repo())
     stray = libipld.encode_dag_cbor({"nobody": "asked"})
     random.Random(1).shuffle(blocks)
-    async with Only(car.write_car(roots, [*blocks, (car.cid_of(stray), stray), *blocks[:50]])) as server:
+    async with serving_repo(
+        car.write_car(roots, [*blocks, (car.cid_of(stray), stray), *blocks[:50]])
+    ) as server:
         fetched = await fetch(server.url, forged)
 
     assert fetched.records == ours_of(forged)
@@ -265,7 +260,7 @@ async def test_blocks_come_in_any_order_with_others_among_them(fetch: Fetching) 
 
 async def test_another_accounts_repo_is_refused(fetch: Fetching) -> None:
     forged, other = filled(), filled("other")
-    async with Only(other.whole_repo()) as server:
+    async with serving_repo(other.whole_repo()) as server:
         with pytest.raises(Refused, match="another account"):
             await fetch(server.url, forged)
 
@@ -275,7 +270,7 @@ async def test_a_block_under_a_wrong_cid_is_refused(fetch: Fetching) -> None:
     forged = filled()
     roots, blocks = car.split_car(forged.whole_repo())
     stray = libipld.encode_dag_cbor({"nobody": "asked"})
-    async with Only(car.write_car(roots, [*blocks, (blocks[-1][0], stray)])) as server:
+    async with serving_repo(car.write_car(roots, [*blocks, (blocks[-1][0], stray)])) as server:
         with pytest.raises(CarError, match="does not match"):
             await fetch(server.url, forged)
 
@@ -292,7 +287,7 @@ async def test_a_repo_with_a_hole_is_refused(fetch: Fetching, left_out: str) -> 
         "a record": next(pair for pair in blocks if pair[1] in records),
     }[left_out]
     blocks.remove(first)
-    async with Only(car.write_car(roots, blocks)) as server:
+    async with serving_repo(car.write_car(roots, blocks)) as server:
         with pytest.raises((Refused, MissingNode), match=r"missing|no commit"):
             await fetch(server.url, forged)
 
@@ -300,10 +295,10 @@ async def test_a_repo_with_a_hole_is_refused(fetch: Fetching, left_out: str) -> 
 async def test_a_car_that_breaks_off_is_refused(fetch: Fetching) -> None:
     forged = filled()
     whole = forged.whole_repo()
-    async with Only(whole[:-3]) as server:
+    async with serving_repo(whole[:-3]) as server:
         with pytest.raises(CarError, match="truncated"):
             await fetch(server.url, forged)
-    async with Only(b"") as server:
+    async with serving_repo(b"") as server:
         with pytest.raises(CarError, match="truncated"):
             await fetch(server.url, forged)
 

@@ -14,7 +14,8 @@ from schemas.collections import Collections
 from schemas.ids import Rkey
 from tests.network import hostile
 from tests.network.doubles import ALICE
-from tests.readapi.lying_pds import HEAD, LyingPds, Writer, lying_pds
+from tests.network.scripted_pds import ScriptedPds
+from tests.readapi.scripted_pds import HEAD, Writer, scripted_pds
 
 LIST, KEY = Collections().list, Rkey("3kaaaaaaaaa22")
 URI, CID = f"at://{ALICE}/{LIST}/{KEY}", HEAD["cid"]
@@ -33,9 +34,9 @@ def blob(**changes: object) -> Value:
 
 
 @pytest.fixture
-async def lying() -> AsyncIterator[tuple[LyingPds, Pds]]:
-    async with lying_pds() as (server, pds):
-        server.says |= {
+async def scripted() -> AsyncIterator[tuple[ScriptedPds, Pds]]:
+    async with scripted_pds() as (server, pds):
+        server.answers |= {
             "com.atproto.repo.getRecord": record(),
             "com.atproto.repo.listRecords": {"records": [record()]},
             "com.atproto.repo.uploadBlob": blob(),
@@ -99,12 +100,12 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("method", "said"), ANSWERS)
 async def test_an_answer_to_something_else_makes_no_sense(
-    lying: tuple[LyingPds, Pds], method: str, said: object
+    scripted: tuple[ScriptedPds, Pds], method: str, said: object
 ) -> None:
     """Another record, another file, another shape: as if the server could not be asked."""
-    server, pds = lying
+    server, pds = scripted
     await ask(pds, method)
-    server.says[f"com.atproto.{method}"] = said
+    server.answers[f"com.atproto.{method}"] = said
 
     with pytest.raises(PdsUnavailable):
         await ask(pds, method)
@@ -114,39 +115,41 @@ NONSENSE = (hostile.page, hostile.endless, hostile.broken, hostile.hang_up)
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=lambda nonsense: nonsense.__name__)
-async def test_no_sense_is_made_of_nonsense(lying: tuple[LyingPds, Pds], nonsense: hostile.Answering) -> None:
+async def test_no_sense_is_made_of_nonsense(
+    scripted: tuple[ScriptedPds, Pds], nonsense: hostile.Answering
+) -> None:
     """Pages, floods and silence; neither is there an end to wait for."""
-    server, pds = lying
-    server.says["com.atproto.repo.uploadBlob"] = nonsense
+    server, pds = scripted
+    server.answers["com.atproto.repo.uploadBlob"] = nonsense
 
     with pytest.raises(PdsUnavailable):
         await ask(pds, "repo.uploadBlob")
 
 
-async def test_a_redirect_is_not_followed(lying: tuple[LyingPds, Pds]) -> None:
+async def test_a_redirect_is_not_followed(scripted: tuple[ScriptedPds, Pds]) -> None:
     """Tokens are for this server."""
-    server, pds = lying
-    server.says["com.atproto.repo.getRecord"] = hostile.redirect
+    server, pds = scripted
+    server.answers["com.atproto.repo.getRecord"] = hostile.redirect
 
     with pytest.raises(PdsRefused, match="302"):
         await ask(pds, "repo.getRecord")
 
 
-async def test_a_file_of_another_kind_is_told_of(lying: tuple[LyingPds, Pds]) -> None:
+async def test_a_file_of_another_kind_is_told_of(scripted: tuple[ScriptedPds, Pds]) -> None:
     """A record must call it what the server calls it, and tracks have audio."""
-    server, pds = lying
-    server.says["com.atproto.repo.uploadBlob"] = blob(mimeType="text/html")
+    server, pds = scripted
+    server.answers["com.atproto.repo.uploadBlob"] = blob(mimeType="text/html")
 
     with pytest.raises(PdsRefused, match="text/html, which is no audio"):
         await ask(pds, "repo.uploadBlob")
 
 
 async def test_a_list_without_an_end_is_given_up(
-    lying: tuple[LyingPds, Pds],
+    scripted: tuple[ScriptedPds, Pds],
 ) -> None:
     """After so many pages, however quickly they come."""
-    server, pds = lying
-    server.says["com.atproto.repo.listRecords"] = {"records": [record()], "cursor": "again"}
+    server, pds = scripted
+    server.answers["com.atproto.repo.listRecords"] = {"records": [record()], "cursor": "again"}
 
     with pytest.raises(PdsRefused, match="more records than can be looked through"):
         await ask(pds, "repo.listRecords")
@@ -156,16 +159,16 @@ async def test_a_list_without_an_end_is_given_up(
 
 @pytest.mark.parametrize("limit", [None, True, "3", 3.0])
 async def test_a_file_over_a_limit_that_is_not_told_is_refused_by_the_server(
-    lying: tuple[LyingPds, Pds], tmp_path: Path, limit: object
+    scripted: tuple[ScriptedPds, Pds], tmp_path: Path, limit: object
 ) -> None:
     """It alone knows; it is told like any other."""
-    server, pds = lying
-    server.says["com.atproto.server.describeServer"] = {"blobUploadLimit": limit}
+    server, pds = scripted
+    server.answers["com.atproto.server.describeServer"] = {"blobUploadLimit": limit}
 
     async def refuse(_: web.Request) -> web.StreamResponse:
         return web.json_response({"error": "BlobTooLarge"}, status=400)
 
-    server.says["com.atproto.repo.uploadBlob"] = refuse
+    server.answers["com.atproto.repo.uploadBlob"] = refuse
     song = tmp_path / "song"
     song.write_bytes(SONG)
 
@@ -174,15 +177,15 @@ async def test_a_file_over_a_limit_that_is_not_told_is_refused_by_the_server(
 
 
 async def test_a_file_over_a_limit_that_is_told_is_not_sent(
-    lying: tuple[LyingPds, Pds], tmp_path: Path
+    scripted: tuple[ScriptedPds, Pds], tmp_path: Path
 ) -> None:
     """Who does not tell any of itself is asked all the same."""
-    server, pds = lying
+    server, pds = scripted
     song = tmp_path / "song"
     song.write_bytes(SONG)
-    server.says["com.atproto.server.describeServer"] = hostile.refusing("MethodNotImplemented", 501)
+    server.answers["com.atproto.server.describeServer"] = hostile.refusing("MethodNotImplemented", 501)
     await pds.upload(MARA, song, "audio/flac")
-    server.says["com.atproto.server.describeServer"] = {"blobUploadLimit": len(SONG) - 1}
+    server.answers["com.atproto.server.describeServer"] = {"blobUploadLimit": len(SONG) - 1}
 
     with pytest.raises(TooLarge, match="own server"):
         await pds.upload(MARA, song, "audio/flac")
