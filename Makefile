@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test test-fast lint map network bench soak test-duckdb-next lock clean
+.PHONY: help serve demo test test-fast lint map sdk network bench soak test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -35,6 +35,9 @@ lint: $(INSTALLED) ## format, style, types, who imports whom
 
 map: $(INSTALLED) ## write docs/map.md from the modules' docstrings
 	$(BIN)/python docs/map.py > docs/map.md
+
+sdk: $(INSTALLED) ## write fmsvc/_sync from fmsvc/_async
+	$(BIN)/python docs/generate_sync.py
 
 network: $(INSTALLED) $(NETWORK) $(CONSUMERS) ## install the test network and other people's programs
 

@@ -1,0 +1,37 @@
+"""Artists and their profiles."""
+
+import builtins
+from collections.abc import AsyncIterator
+
+from fmsvc._async.http import Http, parse_model
+from fmsvc.models import ArtistProfile, ArtistProfilePatch, Track
+
+
+class Artists:
+    """Profiles."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def me(self) -> ArtistProfile:
+        """One's own profile. Needs a token."""
+        return await self._http.get(ArtistProfile, "artists", "me", signed_in=True)
+
+    async def get(self, artist: str) -> ArtistProfile:
+        """The profile of a handle or DID."""
+        return await self._http.get(ArtistProfile, "artists", artist)
+
+    async def update(self, patch: ArtistProfilePatch) -> ArtistProfile:
+        """Change one's own profile. Needs a token."""
+        sent = patch.model_dump(exclude_none=True)
+        return parse_model(
+            ArtistProfile, await self._http.ask("PUT", "artists", "me", sent=sent, signed_in=True)
+        )
+
+    async def likes(self, artist: str, *, limit: int = 50) -> builtins.list[Track]:
+        """What an account likes, where it shows that."""
+        return [track async for track in self.iterate_likes(artist, limit=limit)]
+
+    def iterate_likes(self, artist: str, *, limit: int | None = None) -> AsyncIterator[Track]:
+        """The same, page after page."""
+        return self._http.pages(Track, "tracks", "users", artist, "likes", limit=limit)

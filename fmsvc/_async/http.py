@@ -1,0 +1,306 @@
+"""Requests to the API: credentials, retries, bounded answers, and refusals as exceptions."""
+
+import asyncio
+import json
+import os
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx2
+from pydantic import BaseModel, ValidationError
+
+from fmsvc import tokens
+from fmsvc.errors import AnswerError, ConfigurationError, UnreachableError, make_refusal
+
+Model = TypeVar("Model", bound=BaseModel)
+
+ADDRESS_VARIABLES = ("FMSVC_API_URL", "FMSVC_URL")
+MAX_BYTES = 16 << 20
+_MAX_WAIT_SECONDS = 60.0
+_MAX_REDIRECTS = 5
+_RETRIED = (429, 503)
+_JSON = "application/json"
+
+
+class Http:
+    """Sends requests as one account. The token goes to the service's own origin alone."""
+
+    def __init__(
+        self,
+        *,
+        token: str | None,
+        api_url: str | None,
+        timeout: float,
+        user_agent: str,
+        transport: httpx2.AsyncBaseTransport | None,
+        max_retries: int,
+    ) -> None:
+        self.api_url = find_api_url(api_url)
+        self.max_retries = max_retries
+        self._token = token
+        self._client = httpx2.AsyncClient(
+            timeout=timeout, transport=transport, headers={"User-Agent": user_agent}, follow_redirects=False
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def ask(
+        self,
+        method: str,
+        *path: object,
+        query: Mapping[str, Any] | None = None,
+        sent: object = None,
+        form: Mapping[str, str] | None = None,
+        files: Mapping[str, Any] | None = None,
+        signed_in: bool = False,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """The JSON of the answer, None when it is empty. Raises FmsvcError.
+
+        `path`: its segments, escaped here; an empty last one ends the path with a slash. Retried: reads, and
+        writes with an idempotency key.
+        """
+        headers = {"Accept": _JSON} | ({"Idempotency-Key": idempotency_key} if idempotency_key else {})
+        made = {"json": sent, "data": form, "files": files, "timeout": timeout}
+        options: dict[str, Any] = {name: value for name, value in made.items() if value is not None}
+        repeats = self.max_retries if method == "GET" or (idempotency_key and not files) else 0
+        for attempt in range(repeats + 1):
+            try:
+                async with self.open(
+                    method, path_of(*path), query=query, headers=headers, signed_in=signed_in, **options
+                ) as response:
+                    body = await read_bounded(response)
+            except UnreachableError:
+                if attempt == repeats:
+                    raise
+                await asyncio.sleep(backoff(attempt))
+                continue
+            wait = retry_wait(response, attempt) if response.status_code in _RETRIED else None
+            if wait is None or attempt == repeats:
+                return parse_json(response, body)
+            await asyncio.sleep(wait)
+        raise AssertionError
+
+    async def get(
+        self,
+        model: type[Model],
+        *path: object,
+        query: Mapping[str, Any] | None = None,
+        signed_in: bool = False,
+    ) -> Model:
+        """An answer as a model. Raises FmsvcError."""
+        return parse_model(model, await self.ask("GET", *path, query=query, signed_in=signed_in))
+
+    async def bytes_of(self, *path: object, accept: str, max_bytes: int = MAX_BYTES) -> bytes:
+        """An answer that is no JSON. Raises FmsvcError, also for another content type."""
+        for attempt in range(self.max_retries + 1):
+            try:
+                async with self.open("GET", path_of(*path), headers={"Accept": accept}) as response:
+                    body = await read_bounded(response, max_bytes)
+            except UnreachableError:
+                if attempt == self.max_retries:
+                    raise
+                await asyncio.sleep(backoff(attempt))
+                continue
+            wait = retry_wait(response, attempt) if response.status_code in _RETRIED else None
+            if wait is None or attempt == self.max_retries:
+                break
+            await asyncio.sleep(wait)
+        if not response.is_success:
+            parse_json(response, body)
+        if media_type(response) != accept:
+            raise AnswerError(f"The service did not answer with {accept}.", status=response.status_code)
+        return body
+
+    async def pages(
+        self,
+        model: type[Model],
+        member: str,
+        *path: object,
+        limit: int | None = None,
+        query: Mapping[str, Any] | None = None,
+        signed_in: bool = False,
+        page_size: int = 50,
+    ) -> AsyncIterator[Model]:
+        """The items of a list, page after page, at most `limit` of them. Raises FmsvcError."""
+        left, cursor, seen = limit, None, set()
+        while left is None or left > 0:
+            size = page_size if left is None else min(left, page_size)
+            asked = {**(query or {}), "limit": size, "cursor": cursor}
+            page = await self.ask("GET", *path, query=asked, signed_in=signed_in)
+            for item in members(page, member):
+                if left is not None and left <= 0:
+                    return
+                yield parse_model(model, item)
+                left = None if left is None else left - 1
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+            if not isinstance(cursor, str) or cursor in seen:
+                raise AnswerError("The service's pages go in circles.")
+            seen.add(cursor)
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        signed_in: bool = False,
+        redirects: bool = False,
+        **options: Any,
+    ) -> AsyncIterator[httpx2.Response]:
+        """An answer whose body is still to be read. Raises UnreachableError, also inside the block.
+
+        Redirects are followed when asked for, and bring the token to no other origin.
+        """
+        url, credential = self.api_url + path, self._credential(signed_in)
+        params = {name: value for name, value in (query or {}).items() if value is not None} or None
+        try:
+            for _ in range(_MAX_REDIRECTS + 1):
+                own = (
+                    {"Authorization": credential}
+                    if credential and origin(url) == origin(self.api_url)
+                    else {}
+                )
+                sent = {**(headers or {}), **own}
+                async with self._client.stream(
+                    method, url, params=params, headers=sent, **options
+                ) as response:
+                    if not (redirects and response.is_redirect):
+                        yield response
+                        return
+                    url, params = str(response.url.join(response.headers.get("Location", ""))), None
+                    check_redirect(url, self.api_url)
+            raise AnswerError("The service redirects in circles.")
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            raise UnreachableError(f"{url.partition('?')[0]} gave no complete answer.") from error
+
+    def _credential(self, signed_in: bool) -> str | None:
+        if self._token is None:
+            self._token = tokens.find_token(self.api_url) or ""
+        if signed_in and not self._token:
+            raise ConfigurationError("No token: set FMSVC_TOKEN, or give token=.")
+        if not self._token.isascii() or not self._token.isprintable():
+            raise ConfigurationError("The token holds characters that no token has.")
+        return f"Bearer {self._token}" if self._token else None
+
+
+async def read_bounded(response: httpx2.Response, max_bytes: int = MAX_BYTES) -> bytes:
+    """The body. Raises AnswerError past `max_bytes`, decompressed."""
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part
+        if len(body) > max_bytes:
+            raise AnswerError("The service's answer is too long.", status=response.status_code)
+    return bytes(body)
+
+
+def find_api_url(given: str | None) -> str:
+    """The service's address, without a slash at its end. Raises ConfigurationError."""
+    address = given or next(filter(None, map(os.environ.get, ADDRESS_VARIABLES)), None)
+    if address is None:
+        raise ConfigurationError("No service is named: set FMSVC_API_URL, or give api_url=.")
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigurationError("The service's address must begin with https:// or http://.")
+    return address.rstrip("/")
+
+
+def path_of(*segments: object) -> str:
+    """Segments -> a path. Raises ConfigurationError for one that would lead to another route."""
+    if any(str(segment) in (".", "..") for segment in segments):
+        raise ConfigurationError("A dot is no id.")
+    return "/" + "/".join(quote(str(segment), safe="") for segment in segments)
+
+
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port."""
+    parts = httpx2.URL(url)
+    return parts.scheme, parts.host, parts.port
+
+
+def check_redirect(url: str, api_url: str) -> None:
+    """Raises AnswerError for a redirect to something else than the web, or from https to http."""
+    scheme = httpx2.URL(url).scheme
+    if scheme != "https" and (scheme != "http" or api_url.startswith("https:")):
+        raise AnswerError("The service redirects to an unsafe address.")
+
+
+def backoff(attempt: int) -> float:
+    """Seconds before the next attempt, the first of which has the number 0."""
+    return float(0.5 * 2**attempt * random.uniform(0.5, 1))  # noqa: S311  # no secret
+
+
+def retry_wait(response: httpx2.Response, attempt: int) -> float | None:
+    """Seconds that the service asks to wait, else those of `backoff`; None when longer than a minute."""
+    told = response.headers.get("Retry-After", "")
+    if told.isdecimal() and len(told) < 10:
+        return float(told) if float(told) <= _MAX_WAIT_SECONDS else None
+    try:
+        seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError):
+        return backoff(attempt)
+    return max(0.0, seconds) if seconds <= _MAX_WAIT_SECONDS else None
+
+
+def media_type(response: httpx2.Response) -> str:
+    """The content type without its parameters."""
+    return str(response.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
+
+
+def parse_json(response: httpx2.Response, body: bytes) -> Any:
+    """The JSON of a successful answer, None when it is empty. Raises RefusedError and AnswerError."""
+    request_id = response.headers.get("X-Request-ID")
+    found: Any = None
+    try:
+        if body and media_type(response).endswith("json"):
+            found = json.loads(body)
+        elif body and response.is_success:
+            raise ValueError
+    except (ValueError, RecursionError):
+        if response.is_success:
+            raise AnswerError(
+                "The service did not answer with JSON.", status=response.status_code, request_id=request_id
+            ) from None
+    if not response.is_success:
+        raise make_refusal(response.status_code, found, request_id)
+    return found
+
+
+def parse_model(model: type[Model], found: object) -> Model:
+    """An answer's JSON as a model. Raises AnswerError."""
+    try:
+        return model.model_validate(found)
+    except ValidationError as error:
+        fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors()[:3])
+        raise AnswerError(f"The service's answer is no {model.__name__}: {fields or 'no object'}.") from None
+
+
+def members(page: object, member: str) -> list[Any]:
+    """A list inside an answer. Raises AnswerError."""
+    found = page.get(member) if isinstance(page, dict) else None
+    if not isinstance(found, list):
+        raise AnswerError(f"The service's answer has no {member}.")
+    return found
+
+
+def parse_models(model: type[Model], found: object) -> list[Model]:
+    """An answer that is a list. Raises AnswerError."""
+    if not isinstance(found, list):
+        raise AnswerError("The service's answer is no list.")
+    return [parse_model(model, item) for item in found]

@@ -1,0 +1,80 @@
+"""Playlists."""
+
+import builtins
+from typing import Any
+
+from fmsvc._async.http import Http, parse_model, parse_models
+from fmsvc._async.tracks import Tracks
+from fmsvc.errors import ConfigurationError
+from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
+
+
+class Playlists:
+    """Playlists; an id is a UUID."""
+
+    def __init__(self, http: Http, tracks: Tracks) -> None:
+        self._http, self._tracks = http, tracks
+
+    async def list(self) -> builtins.list[Playlist]:
+        """One's own playlists, newest first. Needs a token."""
+        return parse_models(Playlist, await self._http.ask("GET", "lists", "playlists", signed_in=True))
+
+    async def get(self, playlist: str) -> PlaylistWithTracks:
+        """A playlist and its tracks, by id."""
+        return await self._http.get(PlaylistWithTracks, "lists", "playlists", playlist)
+
+    async def get_by_uri(self, uri: str) -> PlaylistWithTracks:
+        """The same, by the at-uri of its record."""
+        return await self._http.get(PlaylistWithTracks, "lists", "playlists", "by-uri", query={"uri": uri})
+
+    async def by_artist(self, artist: str) -> builtins.list[Playlist]:
+        """The playlists that a DID shows on its profile."""
+        return parse_models(Playlist, await self._http.ask("GET", "lists", "playlists", "by-artist", artist))
+
+    async def create(self, name: str) -> Playlist:
+        """Make a playlist. Needs a token."""
+        found = await self._http.ask("POST", "lists", "playlists", sent={"name": name}, signed_in=True)
+        return parse_model(Playlist, found)
+
+    async def add_track(self, playlist: str, track: TrackRef) -> Playlist:
+        """Put a track at the end. Needs a token."""
+        added = await self._with_record(track)
+        sent = {"track_uri": added.atproto_uri, "track_cid": added.atproto_cid}
+        path = ("lists", "playlists", playlist, "tracks")
+        return parse_model(Playlist, await self._http.ask("POST", *path, sent=sent, signed_in=True))
+
+    async def remove_track(self, playlist: str, track: TrackRef) -> Playlist:
+        """Take a track out. Needs a token."""
+        uri = (await self._with_record(track)).atproto_uri
+        path = ("lists", "playlists", playlist, "tracks", uri)
+        return parse_model(Playlist, await self._http.ask("DELETE", *path, signed_in=True))
+
+    async def update(
+        self, playlist: str, *, name: str | None = None, show_on_profile: bool | None = None
+    ) -> Playlist:
+        """Change name or listing; None stays. Needs a token."""
+        changes = {"name": name, "show_on_profile": show_on_profile}
+        sent = {key: value for key, value in changes.items() if value is not None}
+        path = ("lists", "playlists", playlist)
+        return parse_model(Playlist, await self._http.ask("PATCH", *path, sent=sent, signed_in=True))
+
+    async def reorder(self, playlist: str, items: builtins.list[dict[str, Any]]) -> Playlist:
+        """Give a playlist's tracks, each `{"uri": …, "cid": …}`, in their new order. Needs a token."""
+        path = ("lists", "playlists", playlist, "reorder")
+        found = await self._http.ask("PUT", *path, sent={"items": items}, signed_in=True)
+        return parse_model(Playlist, found)
+
+    async def delete(self, playlist: str) -> None:
+        """Delete a playlist. Needs a token."""
+        await self._http.ask("DELETE", "lists", "playlists", playlist, signed_in=True)
+
+    async def recommendations(self, playlist: str, *, limit: int = 3) -> PlaylistRecommendations:
+        """Tracks that would go with one's own playlist. Needs a token."""
+        path = ("lists", "playlists", playlist, "recommendations")
+        return await self._http.get(PlaylistRecommendations, *path, query={"limit": limit}, signed_in=True)
+
+    async def _with_record(self, track: TrackRef) -> Track:
+        found = await self._tracks.get(track)
+        if not found.atproto_uri or not found.atproto_cid:
+            raise ConfigurationError(f"The track {track} has no record.")
+        return found

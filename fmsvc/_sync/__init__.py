@@ -1,0 +1,1 @@
+"""The client; `_sync` is generated from `_async` by `make sdk`."""

@@ -1,0 +1,67 @@
+"""Albums."""
+
+import builtins
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fmsvc._sync.http import Http, parse_model
+from fmsvc._sync.transfers import fetch_file
+from fmsvc.files import open_file
+from fmsvc.models import AlbumMetadata, AlbumSummary, AlbumWithTracks, PublishingDefaults
+
+
+class Albums:
+    """Albums; an id is a UUID."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def list(self, *, artist: str | None = None, limit: int = 50) -> builtins.list[AlbumSummary]:
+        """Albums of everybody, or of an artist's handle or DID."""
+        return [album for album in self.iterate(artist=artist, limit=limit)]
+
+    def iterate(self, *, artist: str | None = None, limit: int | None = None) -> Iterator[AlbumSummary]:
+        """The same, page after page."""
+        return self._http.pages(AlbumSummary, "albums", "albums", artist or "", limit=limit)
+
+    def get(self, album: str) -> AlbumWithTracks:
+        """An album and its tracks, by id."""
+        return self._http.get(AlbumWithTracks, "albums", "by-id", album)
+
+    def get_by_slug(self, artist: str, slug: str) -> AlbumWithTracks:
+        """The same, by the artist's handle or DID and the album's slug."""
+        return self._http.get(AlbumWithTracks, "albums", artist, slug)
+
+    def create(
+        self, title: str, *, description: str | None = None, publishing: PublishingDefaults | None = None
+    ) -> AlbumMetadata:
+        """Make an album. Needs a token."""
+        sent: dict[str, Any] = {"title": title, "description": description}
+        if publishing is not None:
+            sent["publishing_defaults"] = publishing.model_dump()
+        return parse_model(AlbumMetadata, self._http.ask("POST", "albums", "", sent=sent, signed_in=True))
+
+    def update(
+        self, album: str, *, title: str | None = None, description: str | None = None
+    ) -> AlbumMetadata:
+        """Change title or description; None stays. Needs a token."""
+        changes = {"title": title, "description": description}
+        sent = {name: value for name, value in changes.items() if value is not None}
+        return parse_model(AlbumMetadata, self._http.ask("PATCH", "albums", album, sent=sent, signed_in=True))
+
+    def set_cover(self, album: str, image: Path | str) -> AlbumMetadata:
+        """Give an album a picture. Raises MissingFileError."""
+        with open_file(image) as file:
+            files = {"image": (Path(image).name, file)}
+            found = self._http.ask("POST", "albums", album, "cover", files=files, signed_in=True)
+        return parse_model(AlbumMetadata, found)
+
+    def delete(self, album: str) -> None:
+        """Delete an album; its tracks stay. Needs a token."""
+        self._http.ask("DELETE", "albums", album, signed_in=True)
+
+    def archive(self, album: str, output: Path | str | None = None, *, timeout: float = 300.0) -> Path:
+        """Download the ZIP of every track that one may download; returns its path."""
+        path = Path(output).expanduser() if output is not None else Path(f"album-{album}.zip")
+        return fetch_file(self._http, ("albums", album, "archive"), path, timeout=timeout)

@@ -1,0 +1,80 @@
+"""Playlists."""
+
+import builtins
+from typing import Any
+
+from fmsvc._sync.http import Http, parse_model, parse_models
+from fmsvc._sync.tracks import Tracks
+from fmsvc.errors import ConfigurationError
+from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
+
+
+class Playlists:
+    """Playlists; an id is a UUID."""
+
+    def __init__(self, http: Http, tracks: Tracks) -> None:
+        self._http, self._tracks = http, tracks
+
+    def list(self) -> builtins.list[Playlist]:
+        """One's own playlists, newest first. Needs a token."""
+        return parse_models(Playlist, self._http.ask("GET", "lists", "playlists", signed_in=True))
+
+    def get(self, playlist: str) -> PlaylistWithTracks:
+        """A playlist and its tracks, by id."""
+        return self._http.get(PlaylistWithTracks, "lists", "playlists", playlist)
+
+    def get_by_uri(self, uri: str) -> PlaylistWithTracks:
+        """The same, by the at-uri of its record."""
+        return self._http.get(PlaylistWithTracks, "lists", "playlists", "by-uri", query={"uri": uri})
+
+    def by_artist(self, artist: str) -> builtins.list[Playlist]:
+        """The playlists that a DID shows on its profile."""
+        return parse_models(Playlist, self._http.ask("GET", "lists", "playlists", "by-artist", artist))
+
+    def create(self, name: str) -> Playlist:
+        """Make a playlist. Needs a token."""
+        found = self._http.ask("POST", "lists", "playlists", sent={"name": name}, signed_in=True)
+        return parse_model(Playlist, found)
+
+    def add_track(self, playlist: str, track: TrackRef) -> Playlist:
+        """Put a track at the end. Needs a token."""
+        added = self._with_record(track)
+        sent = {"track_uri": added.atproto_uri, "track_cid": added.atproto_cid}
+        path = ("lists", "playlists", playlist, "tracks")
+        return parse_model(Playlist, self._http.ask("POST", *path, sent=sent, signed_in=True))
+
+    def remove_track(self, playlist: str, track: TrackRef) -> Playlist:
+        """Take a track out. Needs a token."""
+        uri = (self._with_record(track)).atproto_uri
+        path = ("lists", "playlists", playlist, "tracks", uri)
+        return parse_model(Playlist, self._http.ask("DELETE", *path, signed_in=True))
+
+    def update(
+        self, playlist: str, *, name: str | None = None, show_on_profile: bool | None = None
+    ) -> Playlist:
+        """Change name or listing; None stays. Needs a token."""
+        changes = {"name": name, "show_on_profile": show_on_profile}
+        sent = {key: value for key, value in changes.items() if value is not None}
+        path = ("lists", "playlists", playlist)
+        return parse_model(Playlist, self._http.ask("PATCH", *path, sent=sent, signed_in=True))
+
+    def reorder(self, playlist: str, items: builtins.list[dict[str, Any]]) -> Playlist:
+        """Give a playlist's tracks, each `{"uri": …, "cid": …}`, in their new order. Needs a token."""
+        path = ("lists", "playlists", playlist, "reorder")
+        found = self._http.ask("PUT", *path, sent={"items": items}, signed_in=True)
+        return parse_model(Playlist, found)
+
+    def delete(self, playlist: str) -> None:
+        """Delete a playlist. Needs a token."""
+        self._http.ask("DELETE", "lists", "playlists", playlist, signed_in=True)
+
+    def recommendations(self, playlist: str, *, limit: int = 3) -> PlaylistRecommendations:
+        """Tracks that would go with one's own playlist. Needs a token."""
+        path = ("lists", "playlists", playlist, "recommendations")
+        return self._http.get(PlaylistRecommendations, *path, query={"limit": limit}, signed_in=True)
+
+    def _with_record(self, track: TrackRef) -> Track:
+        found = self._tracks.get(track)
+        if not found.atproto_uri or not found.atproto_cid:
+            raise ConfigurationError(f"The track {track} has no record.")
+        return found

@@ -1,0 +1,187 @@
+"""Downloads that resume and appear whole or not at all, and server-sent events that reconnect."""
+
+import hashlib
+import json
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import httpx2
+
+from fmsvc._sync.http import (
+    Http,
+    backoff,
+    media_type,
+    parse_json,
+    parse_model,
+    path_of,
+    read_bounded,
+    retry_wait,
+)
+from fmsvc.errors import AnswerError, ConfigurationError, ProofError, PublishingError, UnreachableError
+from fmsvc.files import OnProgress
+from fmsvc.models import UploadProgress
+
+MAX_EVENT_BYTES = 64 << 10
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+def fetch_file(
+    http: Http,
+    path: tuple[object, ...],
+    output: Path,
+    *,
+    sha256: bytes | None = None,
+    timeout: float = 300.0,
+    on_progress: OnProgress | None = None,
+) -> Path:
+    """Download to a temporary file beside `output`, then rename it. Raises FmsvcError; leaves no half file.
+
+    A broken connection is resumed where it broke off. `sha256`: of the whole file.
+    """
+    if not output.parent.is_dir():
+        raise ConfigurationError(f"There is no folder {output.parent}.")
+    with tempfile.NamedTemporaryFile(dir=output.parent, prefix=".fmsvc-", delete=False) as file:
+        part = Path(file.name)
+        try:
+            _fill(http, path_of(*path), file, timeout, on_progress)
+            if sha256 is not None and _digest(part) != sha256:
+                raise ProofError("The downloaded file is not the one that its id names.")
+            file.close()
+            part.replace(output)
+        except BaseException:
+            file.close()
+            part.unlink(missing_ok=True)
+            raise
+    return output
+
+
+def _fill(http: Http, path: str, file: Any, timeout: float, on_progress: OnProgress | None) -> None:
+    etag, attempt = "", 0
+    while True:
+        wait = backoff(attempt)
+        got = file.tell()
+        resumed = {"Range": f"bytes={got}-", "If-Range": etag} if got and etag else {}
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity", **resumed}
+        try:
+            with http.open("GET", path, headers=headers, redirects=True, timeout=timeout) as response:
+                if response.is_success:
+                    etag = response.headers.get("ETag", "")
+                    etag = "" if etag.startswith("W/") else etag
+                    total = _start(response, file)
+                    _copy(response, file, total, on_progress)
+                    file.flush()
+                    return
+                body = read_bounded(response)
+                asked = retry_wait(response, attempt) if response.status_code in (429, 503) else None
+                if asked is None or attempt >= http.max_retries:
+                    parse_json(response, body)
+                wait = asked or 0.0
+        except UnreachableError:
+            if attempt >= http.max_retries:
+                raise
+            if etag and file.tell() > got:
+                attempt = 0
+        attempt += 1
+        time.sleep(wait)
+
+
+def _start(response: httpx2.Response, file: BinaryIO) -> int | None:
+    """Place the file where the answer begins; the size of the whole, None when unknown."""
+    if response.status_code == 206:
+        told = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if told is None or int(told[1]) != file.tell():
+            raise AnswerError("The service resumed the download at another place.")
+        return None if told[2] == "*" else int(told[2])
+    file.seek(0)
+    file.truncate()
+    length = response.headers.get("Content-Length", "")
+    return int(length) if length.isdecimal() else None
+
+
+def _copy(
+    response: httpx2.Response, file: BinaryIO, total: int | None, on_progress: OnProgress | None
+) -> None:
+    for piece in response.iter_bytes():
+        file.write(piece)
+        if total is not None and file.tell() > total:
+            raise AnswerError("The service sent more than it told.")
+        if on_progress is not None:
+            on_progress(file.tell(), total or 0)
+    if total is not None and file.tell() < total:
+        raise UnreachableError("The download broke off.")
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def wait_for_upload(http: Http, upload_id: str, *, timeout: float) -> UploadProgress:
+    """The upload when it is completed. Raises PublishingError when it failed, or is not done in time."""
+    end, last_id, attempt = time.monotonic() + timeout, "", 0
+    while True:
+        settled, last_id = _watch(http, upload_id, last_id, end)
+        if settled is None:
+            settled = http.get(UploadProgress, "tracks", "uploads", upload_id, signed_in=True)
+        if settled.status == "completed" and settled.track_id is not None:
+            return settled
+        if settled.status in ("completed", "failed"):
+            message = settled.message or "The upload failed."
+            raise PublishingError(message, code=settled.error)
+        if time.monotonic() > end:
+            raise PublishingError(f"The upload {upload_id} was not done in time.", code=settled.status)
+        time.sleep(min(backoff(attempt), 5.0))
+        attempt = min(attempt + 1, 4)
+
+
+def _watch(http: Http, upload_id: str, last_id: str, end: float) -> tuple[UploadProgress | None, str]:
+    """The upload's last state, if a connection's events told it, and the id of the last event."""
+    headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last_id} if last_id else {})
+    left = max(1.0, end - time.monotonic())
+    path = path_of("tracks", "uploads", upload_id, "progress")
+    try:
+        with http.open("GET", path, headers=headers, signed_in=True, timeout=left) as response:
+            if not response.is_success or media_type(response) != "text/event-stream":
+                return None, last_id
+            for event_id, data in read_events(response):
+                last_id = event_id or last_id
+                found = parse_model(UploadProgress, data)
+                if found.status in ("completed", "failed"):
+                    return found, last_id
+                if time.monotonic() > end:
+                    break
+    except UnreachableError:
+        pass
+    return None, last_id
+
+
+def read_events(response: httpx2.Response) -> Iterator[tuple[str, Any]]:
+    """Server-sent events: id and JSON. Raises AnswerError for one that is too long or no JSON."""
+    waiting = b""
+    for piece in response.iter_bytes():
+        waiting += piece.replace(b"\r\n", b"\n")
+        *events, waiting = waiting.split(b"\n\n")
+        if len(waiting) > MAX_EVENT_BYTES or any(len(event) > MAX_EVENT_BYTES for event in events):
+            raise AnswerError("The service sent an event that is too long.")
+        for event in events:
+            found = _parse_event(event)
+            if found is not None:
+                yield found
+
+
+def _parse_event(event: bytes) -> tuple[str, Any] | None:
+    fields: dict[str, str] = {}
+    for line in event.decode("utf-8", "replace").split("\n"):
+        name, _, value = line.partition(":")
+        fields[name] = fields.get(name, "") + value.removeprefix(" ")
+    if "data" not in fields:
+        return None
+    try:
+        told = fields.get("id", "")
+        return told if told.isdecimal() else "", json.loads(fields["data"])
+    except (ValueError, RecursionError):
+        raise AnswerError("The service sent an event that is no JSON.") from None
