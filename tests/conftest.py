@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not FOLDERS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("stores")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (not schedule.needs_much(item.path), item.path not in slow))
+    items.sort(key=lambda item: (schedule.group(item.path) is None, item.path not in slow))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Which process runs which test file: those that need the whole service or a browser share one."""
+"""Which process runs which test file: some share one because they need a browser or the whole service."""
 
 import functools
 import re
@@ -6,23 +6,31 @@ from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
-SHARED = "tests of the whole service and of pages in a browser"
-_ASKING = re.compile(r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b(?:studio|chromium)[:,)]")
+BROWSER = "tests of pages in a browser"
+SERVICE = "tests of the whole service"
+_ASKING = r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b{}[:,)]"
 
 
 @functools.cache
-def needs_much(file: Path) -> bool:
-    """Does a test or a fixture of this file ask for the studio or the browser?
+def group(file: Path) -> str | None:
+    """The group of a file with a test or a fixture that asks for the browser or the studio.
 
     Either takes seconds to start and goes on until the end of the run: five programs that idle cost a process
-    of tests a tenth of its time.
+    of tests a tenth of its time. All of these files in one process would run longer than the others do.
     """
-    return file.exists() and _ASKING.search(file.read_text()) is not None
+    text = file.read_text() if file.exists() else ""
+    if _asks(text, "chromium"):
+        return BROWSER
+    return SERVICE if _asks(text, "studio") else None
+
+
+def _asks(text: str, fixture: str) -> bool:
+    return re.search(_ASKING.format(fixture), text) is not None
 
 
 class Schedule(LoadFileScheduling):
-    """A file goes to whichever process is free next; all that need much go to one."""
+    """A file goes to whichever process is free next; the files of a group go to one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return SHARED if needs_much(self.config.rootpath / file) else file
+        return group(self.config.rootpath / file) or file
