@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -43,9 +44,7 @@ class Http:
         self.api_url = find_api_url(api_url)
         self.max_retries = max_retries
         self._token = token
-        self._client = httpx2.AsyncClient(
-            timeout=timeout, transport=transport, headers={"User-Agent": user_agent}, follow_redirects=False
-        )
+        self._client = open_pool(timeout=timeout, transport=transport, headers={"User-Agent": user_agent})
 
     async def close(self) -> None:
         """Close the connections."""
@@ -194,6 +193,15 @@ class Http:
         if not self._token.isascii() or not self._token.isprintable():
             raise ConfigurationError("The token holds characters that no token has.")
         return f"Bearer {self._token}" if self._token else None
+
+
+def open_pool(**options: Any) -> httpx2.AsyncClient:
+    """Connections that follow no redirects. Without certificates on this machine no https server is trusted."""
+    try:
+        return httpx2.AsyncClient(follow_redirects=False, **options)
+    except ssl.SSLError:
+        trusting_none = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return httpx2.AsyncClient(follow_redirects=False, verify=trusting_none, **options)
 
 
 async def read_bounded(response: httpx2.Response, max_bytes: int = MAX_BYTES) -> bytes:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,9 +44,7 @@ class Http:
         self.api_url = find_api_url(api_url)
         self.max_retries = max_retries
         self._token = token
-        self._client = httpx2.Client(
-            timeout=timeout, transport=transport, headers={"User-Agent": user_agent}, follow_redirects=False
-        )
+        self._client = open_pool(timeout=timeout, transport=transport, headers={"User-Agent": user_agent})
 
     def close(self) -> None:
         """Close the connections."""
@@ -192,6 +191,15 @@ class Http:
         if not self._token.isascii() or not self._token.isprintable():
             raise ConfigurationError("The token holds characters that no token has.")
         return f"Bearer {self._token}" if self._token else None
+
+
+def open_pool(**options: Any) -> httpx2.Client:
+    """Connections that follow no redirects. Without certificates on this machine no https server is trusted."""
+    try:
+        return httpx2.Client(follow_redirects=False, **options)
+    except ssl.SSLError:
+        trusting_none = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return httpx2.Client(follow_redirects=False, verify=trusting_none, **options)
 
 
 def read_bounded(response: httpx2.Response, max_bytes: int = MAX_BYTES) -> bytes:

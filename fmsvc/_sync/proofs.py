@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from fmsvc._sync.http import Http, read_bounded
+from fmsvc._sync.http import Http, open_pool, read_bounded
 from fmsvc.errors import ProofError, UnreachableError
 from fmsvc.models import VerifiedRecord
 
@@ -42,7 +42,7 @@ def fetch_document(url: str) -> dict[str, Any]:
     """A DID document. Asked without any credential; redirects are not followed. Raises FmsvcError."""
     try:
         with (
-            httpx2.Client(timeout=10.0, follow_redirects=False) as client,
+            open_pool(timeout=10.0) as client,
             client.stream("GET", url) as response,
         ):
             body = read_bounded(response, _MAX_DOCUMENT_BYTES)
