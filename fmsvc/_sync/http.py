@@ -194,7 +194,7 @@ class Http:
 
 
 def open_pool(**options: Any) -> httpx2.Client:
-    """Connections that follow no redirects. Without certificates on this machine no https server is trusted."""
+    """Connections that follow no redirects. Without certificates no https server is trusted."""
     try:
         return httpx2.Client(follow_redirects=False, **options)
     except ssl.SSLError:
