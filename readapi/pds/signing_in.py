@@ -13,6 +13,7 @@ from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth import scopes
 from readapi.oauth.client import OAuthClient
 from readapi.oauth.errors import OAuthError, Refused
+from readapi.pds.native_clients import NativeClient
 from readapi.pds.revocation import Revocation
 from readapi.state.db.one_time import key_of
 from readapi.state.sign_in.authorization_requests import AuthorizationPurpose, AuthorizationRequest
@@ -121,12 +122,20 @@ class SignIn:
         arrival = ExchangeToken(grant.did, handle or INVALID_HANDLE, grant_id, departure.errand)
         return Return(departure.errand, await self._state.exchanges.put(arrival))
 
-    async def exchange_by_program(self, token: str, who: SignedIn | None) -> SessionBegun | TokenMade:
+    async def exchange_by_program(
+        self, token: str, who: SignedIn | None, verifier: str | None = None
+    ) -> SessionBegun | TokenMade:
         """Exchange a token, once, unless a browser began the sign-in. Raises NoSuchExchange.
 
-        A refusal does not use the token up.
+        `verifier`: of the challenge that the sign-in began with, if it did. A refusal does not use the
+        token up.
         """
         arrival = await self._found(token)
+        native = NativeClient.read(arrival.errand.details)
+        if native is None and verifier is not None:  # else a token of another sign-in could be slipped in
+            raise NoSuchExchange("This sign-in began without a code challenge.")
+        if native is not None and not native.accepts(verifier):
+            raise NoSuchExchange("The code verifier is missing, or is not the one of this sign-in.")
         if BROWSER in arrival.errand.details:
             raise NoSuchExchange("This was begun in a browser, and ends there.")
         return await self._ended(token, arrival, who)

@@ -7,6 +7,8 @@ from pydantic import Field, StringConstraints
 from schemas.api.shape import Address, Asked, DidText, Shape, Time
 
 Name = Annotated[str, Field(min_length=1, max_length=2048, description="A handle or a DID.")]
+Parameter = Annotated[str, Field(min_length=1, max_length=300)]
+Verifier = Annotated[str, Field(min_length=43, max_length=128, pattern=r"^[A-Za-z0-9._~-]+$")]
 Secret = Annotated[str, Field(min_length=1, max_length=200)]
 TokenName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 
@@ -27,9 +29,13 @@ class ExchangeToken(Shape):
 
 
 class Exchange(Asked):
-    """The exchange token that the callback issued."""
+    """The exchange token that the callback issued.
+
+    `code_verifier`: of the code challenge that the sign-in began with, if it began with one.
+    """
 
     exchange_token: Secret
+    code_verifier: Verifier | None = None
 
 
 class NewSession(Shape):

@@ -30,11 +30,13 @@ from readapi.pages.render import Renderer
 from readapi.pages.sign_in_start import SignInStart
 from readapi.pds import oauth_errors
 from readapi.pds.grants import Ended, Grants
+from readapi.pds.native_clients import NativeClient, UnusableParameter
 from readapi.pds.sessions import OwnSessions
 from readapi.pds.signing_in import PAGE, NoSuchExchange, Return, SignIn, TokenMade, UnknownScope
 from readapi.state.state import State
 from schemas import datetimes
 from schemas.api import auth as shapes
+from schemas.errors import FieldError
 from schemas.settings import Settings
 
 routes = Routes("signing in")
@@ -56,14 +58,31 @@ async def start(
     browser: Browser,
     handle: shapes.Name | None = None,
     did: shapes.Name | None = None,
+    redirect_uri: shapes.Parameter | None = None,
+    state: shapes.Parameter | None = None,
+    code_challenge: shapes.Parameter | None = None,
+    code_challenge_method: shapes.Parameter | None = None,
 ) -> Answer[shapes.ToVisit]:
     """Start a sign-in: redirect the account, given as a handle or DID, to its own server.
 
     A sign-in that a web page starts can be completed only in the same browser: this answer sets a cookie,
     which the exchange requires. Scripts of the web application must send this request with `credentials:
     "include"`.
+
+    A program on the person's machine (RFC 8252) sends a `code_challenge` with `code_challenge_method=S256`,
+    and the exchange then asks for its verifier. `redirect_uri` is where the program listens,
+    `http://127.0.0.1:PORT/…` or `http://[::1]:PORT/…` at any port: the browser comes back there with `code`,
+    which is the exchange token, or `error`, and with the `state` that was sent. Without a `redirect_uri` a
+    page shows the code, to be pasted.
     """
-    return await _leave(starts, accept, browser, _named(handle, did), by_form=True)
+    try:
+        native = NativeClient.check(redirect_uri, state, code_challenge, code_challenge_method)
+    except UnusableParameter as error:
+        named = FieldError(field=error.field, message=str(error))
+        raise InvalidRequest(str(error), errors=[named]) from None
+    if native is not None and browser.is_one:
+        raise InvalidRequest("A code challenge is for programs; a browser's page begins without one.")
+    return await _leave(starts, accept, browser, _named(handle, did), by_form=True, native=native)
 
 
 @routes.get("/auth/start", **(_START | {"acts": True}))
@@ -129,7 +148,7 @@ async def exchange(
         made = await (
             signing_in.exchange(sent.exchange_token, who, cookies.proof(browser))
             if browser.is_one
-            else signing_in.exchange_by_program(sent.exchange_token, who)
+            else signing_in.exchange_by_program(sent.exchange_token, who, sent.code_verifier)
         )
     except NoSuchExchange as error:
         raise NotAuthenticated(str(error)) from None
@@ -255,17 +274,30 @@ def _named(handle: str | None, did: str | None) -> str:
 
 
 async def _leave(
-    starts: SignInStart, accept: Accept, browser: Browser, name: str, *, by_form: bool = False
+    starts: SignInStart,
+    accept: Accept,
+    browser: Browser,
+    name: str,
+    *,
+    by_form: bool = False,
+    native: NativeClient | None = None,
 ) -> Answer[shapes.ToVisit]:
     with oauth_errors.translate_start():
-        page, headers = await starts.begin(name, browser, by_form=by_form)
+        page, headers = await starts.begin(name, browser, by_form=by_form, native=native)
     if _wants_json(accept):
         return _made_anew(shapes.ToVisit(auth_url=page), headers)
     return _redirect(page, HTTPStatus.FOUND, headers)
 
 
 def _onward(back: Return, settings: Settings) -> str | None:
-    """Where to redirect after the callback: the page where the sign-in began, or the web application."""
+    """Where to redirect after the callback: the program's listener, the page where the sign-in began, or the
+    web application.
+    """
+    native = None if back.errand is None else NativeClient.read(back.errand.details)
+    if native is not None:
+        if back.error is None:
+            return native.return_address(code=back.exchange_token or "")
+        return native.return_address(error=back.error.kind, error_description=back.error.sentence)
     page = None if back.errand is None else back.errand.details.get(PAGE)
     place = settings.web_url if page is None else f"{settings.base_url}{page}"
     if place is None:
