@@ -1,12 +1,33 @@
-"""The command line `fmsvc`."""
+"""The command line `fmsvc`: one file a group of commands, imported when one of them runs."""
 
-import cyclopts
+import sys
 
-from fmsvc import __version__
-
-app = cyclopts.App(name="fmsvc", help="The command line of fmsvc.", version=f"fmsvc {__version__}")
+from fmsvc.cli import exit_codes
+from fmsvc.cli.app import app
+from fmsvc.cli.output import print_error
+from fmsvc.errors import FmsvcError
 
 
 def main() -> None:
-    """Runs the command of the arguments; ends the process with its exit code."""
-    app()
+    """Run the command of the arguments; ends the process with its exit code."""
+    sys.exit(run())
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code; `arguments` as after the program's name."""
+    from cyclopts import CycloptsError
+
+    try:
+        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        print_error(str(error))
+        return exit_codes.USAGE
+    except FmsvcError as error:
+        print_error(error.message)
+        return exit_codes.find_exit_code(error)
+    except KeyboardInterrupt:
+        return exit_codes.INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has enough
+        sys.stdout = None  # so that the interpreter does not flush it again
+        return exit_codes.OK
+    return exit_codes.OK
