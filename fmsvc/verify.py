@@ -20,6 +20,10 @@ _CURVES: Final[dict[bytes, tuple[ec.EllipticCurve, int]]] = {
     b"\xe7\x01": (ec.SECP256K1(), 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141),
     b"\x80\x24": (ec.SECP256R1(), 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551),
 }
+_OLD_TYPES: Final = {  # their keys do not say the curve
+    "EcdsaSecp256k1VerificationKey2019": b"\xe7\x01",
+    "EcdsaSecp256r1VerificationKey2019": b"\x80\x24",
+}
 _MAX_STEPS: Final = 64
 
 
@@ -42,21 +46,24 @@ def verify_record(proof: bytes, uri: str, document: dict[str, Any]) -> VerifiedR
     return VerifiedRecord(uri=uri, did=did, cid=_text(cid), rev=rev, record=_shown(record))
 
 
-def signing_key(document: dict[str, Any], did: str) -> str:
-    """The multibase key of a DID document's `#atproto`. Raises ProofError."""
+def signing_key(document: dict[str, Any], did: str) -> bytes:
+    """The key of a DID document's `#atproto`: its curve's code and a point. Raises ProofError."""
     methods = document.get("verificationMethod")
     for method in methods if isinstance(methods, list) else []:
         if isinstance(method, dict) and method.get("id") in ("#atproto", f"{did}#atproto"):
             key = method.get("publicKeyMultibase")
-            if isinstance(key, str) and method.get("type") == "Multikey":
-                return key
+            if not isinstance(key, str) or not key.startswith("z"):
+                break
+            try:
+                return _OLD_TYPES.get(str(method.get("type")), b"") + libipld.decode_multibase(key)[1]
+            except ValueError:
+                break
     raise ProofError("The DID document has no signing key.")
 
 
-def _check_signature(multibase: str, signature: bytes, message: bytes) -> None:
+def _check_signature(written: bytes, signature: bytes, message: bytes) -> None:
     """Both curves of atproto; only compact, low-S signatures. Raises ProofError."""
     try:
-        written = libipld.decode_multibase(multibase)[1] if multibase.startswith("z") else b""
         curve, order = _CURVES[written[:2]]
         key = ec.EllipticCurvePublicKey.from_encoded_point(curve, written[2:])
     except (KeyError, ValueError, UnsupportedAlgorithm):
