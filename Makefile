@@ -61,14 +61,14 @@ lock: $(INSTALLED) ## choose the newest versions that pyproject.toml allows
 clean: ## remove what was installed and cached; the catalogue in data/ stays
 	rm -rf .venv .venv-* tests/network/node/node_modules tests/consumers/node_modules *.egg-info .*_cache .hypothesis .schemathesis
 
-$(INSTALLED): requirements.lock pyproject.toml deploy/pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml deploy/pyproject.toml deploy/wheel_sources.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e ./deploy
 	@touch $@
 
-.venv-duckdb-next/installed: requirements.lock pyproject.toml deploy/pyproject.toml
+.venv-duckdb-next/installed: requirements.lock pyproject.toml deploy/pyproject.toml deploy/wheel_sources.py
 	$(PYTHON) -m venv .venv-duckdb-next
 	.venv-duckdb-next/bin/pip install --quiet --require-hashes -r requirements.lock
 	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e .

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import venv
 import zipfile
@@ -23,6 +24,13 @@ def test_both_distributions_have_one_version() -> None:
 
     assert servers["dependencies"] == [f"fmsvc[server]=={metadata.version('fmsvc')}"]
     assert metadata.version("fmsvc-server") == metadata.version("fmsvc")
+
+
+def test_an_editable_install_copies_no_package() -> None:
+    """A copy in site-packages would hide later changes of the tree."""
+    installed = {path.name for path in Path(sysconfig.get_path("purelib")).iterdir()}
+
+    assert not installed & {*SERVERS, "fmsvc"}
 
 
 @pytest.fixture(scope="module")
