@@ -8,7 +8,7 @@ from xdist.scheduler import LoadFileScheduling
 
 BROWSER = "tests of pages in a browser"
 SERVICE = "tests of the whole service"
-_ASKING = r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b{}[:,)]"
+_ASKING = r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b(?:\w+_)?{}[:,)]"
 
 
 @functools.cache

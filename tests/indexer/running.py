@@ -16,6 +16,7 @@ from indexer.stream.firehose import Firehose
 from schemas import data_folder
 from schemas.settings import Settings
 from tests.indexer import empty_catalogues
+from tests.network.relay import Relay
 from tests.patience import PATIENCE_SECONDS
 
 QUICK = Backoff(first_seconds=0.01, longest_seconds=0.04)
@@ -91,6 +92,13 @@ async def running(
             finally:
                 stop.set()
                 await task
+
+
+@asynccontextmanager
+async def following(configured: Settings, relay: Relay, **changes: object) -> AsyncIterator[Running]:
+    """Start the indexer on this relay, with the other settings changed as given."""
+    async with running(configured.model_copy(update={"relay": relay.url, **changes})) as indexer:
+        yield indexer
 
 
 async def _answering(control: aiohttp.ClientSession) -> None:

@@ -1,7 +1,7 @@
 """Whatever a stranger sends, and whatever of ours breaks on it, costs that input alone."""
 
 import os
-from collections.abc import AsyncIterator, Container
+from collections.abc import Container
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,7 +37,7 @@ from tests.indexer import changes
 from tests.indexer.catalog.writing.test_apply_resync import commits, fetched, waiting
 from tests.indexer.changes import START, like, put, uri, write
 from tests.indexer.hostile import spoilt
-from tests.indexer.running import running
+from tests.indexer.running import following
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.jetstream import JetstreamDouble
@@ -116,26 +116,16 @@ def test_a_collection_that_is_no_name_is_malformed(collection: object) -> None:
         assert event.seq is not None
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[ForgedNetwork]:
-    async with ForgedNetwork() as world:
-        yield world
-
-
 async def test_a_frame_that_breaks_the_decoder_is_kept_and_passed(
-    tmp_path: Path, world: ForgedNetwork
+    indexer_settings: Settings, forged_network: ForgedNetwork
 ) -> None:
     """With the traceback, once in the log and counted each time; what follows is taken."""
     repo = ForgedRepo()
-    world.add(repo)
+    forged_network.add(repo)
     made = []
     for seq in range(1, 5):
         repo.create(TRACK, documents.least("track") | {"title": f"Song {seq}"})
         made.append(repo.commit_frame(seq))
-    configured = Settings(
-        data_dir=tmp_path, plc_url=world.url, handle_resolver=world.url, allow_loopback=True,
-        batch_seconds=0.02, snapshot_seconds=60, parquet_seconds=0,
-    )  # fmt: skip
     before = faults.FAULTS.labels("decode")._value.get()
 
     def breaking(raw: bytes, ours: frozenset[Nsid], tracked: Container[Did], at: datetime) -> Any:
@@ -143,7 +133,7 @@ async def test_a_frame_that_breaks_the_decoder_is_kept_and_passed(
             raise TypeError("cannot use 'list' as a dict key")
         return decode_frame(raw, ours, tracked, at)
 
-    async with Relay([]) as relay, running(configured.model_copy(update={"relay": relay.url})) as indexer:
+    async with Relay([]) as relay, following(indexer_settings, relay) as indexer:
         indexer.source.decode = breaking
         with capture_logs() as told:
             await relay.send(*made)

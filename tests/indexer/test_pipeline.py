@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
@@ -32,7 +31,7 @@ from schemas.collections import Collections
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import START
-from tests.indexer.running import QUICK, Running, running, until
+from tests.indexer.running import QUICK, following, until
 from tests.network import forge
 from tests.network.forge import ForgedRepo, SigningKey
 from tests.network.forged_network import ForgedNetwork
@@ -55,45 +54,22 @@ def frames_of(repo: ForgedRepo, count: int, first: int = 1) -> list[bytes]:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[ForgedNetwork]:
-    async with ForgedNetwork() as world:
-        yield world
-
-
-@pytest.fixture
-def repo(world: ForgedNetwork) -> ForgedRepo:
+def hosted_repo(forged_network: ForgedNetwork) -> ForgedRepo:
     """Somebody's repo, which the network knows."""
     repo = ForgedRepo()
-    world.add(repo)
+    forged_network.add(repo)
     return repo
 
 
-@pytest.fixture
-def configured(tmp_path: Path, world: ForgedNetwork) -> Settings:
-    return Settings(
-        data_dir=tmp_path,
-        plc_url=world.url,
-        handle_resolver=world.url,
-        allow_loopback=True,
-        batch_seconds=0.02,
-        snapshot_seconds=60,
-        parquet_seconds=0,
-    )
-
-
-@asynccontextmanager
-async def following(configured: Settings, relay: Relay, **changes: object) -> AsyncIterator[Running]:
-    async with running(configured.model_copy(update={"relay": relay.url, **changes})) as indexer:
-        yield indexer
-
-
-async def test_a_record_is_stored_changed_and_deleted(configured: Settings, repo: ForgedRepo) -> None:
-    kept, gone = repo.create(TRACK, track("First")), repo.create(TRACK, track("Gone"))
-    frames = [repo.commit_frame(1)]
-    repo.update(TRACK, kept.rkey, track("Second"))
-    repo.delete(TRACK, gone.rkey)
-    frames.append(repo.commit_frame(2))
-    async with Relay(frames) as relay, following(configured, relay) as indexer:
+async def test_a_record_is_stored_changed_and_deleted(
+    indexer_settings: Settings, hosted_repo: ForgedRepo
+) -> None:
+    kept, gone = hosted_repo.create(TRACK, track("First")), hosted_repo.create(TRACK, track("Gone"))
+    frames = [hosted_repo.commit_frame(1)]
+    hosted_repo.update(TRACK, kept.rkey, track("Second"))
+    hosted_repo.delete(TRACK, gone.rkey)
+    frames.append(hosted_repo.commit_frame(2))
+    async with Relay(frames) as relay, following(indexer_settings, relay) as indexer:
         await indexer.reach(2)
 
         assert indexer.rows("select uri, title, state from tracks order by rkey") == [
@@ -102,13 +78,15 @@ async def test_a_record_is_stored_changed_and_deleted(configured: Settings, repo
         ]
 
 
-async def test_a_stopped_indexer_goes_on_where_it_was(configured: Settings, repo: ForgedRepo) -> None:
+async def test_a_stopped_indexer_goes_on_where_it_was(
+    indexer_settings: Settings, hosted_repo: ForgedRepo
+) -> None:
     """The relay is asked for what follows the committed cursor, and nothing else."""
-    async with Relay(frames_of(repo, 5)) as relay:
-        async with following(configured, relay) as indexer:
+    async with Relay(frames_of(hosted_repo, 5)) as relay:
+        async with following(indexer_settings, relay) as indexer:
             await indexer.reach(5)
-        await relay.send(*frames_of(repo, 5, first=6))
-        async with following(configured, relay) as indexer:
+        await relay.send(*frames_of(hosted_repo, 5, first=6))
+        async with following(indexer_settings, relay) as indexer:
             await indexer.reach(10)
 
             assert relay.cursors == [0, 5]
@@ -116,32 +94,34 @@ async def test_a_stopped_indexer_goes_on_where_it_was(configured: Settings, repo
 
 
 async def test_a_clock_that_is_fast_does_not_say_how_far_a_source_was_followed(
-    configured: Settings, repo: ForgedRepo
+    indexer_settings: Settings, hosted_repo: ForgedRepo
 ) -> None:
     """Another source goes on at that time, and would leave out what came in between."""
-    repo.create("app.bsky.feed.post", {"text": "hi"})
-    tomorrow = repo.commit_frame(1, time=datetime.now(UTC) + timedelta(days=1))
-    async with Relay([tomorrow]) as relay, following(configured, relay) as indexer:
+    hosted_repo.create("app.bsky.feed.post", {"text": "hi"})
+    tomorrow = hosted_repo.commit_frame(1, time=datetime.now(UTC) + timedelta(days=1))
+    async with Relay([tomorrow]) as relay, following(indexer_settings, relay) as indexer:
         await indexer.reach(1)
 
         assert indexer.indexer.stores.writer.followed_until() <= datetime.now(UTC)
 
 
-async def test_stopping_commits_what_was_read(configured: Settings, repo: ForgedRepo) -> None:
+async def test_stopping_commits_what_was_read(indexer_settings: Settings, hosted_repo: ForgedRepo) -> None:
     """Even when the batch was not due for a long time."""
-    async with Relay(frames_of(repo, 3)) as relay:
-        async with following(configured, relay, batch_seconds=60.0, batch_rows=1000) as indexer:
+    async with Relay(frames_of(hosted_repo, 3)) as relay:
+        async with following(indexer_settings, relay, batch_seconds=60.0, batch_rows=1000) as indexer:
             await until(lambda: indexer.indexer.pipeline.events["Commit"] == 3)
-        async with following(configured, relay) as indexer:
+        async with following(indexer_settings, relay) as indexer:
             assert indexer.indexer.pipeline.finished == 3
             await indexer.reach(3)
             assert indexer.rows("select count(*) from tracks") == [(3,)]
 
 
-async def test_broken_connections_lose_and_double_nothing(configured: Settings, repo: ForgedRepo) -> None:
+async def test_broken_connections_lose_and_double_nothing(
+    indexer_settings: Settings, hosted_repo: ForgedRepo
+) -> None:
     faults = [Cut(after=3), Close(1011, after=2), Close(1000, after=4), Cut(after=0)]
-    relay = Relay(frames_of(repo, 30), faults=faults)
-    async with relay, following(configured, relay) as indexer:
+    relay = Relay(frames_of(hosted_repo, 30), faults=faults)
+    async with relay, following(indexer_settings, relay) as indexer:
         await indexer.reach(30)
 
         assert indexer.rows("select count(*), count(distinct uri) from tracks") == [(30, 30)]
@@ -149,11 +129,15 @@ async def test_broken_connections_lose_and_double_nothing(configured: Settings, 
 
 
 async def test_an_account_event_right_behind_its_first_record_is_obeyed(
-    configured: Settings, repo: ForgedRepo
+    indexer_settings: Settings, hosted_repo: ForgedRepo
 ) -> None:
     """The account is not in the catalogue yet when the event is decoded."""
-    frames = [*frames_of(repo, 1), repo.account_frame(2, "deactivated"), repo.identity_frame(3)]
-    async with Relay(frames) as relay, following(configured, relay, batch_seconds=0.5) as indexer:
+    frames = [
+        *frames_of(hosted_repo, 1),
+        hosted_repo.account_frame(2, "deactivated"),
+        hosted_repo.identity_frame(3),
+    ]
+    async with Relay(frames) as relay, following(indexer_settings, relay, batch_seconds=0.5) as indexer:
         await indexer.reach(3)
 
         assert indexer.rows("select status from accounts") == [("deactivated",)]
@@ -161,13 +145,13 @@ async def test_an_account_event_right_behind_its_first_record_is_obeyed(
 
 
 async def test_malformed_frames_are_kept_and_what_they_said_is_fetched(
-    configured: Settings, repo: ForgedRepo
+    indexer_settings: Settings, hosted_repo: ForgedRepo
 ) -> None:
-    good = frames_of(repo, 2)
-    repo.create(TRACK, track("Lost"))
-    no_blocks = repo.commit_frame(3, blocks=b"")
+    good = frames_of(hosted_repo, 2)
+    hosted_repo.create(TRACK, track("Lost"))
+    no_blocks = hosted_repo.commit_frame(3, blocks=b"")
     frames = [good[0], b"\xff\xff", no_blocks, good[1], b"", forge.info_frame()]
-    async with Relay(frames) as relay, following(configured, relay) as indexer:
+    async with Relay(frames) as relay, following(indexer_settings, relay) as indexer:
         await indexer.reach(2)
         await until(lambda: indexer.indexer.pipeline.events["Info"])
 
@@ -177,23 +161,23 @@ async def test_malformed_frames_are_kept_and_what_they_said_is_fetched(
         assert (await indexer.ask("/health"))["dead_letters"] == 3
 
 
-async def test_frames_of_others_move_the_cursor(configured: Settings, repo: ForgedRepo) -> None:
+async def test_frames_of_others_move_the_cursor(indexer_settings: Settings, hosted_repo: ForgedRepo) -> None:
     """With nothing of ours on the wire the cursor follows within about a second."""
-    repo.create("app.bsky.feed.post", {"text": "hello"})
-    async with Relay([repo.commit_frame(41)]) as relay, following(configured, relay) as indexer:
+    hosted_repo.create("app.bsky.feed.post", {"text": "hello"})
+    async with Relay([hosted_repo.commit_frame(41)]) as relay, following(indexer_settings, relay) as indexer:
         await indexer.reach(41)
 
         assert indexer.rows("select seq from cursors") == [(41,)]
 
 
-async def test_every_frame_of_others_is_counted(configured: Settings, repo: ForgedRepo) -> None:
+async def test_every_frame_of_others_is_counted(indexer_settings: Settings, hosted_repo: ForgedRepo) -> None:
     """Those too that were only glanced at; and what its author does around a record of ours is not lost."""
     strange, frames = ForgedRepo(seed="strange"), []
     for seq in range(1, 101):
-        author = repo if seq > 50 and seq % 10 < 3 else strange
+        author = hosted_repo if seq > 50 and seq % 10 < 3 else strange
         author.create(TRACK if seq in (51, 71) else "app.bsky.feed.post", track("Song"))
         frames.append(author.commit_frame(seq))
-    async with Relay(frames) as relay, following(configured, relay) as indexer:
+    async with Relay(frames) as relay, following(indexer_settings, relay) as indexer:
         await indexer.reach(100)
 
         assert dict(indexer.indexer.pipeline.events) == {"Passed": 85, "Commit": 15}
@@ -202,63 +186,67 @@ async def test_every_frame_of_others_is_counted(configured: Settings, repo: Forg
 
 
 async def test_a_handle_is_looked_up_and_an_identity_event_looks_again(
-    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+    indexer_settings: Settings, forged_network: ForgedNetwork, hosted_repo: ForgedRepo
 ) -> None:
-    world.handles[repo.did] = "old.test"
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+    forged_network.handles[hosted_repo.did] = "old.test"
+    async with Relay(frames_of(hosted_repo, 1)) as relay, following(indexer_settings, relay) as indexer:
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'old.test' and not stale"))
-        world.handles[repo.did] = "new.test"
-        await relay.send(repo.identity_frame(2))
+        forged_network.handles[hosted_repo.did] = "new.test"
+        await relay.send(hosted_repo.identity_frame(2))
 
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'new.test' and not stale"))
 
 
 async def test_the_handle_of_an_account_that_comes_back_is_looked_up_again(
-    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+    indexer_settings: Settings, forged_network: ForgedNetwork, hosted_repo: ForgedRepo
 ) -> None:
     """Its server does not answer for it while it is away, and says nothing of its name when it returns."""
-    world.handles[repo.did] = "ana.test"
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+    forged_network.handles[hosted_repo.did] = "ana.test"
+    async with Relay(frames_of(hosted_repo, 1)) as relay, following(indexer_settings, relay) as indexer:
         await until(lambda: indexer.rows("from accounts where handle = 'ana.test'"))
-        world.status[repo.did] = "takendown"
-        await relay.send(repo.account_frame(2, "takendown"), repo.identity_frame(3))
+        forged_network.status[hosted_repo.did] = "takendown"
+        await relay.send(hosted_repo.account_frame(2, "takendown"), hosted_repo.identity_frame(3))
         await until(lambda: indexer.rows("from accounts where handle = 'handle.invalid' and not stale"))
-        world.status.clear()
-        await relay.send(repo.account_frame(4, "active"))
+        forged_network.status.clear()
+        await relay.send(hosted_repo.account_frame(4, "active"))
 
         await until(lambda: indexer.rows("from accounts where handle = 'ana.test' and not stale"))
 
 
 async def test_a_handle_that_cannot_be_checked_stays_as_it_was(
-    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+    indexer_settings: Settings, forged_network: ForgedNetwork, hosted_repo: ForgedRepo
 ) -> None:
     """The key is taken over all the same, and the identity goes on wanting to be resolved."""
-    world.handles[repo.did] = "ana.test"
-    async with Relay(frames_of(repo, 1)) as relay, following(configured, relay) as indexer:
+    forged_network.handles[hosted_repo.did] = "ana.test"
+    async with Relay(frames_of(hosted_repo, 1)) as relay, following(indexer_settings, relay) as indexer:
         await until(lambda: indexer.rows("select 1 from accounts where handle = 'ana.test'"))
-        world.keys[repo.did] = SigningKey("another").multibase
-        world.faults["resolveHandle"] = repeat(Refuse(503))
-        await relay.send(repo.identity_frame(2))
+        forged_network.keys[hosted_repo.did] = SigningKey("another").multibase
+        forged_network.faults["resolveHandle"] = repeat(Refuse(503))
+        await relay.send(hosted_repo.identity_frame(2))
 
-        await until(lambda: indexer.rows(f"from accounts where signing_key = '{world.keys[repo.did]}'"))
+        await until(
+            lambda: indexer.rows(
+                f"from accounts where signing_key = '{forged_network.keys[hosted_repo.did]}'"
+            )
+        )
 
         assert indexer.rows("select handle, stale from accounts") == [("ana.test", True)]
 
 
 async def test_commits_wait_while_the_directory_is_down_and_the_cursor_moves_on(
-    configured: Settings, world: ForgedNetwork, repo: ForgedRepo
+    indexer_settings: Settings, forged_network: ForgedNetwork, hosted_repo: ForgedRepo
 ) -> None:
     """Without a key nothing can be verified. A restart in between loses none of them."""
-    world.faults["document"] = repeat(Refuse(503))
-    async with Relay(frames_of(repo, 20)) as relay:
-        async with following(configured, relay) as indexer:
+    forged_network.faults["document"] = repeat(Refuse(503))
+    async with Relay(frames_of(hosted_repo, 20)) as relay:
+        async with following(indexer_settings, relay) as indexer:
             await indexer.reach(20, in_step=False)
             await until(lambda: indexer.rows("from repos where state = 'error'"))
 
             assert indexer.rows("select count(*) from waiting_commits") == [(20,)]
             assert indexer.rows("select count(*) from tracks") == [(0,)]
-        world.faults.clear()
-        async with following(configured, relay) as indexer:
+        forged_network.faults.clear()
+        async with following(indexer_settings, relay) as indexer:
             await indexer.reach(20)
 
             assert indexer.rows("select count(*) from tracks") == [(20,)]
@@ -266,27 +254,32 @@ async def test_commits_wait_while_the_directory_is_down_and_the_cursor_moves_on(
 
 
 async def test_a_repo_that_is_too_large_is_shown_commit_by_commit(
-    configured: Settings, world: ForgedNetwork, repo: ForgedRepo, monkeypatch: pytest.MonkeyPatch
+    indexer_settings: Settings,
+    forged_network: ForgedNetwork,
+    hosted_repo: ForgedRepo,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is not fetched again soon, because each time would cost as much."""
     monkeypatch.setattr(extract, "MAX_RECORDS", 2)
-    frames = frames_of(repo, 5)
-    async with Relay([frames[3]]) as relay, following(configured, relay, retry_seconds=0.02) as indexer:
+    frames = frames_of(hosted_repo, 5)
+    async with Relay([frames[3]]) as relay, following(indexer_settings, relay, retry_seconds=0.02) as indexer:
         await until(lambda: indexer.rows("from tracks where title = 'Song 4'"))
         await relay.send(frames[4])
         await until(lambda: indexer.rows("from tracks where title = 'Song 5'"))
         await asyncio.sleep(0.2)
 
-        assert world.asked["getRepo"] == 1
+        assert forged_network.asked["getRepo"] == 1
         assert indexer.rows("select state, reason from repos") == [
             ("error", "the repo has more than 2 records of ours")
         ]
 
 
-async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings, repo: ForgedRepo) -> None:
-    async with Relay(frames_of(repo, 1)) as relay, aiohttp.ClientSession() as session:
+async def test_a_store_that_is_at_fault_stops_the_indexer(
+    indexer_settings: Settings, hosted_repo: ForgedRepo
+) -> None:
+    async with Relay(frames_of(hosted_repo, 1)) as relay, aiohttp.ClientSession() as session:
         source = Firehose(relay.url, session, start="oldest", backoff=QUICK)
-        async with service.open_indexer(configured, source) as indexer:
+        async with service.open_indexer(indexer_settings, source) as indexer:
             indexer.stores.index.close()
 
             with pytest.raises(StoreError, match="search index"):
@@ -294,27 +287,27 @@ async def test_a_store_that_is_at_fault_stops_the_indexer(configured: Settings, 
                     await indexer.run(asyncio.Event())
 
 
-async def test_a_second_indexer_is_refused(configured: Settings) -> None:
-    async with Relay() as relay, following(configured, relay):
+async def test_a_second_indexer_is_refused(indexer_settings: Settings) -> None:
+    async with Relay() as relay, following(indexer_settings, relay):
         with pytest.raises(StoreError):
-            async with following(configured, relay):
+            async with following(indexer_settings, relay):
                 pass
 
 
 async def test_a_recording_is_taken_in_and_the_relays_cursor_stays(
-    configured: Settings, tmp_path: Path, repo: ForgedRepo
+    indexer_settings: Settings, tmp_path: Path, hosted_repo: ForgedRepo
 ) -> None:
     """What only the relay has must not be skipped because a file went further."""
-    frames = frames_of(repo, 20)
+    frames = frames_of(hosted_repo, 20)
     async with Relay(frames[:5]) as relay:
-        async with following(configured, relay) as indexer:
+        async with following(indexer_settings, relay) as indexer:
             await indexer.reach(5)
         with Recorder(tmp_path / "frames", relay.url) as recorder:
             for raw in frames:
                 recorder.write(Frame(relay.url, raw, START))
         counts: list[int] = []
-        await operations.replay_recording(configured, tmp_path / "frames", counts.append)
-        async with following(configured, relay) as indexer:
+        await operations.replay_recording(indexer_settings, tmp_path / "frames", counts.append)
+        async with following(indexer_settings, relay) as indexer:
             assert indexer.rows("select count(*) from tracks") == [(20,)]
             assert indexer.indexer.pipeline.finished == 5
             assert counts[-1] == 20

@@ -35,17 +35,17 @@ QUERIES = st.lists(PAIRS, max_size=5).map("&".join)
 
 
 @pytest.fixture(scope="module")
-def music(tmp_path_factory):
+def threaded_music(tmp_path_factory):
     with threaded(tmp_path_factory.mktemp("music")) as served:
         yield served
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(PATHS), name=VALUES, query=QUERIES)
-def test_any_address_gets_an_answer(music, path, name, query):
+def test_any_address_gets_an_answer(threaded_music, path, name, query):
     """Whatever stands for a name in the path and whatever follows the question mark."""
     filled = "/".join(name if part.startswith("{") else part for part in path.split("/"))
-    connection = http.client.HTTPConnection(music.address.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(threaded_music.address.removeprefix("http://"), timeout=20)
 
     connection.putrequest("GET", f"{filled}?{query}", skip_accept_encoding=True)
     connection.endheaders()

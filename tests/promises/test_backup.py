@@ -18,13 +18,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-import pytest_asyncio
 
 from readapi.backups import folder
 from readapi.backups.manifest import Manifest
 from tests.features.operating.test_file_modes import open_to_others
 from tests.network.server import free_port
-from tests.network.testnet import Network, Testnet
+from tests.network.testnet import Testnet
 from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.sounds import own_sound
 from tests.readapi.studio import Artist, Studio, open_studio, template
@@ -37,12 +36,6 @@ TAG = f"load{SEED}"  # of every track that is written while the backup runs
 PRIVATE = json.dumps(template("owner", "off", "unlisted"))
 # The instant of the snapshot that was counted, and what changes with every start.
 PASSING = re.compile(rb'"as_of":"[^"]*"')
-
-
-@pytest_asyncio.fixture
-async def net(network: Network):
-    async with Testnet.connect(network) as connected:
-        yield connected
 
 
 async def test_a_restored_service_answers_as_the_one_that_was_backed_up(net: Testnet, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def music(tmp_path_factory):
+async def staged_music(tmp_path_factory):
     folder, settings = tmp_path_factory.mktemp("music"), {"upload_rate_limit": "999999/minute"}
     async with listening(folder, web_url="https://app.example", **settings) as stage:
         await stage.publish(RECORDING, "mara", 50)
@@ -122,9 +122,9 @@ def check_refusal(reply):
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_every_route_answers_with_what_every_answer_carries(music, path):
+async def test_every_route_answers_with_what_every_answer_carries(staged_music, path):
     """Headers, and the media type that the route declares."""
-    reply = await music.get(address(path, music))
+    reply = await staged_music.get(address(path, staged_music))
 
     check_headers(reply)
     assert reply.status == 200
@@ -134,10 +134,10 @@ async def test_every_route_answers_with_what_every_answer_carries(music, path):
 
 
 @pytest.mark.parametrize("path", [path for path in READS if path != MADE_AS_SENT])
-async def test_every_read_can_be_asked_whether_it_changed(music, path):
+async def test_every_read_can_be_asked_whether_it_changed(staged_music, path):
     """An ETag, a Cache-Control that caches may use, and 304 for who has the answer."""
-    first = await music.get(address(path, music))
-    again = await music.get(address(path, music), If_None_Match=first.headers["ETag"])
+    first = await staged_music.get(address(path, staged_music))
+    again = await staged_music.get(address(path, staged_music), If_None_Match=first.headers["ETag"])
 
     assert first.headers["Cache-Control"].startswith("public, max-age=")
     assert (again.status, again.json) == (304, "")
@@ -146,10 +146,10 @@ async def test_every_read_can_be_asked_whether_it_changed(music, path):
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_every_route_answers_head(music, path):
+async def test_every_route_answers_head(staged_music, path):
     """As GET, without the body."""
-    got = await music.get(address(path, music))
-    headed = await music.send("HEAD", address(path, music))
+    got = await staged_music.get(address(path, staged_music))
+    headed = await staged_music.send("HEAD", address(path, staged_music))
 
     assert (headed.status, headed.json) == (got.status, "")
     if path not in ("/metrics", "/ready", MADE_AS_SENT):
@@ -157,15 +157,15 @@ async def test_every_route_answers_head(music, path):
 
 
 @pytest.mark.parametrize("path", sorted({endpoint.path for endpoint in ALL}))
-async def test_every_path_names_the_methods_that_it_takes(music, path):
+async def test_every_path_names_the_methods_that_it_takes(staged_music, path):
     """In `Allow`, and no method of another path whose pattern fits its address too; others are refused."""
     taken = {method for endpoint in ALL if endpoint.path == path for method in endpoint.methods}
-    place = address(path, music)
-    asked = await music.send("OPTIONS", place)
+    place = address(path, staged_music)
+    asked = await staged_music.send("OPTIONS", place)
 
     assert (asked.status, set(asked.headers["Allow"].split(", "))) == (204, {"OPTIONS", *taken})
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - taken:
-        reply = await music.send(method, place)
+        reply = await staged_music.send(method, place)
 
         assert (reply.status, reply.json["detail"]) == (405, "method_not_allowed"), method
         assert set(reply.headers["Allow"].split(",")) == taken
@@ -173,20 +173,24 @@ async def test_every_path_names_the_methods_that_it_takes(music, path):
         check_refusal(reply)
 
 
-async def test_albums_may_be_called_like_parts_of_albums(music):
+async def test_albums_may_be_called_like_parts_of_albums(staged_music):
     """An artist's address and a title lead to the album, whatever the title."""
     for slug in ("cover", "archive", "publishing"):
-        reply = await music.get(f"/albums/mara.example/{slug}")
+        reply = await staged_music.get(f"/albums/mara.example/{slug}")
 
         assert (reply.status, reply.json["message"]) == (404, "There is no such album.")
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_every_route_may_be_read_by_any_page(music, path):
+async def test_every_route_may_be_read_by_any_page(staged_music, path):
     """Preflights of strangers allow reading without credentials; of the web application, with them."""
     asking = {"Access_Control_Request_Method": "GET"}
-    stranger = await music.send("OPTIONS", address(path, music), Origin="https://x.example", **asking)
-    ours = await music.send("OPTIONS", address(path, music), Origin="https://app.example", **asking)
+    stranger = await staged_music.send(
+        "OPTIONS", address(path, staged_music), Origin="https://x.example", **asking
+    )
+    ours = await staged_music.send(
+        "OPTIONS", address(path, staged_music), Origin="https://app.example", **asking
+    )
 
     assert (stranger.status, ours.status) == (204, 204)
     assert stranger.headers["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
@@ -196,10 +200,10 @@ async def test_every_route_may_be_read_by_any_page(music, path):
 
 
 @pytest.mark.parametrize("path", READS)
-async def test_every_route_survives_whatever_is_put_in_it(music, path):
+async def test_every_route_survives_whatever_is_put_in_it(staged_music, path):
     """An answer or a refusal in the one shape, never a failure."""
     for name in HOSTILE:
-        reply = await music.get(hostile(ENDPOINTS[path], name))
+        reply = await staged_music.get(hostile(ENDPOINTS[path], name))
 
         assert reply.status < 500 or (path, reply.status) == ("/oembed", 501), name
         check_headers(reply)
@@ -208,11 +212,11 @@ async def test_every_route_survives_whatever_is_put_in_it(music, path):
 
 
 @pytest.mark.parametrize("name", FOR_SOMEBODY)
-async def test_every_route_for_somebody_refuses_nobody(music, name):
+async def test_every_route_for_somebody_refuses_nobody(staged_music, name):
     """And whoever brings what is no session: 401, and how to do better."""
     endpoint = DEEDS[name]
     for credential in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer fmsvc_x"}):
-        reply = await music.send(endpoint.method, address(endpoint.path, music), **credential)
+        reply = await staged_music.send(endpoint.method, address(endpoint.path, staged_music), **credential)
 
         assert (reply.status, reply.json["detail"]) == (401, "not_authenticated")
         assert reply.headers["WWW-Authenticate"] == "Bearer"
@@ -221,7 +225,7 @@ async def test_every_route_for_somebody_refuses_nobody(music, name):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-async def test_nothing_is_changed_for_another_sites_page(music, name):
+async def test_nothing_is_changed_for_another_sites_page(staged_music, name):
     """With a cookie or without; nor where a browser names no origin but says that the page is another's."""
     endpoint = DEEDS[name]
     cookie = {"Cookie": "session_id=x"}
@@ -229,19 +233,19 @@ async def test_nothing_is_changed_for_another_sites_page(music, name):
     if endpoint.needs.from_any_page:
         foreign = [cookie | page for page in foreign]
     for headers in (*foreign, cookie | {"Sec-Fetch-Site": "cross-site"}):
-        reply = await music.send(endpoint.method, address(endpoint.path, music), **headers)
+        reply = await staged_music.send(endpoint.method, address(endpoint.path, staged_music), **headers)
 
         assert (reply.status, reply.json["detail"]) == (403, "foreign_origin")
         check_refusal(reply)
 
 
 @pytest.mark.parametrize("name", sorted(DEEDS.keys() - SIGNING_OUT - OF_OTHER_PROTOCOLS))
-async def test_every_deed_survives_whatever_is_sent_to_it(music, name):
+async def test_every_deed_survives_whatever_is_sent_to_it(staged_music, name):
     """As JSON, as a form, and as what nobody reads."""
     endpoint = DEEDS[name]
     for sent, kind in itertools.product(HOSTILE_BODIES, (JSON, FORM, "text/plain")):
         named = {"Content-Type": kind, "Accept": JSON}
-        reply = await music.send(endpoint.method, hostile(endpoint, "%00"), body=sent, **named)
+        reply = await staged_music.send(endpoint.method, hostile(endpoint, "%00"), body=sent, **named)
 
         assert 400 <= reply.status < 500, (sent, kind, reply.json)
         check_headers(reply)
@@ -249,10 +253,10 @@ async def test_every_deed_survives_whatever_is_sent_to_it(music, name):
 
 
 @pytest.mark.parametrize("path", OWN)
-async def test_pages_of_ones_own_are_kept_by_nobody(music, path):
+async def test_pages_of_ones_own_are_kept_by_nobody(staged_music, path):
     """Whatever stands in their address: a page, or the way to one."""
     for name in ("x", *HOSTILE):
-        reply = await music.get(hostile(OWN[path], name), Accept="text/html")
+        reply = await staged_music.get(hostile(OWN[path], name), Accept="text/html")
 
         check_headers(reply)
         assert reply.status in ((422,) if name == "%00" else (200, 303)), name
@@ -260,24 +264,24 @@ async def test_pages_of_ones_own_are_kept_by_nobody(music, path):
         assert reply.headers.get("Location", "/login").startswith("/login")
 
 
-async def test_the_limit_is_told_on_every_read(music):
+async def test_the_limit_is_told_on_every_read(staged_music):
     """How much is left, before there is nothing left."""
     for path in READS:
-        reply = await music.get(address(path, music))
+        reply = await staged_music.get(address(path, staged_music))
 
         assert int(reply.headers["RateLimit-Limit"]) == 1_000_000
         assert int(reply.headers["RateLimit-Remaining"]) < 1_000_000
         assert 0 < int(reply.headers["RateLimit-Reset"]) <= 60
 
 
-async def test_whatever_brings_a_file_for_its_own_sake_is_counted_as_an_upload(music):
+async def test_whatever_brings_a_file_for_its_own_sake_is_counted_as_an_upload(staged_music):
     """Under every spelling of an address; and nothing else is: a picture beside a title is a correction."""
     name = {"track_id": "at%3A%2F%2F" + did("mara") + "%2Ffm.svc.track%2Fx"}
     for endpoint in ALL:
         if endpoint.method == "GET":
             continue
         place = re.sub(r"{(\w+)[^}]*}", lambda match: name.get(match[1], "x"), endpoint.path)
-        reply = await music.send(endpoint.method, place)
+        reply = await staged_music.send(endpoint.method, place)
 
         body = endpoint.signature.body
         members = {} if body is None else body[1].model_fields
@@ -286,19 +290,19 @@ async def test_whatever_brings_a_file_for_its_own_sake_is_counted_as_an_upload(m
         assert (reply.headers["RateLimit-Limit"] == "999999") is brings_files, place
 
 
-async def test_a_browser_may_get_pages_but_programs_always_get_json(music):
+async def test_a_browser_may_get_pages_but_programs_always_get_json(staged_music):
     """A refusal is a page only for who asks for HTML, and only where pages are."""
-    page = await music.get("/nowhere", Accept="text/html")
-    program = await music.get("/nowhere", Accept="*/*")
-    of_the_api = await music.get("/tracks/0", Accept="text/html")
+    page = await staged_music.get("/nowhere", Accept="text/html")
+    program = await staged_music.get("/nowhere", Accept="*/*")
+    of_the_api = await staged_music.get("/tracks/0", Accept="text/html")
 
     assert page.headers["Content-Type"] == HTML
     assert program.headers["Content-Type"] == of_the_api.headers["Content-Type"] == JSON
 
 
-async def test_the_description_is_as_long_as_the_list_of_routes(music):
+async def test_the_description_is_as_long_as_the_list_of_routes(staged_music):
     """Every route for programs is in `/openapi.json`, with every status that it can answer."""
-    described = (await music.get("/openapi.json")).json
+    described = (await staged_music.get("/openapi.json")).json
 
     assert set(described["paths"]) == {endpoint.documented_path for endpoint in api_endpoints(ALL)}
     assert orjson.dumps(described).count(b'"404"') > 10

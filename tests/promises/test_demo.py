@@ -19,9 +19,9 @@ import pytest_asyncio
 from PIL import Image
 from yarl import URL
 
+from tests.features.pages import browser
+from tests.features.pages.browser import Browser
 from tests.network.server import free_port
-from tests.readapi.pages import browser
-from tests.readapi.pages.browser import Browser
 
 ARTISTS = 5
 READY_SECONDS = 240.0

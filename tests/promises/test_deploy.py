@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from deploy.wheel_sources import FOLDERS
 from readapi.__main__ import app
 from tests.readapi.studio import Studio
 
@@ -142,16 +143,15 @@ def test_the_containerfile_copies_every_package() -> None:
     """From paths that exist, without a fault that hadolint knows."""
     text = (DEPLOY / "Containerfile").read_text()
     copied = [line.split()[1:-1] for line in text.splitlines() if re.match(r"COPY (?!--)", line)]
-    servers = tomllib.loads((DEPLOY / "pyproject.toml").read_text())
 
     paths = {path for line in copied for path in line}
-    packages = servers["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"].values()
-    assert {"fmsvc", "pyproject.toml", "deploy/pyproject.toml", *packages} <= paths
+    sources = {"pyproject.toml", "deploy/pyproject.toml", "deploy/wheel_sources.py"}
+    assert {"fmsvc", *FOLDERS, *sources} <= paths
     ignored = (ROOT / ".containerignore").read_text()
     for path in paths:
         assert (ROOT / path).exists(), path
         assert f"\n!{path}\n" in ignored, path
-    assert "fmsvc-server" in servers["project"]["scripts"]
+    assert "fmsvc-server" in tomllib.loads((DEPLOY / "pyproject.toml").read_text())["project"]["scripts"]
     assert 'ENTRYPOINT ["fmsvc-server"]' in text
     run(program("hadolint"), DEPLOY / "Containerfile")
 

@@ -46,7 +46,7 @@ def test_every_operation_has_an_example_that_fits_its_schemas(name: str) -> None
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def studio(network: Network, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Studio]:
+async def own_studio(network: Network, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Studio]:
     """The whole service."""
     async with Testnet.connect(network) as net, open_studio(net, tmp_path_factory.mktemp("studio")) as opened:
         yield opened
@@ -54,12 +54,12 @@ async def studio(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="module")
-async def test_every_example_is_answered_as_it_says(studio: Studio) -> None:
+async def test_every_example_is_answered_as_it_says(own_studio: Studio) -> None:
     """With the names of what somebody really has in the place of those of the examples."""
-    owner = await owner_of_everything(studio)
+    owner = await owner_of_everything(own_studio)
     wrong = {}
     for name in sorted(EXAMPLES, key=order):
-        example = await in_truth(studio, owner, name)
+        example = await in_truth(own_studio, owner, name)
         if (fault := await fault_of(name, owner, example)) is not None:
             wrong[name] = fault
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-import pytest_asyncio
 from sqlalchemy import Select, select
 
 from readapi.audio.store import AudioStore
@@ -34,7 +33,7 @@ from schemas.settings import Settings
 from tests.network import server
 from tests.network.pds import Write
 from tests.network.server import Server, free_port, running_server
-from tests.network.testnet import Network, Testnet
+from tests.network.testnet import Testnet
 from tests.patience import PATIENCE_SECONDS
 from tests.readapi.audio.sounds import sound
 from tests.readapi.door import Door
@@ -113,12 +112,6 @@ async def running(net: Testnet, data_dir: Path) -> AsyncIterator[tuple[Programs,
         await programs.api.start()
         await ready(programs.api.server)
         yield programs, Studio(net, Door(programs.address, client), data_dir)
-
-
-@pytest_asyncio.fixture
-async def net(network: Network) -> AsyncIterator[Testnet]:
-    async with Testnet.connect(network) as connected:
-        yield connected
 
 
 async def test_killing_loses_nothing_and_makes_nothing_twice(net: Testnet, tmp_path: Path) -> None:

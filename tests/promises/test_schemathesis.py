@@ -14,17 +14,17 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def music(tmp_path_factory):
+def threaded_music(tmp_path_factory):
     with threaded(tmp_path_factory.mktemp("music")) as served:
         yield served
 
 
 @pytest.mark.parametrize("mode", GenerationMode)
-def test_every_answer_is_one_that_is_described(music, mode):
+def test_every_answer_is_one_that_is_described(threaded_music, mode):
     """Requests as described, and requests that are wrong."""
     asked = [
         operation
-        for operation in operations(music.address)
+        for operation in operations(threaded_music.address)
         if mode is GenerationMode.POSITIVE or (operation.method == "get" and can_be_wrong(operation))
     ]
     with requests.Session() as session:

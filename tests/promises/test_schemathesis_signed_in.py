@@ -37,7 +37,7 @@ SETUP_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
-def studio(network, tmp_path_factory):
+def threaded_studio(network, tmp_path_factory):
     @asynccontextmanager
     async def opened():
         async with (
@@ -51,9 +51,9 @@ def studio(network, tmp_path_factory):
 
 
 @pytest.mark.parametrize("credential", ["token", "cookie"])
-def test_every_answer_to_somebody_is_one_that_is_described(studio, credential):
+def test_every_answer_to_somebody_is_one_that_is_described(threaded_studio, credential):
     """Requests for what they have and for what nobody has, as described and wrong; what ends things, last."""
-    served, loop = studio
+    served, loop = threaded_studio
     owner = asyncio.run_coroutine_threadsafe(owner_of_everything(served), loop).result(SETUP_SECONDS)
     asked = sorted(operations(served.door.address, signed_in=True), key=harm)
     answered: dict[str, set[int]] = {}

@@ -1,6 +1,6 @@
 """A record type that is added by the steps of CONTRIBUTING.md, and by nothing else, is indexed in full."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ from schemas.ids import AtUri, record_key
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer import empty_catalogues
-from tests.indexer.running import Running, until
-from tests.indexer.test_pipeline import following
+from tests.indexer.running import Running, following, until
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Relay
@@ -63,26 +62,6 @@ projection = Projection(
 )
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[ForgedNetwork]:
-    async with ForgedNetwork() as world:
-        yield world
-
-
-@pytest.fixture
-def configured(tmp_path: Path, world: ForgedNetwork) -> Settings:
-    return Settings(
-        data_dir=tmp_path,
-        plc_url=world.url,
-        handle_resolver=world.url,
-        allow_loopback=True,
-        batch_seconds=0.02,
-        snapshot_seconds=60,
-        parquet_seconds=0,
-        retry_seconds=0.05,
-    )
-
-
 @pytest.fixture(autouse=True)
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The table, its step and the projection, beside a catalogue that was made before them."""
@@ -119,13 +98,13 @@ def marked(indexer: Running, key: int) -> int:
 
 
 async def test_a_record_of_it_is_stored_deleted_and_removed_with_its_account(
-    configured: Settings, world: ForgedNetwork
+    impatient_settings: Settings, forged_network: ForgedNetwork
 ) -> None:
     """From signed commits, with search documents made stale each time; a record that breaks it is hidden."""
-    artist, fan = forged(world, "artist"), forged(world, "fan")
+    artist, fan = forged(forged_network, "artist"), forged(forged_network, "fan")
     track = artist.create(TRACK, documents.least("track"))
     key = record_key(track.uri)
-    async with Relay([artist.commit_frame(1)]) as relay, following(configured, relay) as indexer:
+    async with Relay([artist.commit_frame(1)]) as relay, following(impatient_settings, relay) as indexer:
         await indexer.reach(1)
         first = fan.create(REPOST, repost(track.ref))
         broken = fan.create(REPOST, repost(track.ref, createdAt="yesterday"))
@@ -154,31 +133,31 @@ async def test_a_record_of_it_is_stored_deleted_and_removed_with_its_account(
         ]
         assert marks == [marks[0], marks[0] + 1, marks[0] + 2]
 
-        world.status[fan.did] = "deleted"
+        forged_network.status[fan.did] = "deleted"
         await relay.send(fan.account_frame(4, "deleted", time=datetime.now(UTC)))
         await until(lambda: stored(indexer) == [])
         await indexer.reach(4, in_step=False)
         assert indexer.rows("select count(*) from tracks where state = 'live'") == [(1,)]
 
-    assert operations.check_stores(configured).problems == ()
+    assert operations.check_stores(impatient_settings).problems == ()
 
 
 async def test_a_repo_that_is_fetched_brings_it_and_the_index_is_rebuilt(
-    configured: Settings, world: ForgedNetwork
+    impatient_settings: Settings, forged_network: ForgedNetwork
 ) -> None:
     """What the stream did not show is in the repo; an index made anew agrees with the catalogue."""
-    repo = forged(world, "fetched")
+    repo = forged(forged_network, "fetched")
     track = repo.create(TRACK, documents.least("track"))
     made = repo.create(REPOST, repost(track.ref))
     repo.commit_frame(1)
     repo.create(TRACK, documents.least("track"))
-    async with Relay([repo.commit_frame(2)]) as relay, following(configured, relay) as indexer:
+    async with Relay([repo.commit_frame(2)]) as relay, following(impatient_settings, relay) as indexer:
         await indexer.reach(2)
 
         assert stored(indexer) == [(made.uri, "live", "repo", record_key(track.uri))]
 
-    operations.rebuild_search(configured, lambda done, total: None)
-    report = operations.check_stores(configured)
+    operations.rebuild_search(impatient_settings, lambda done, total: None)
+    report = operations.check_stores(impatient_settings)
 
     assert report.counts["reposts"] == 1
     assert report.problems == ()

@@ -20,6 +20,7 @@ from indexer.search.index import SearchIndex
 from readapi.state.db.tables import play_counts
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
+from schemas import data_folder
 from schemas.ids import Cid, Handle, checked_id, list_id
 from schemas.settings import Settings
 from tests import documents
@@ -145,7 +146,7 @@ def _stores(settings: Settings) -> Iterator[Writer]:
     writer = Writer.open(settings)
     try:
         yield writer
-        index = SearchIndex.open(settings.data_dir / "search", settings.base_url)
+        index = SearchIndex.open(settings.data_dir / data_folder.SEARCH, settings.base_url)
         with writer.reader() as con:
             while index.follow(con) < writer.op:
                 pass

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from schemas import data_folder
 from tests.features.pages.browser import Browser, Page
 from tests.features.pages.visitor import Visitor
 from tests.network.media import tone
@@ -275,7 +276,7 @@ async def played_once(page: Page, studio: Studio, track: Track) -> None:
 
 def plays(studio: Studio, track: Track) -> int:
     """How many were counted, as the state database has it."""
-    with closing(sqlite3.connect(studio.data_dir / "state" / "state.db")) as connection:
+    with closing(sqlite3.connect(studio.data_dir / data_folder.STATE_DATABASE)) as connection:
         asked = "select plays from play_counts where track_uri = ?"
         found = connection.execute(asked, (track.uri,)).fetchone()
     return 0 if found is None else int(found[0])

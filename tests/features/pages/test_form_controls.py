@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
+from schemas.collections import Collections
 from tests.features.pages.plain_browser import PlainBrowser
 from tests.network.media import tone
+from tests.network.pds import Account
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.studio import Studio
@@ -21,6 +24,7 @@ from tests.readapi.studio import Studio
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
 NUMBERS = itertools.count(1)
+TRACK = Collections().track
 LOOKS = 150  # a tenth of a second apart, for the index to show a change
 ONCE = "replace_overrides"  # is about one change of an album's tracks, and not kept
 TEXTS = {
@@ -177,3 +181,36 @@ async def test_each_control_of_a_tracks_page_counts(plain: PlainBrowser) -> None
 
     assert await silent(plain, track, track) == []
     assert await silent(plain, track, f"{track}/publishing") == []
+
+
+async def test_saving_a_track_leaves_what_its_form_cannot_hold(plain: PlainBrowser) -> None:
+    """Another program's tag with a comma, and its name of an album without a list, stay until edited."""
+    account = plain.person.account
+    told = {"album": "Unlisted Album", "tags": ["drum, bass", "dub"], "description": "One\n\nTwo"}
+    required = {"artist": "Controlled", "fileType": "mp3", "createdAt": "2026-01-02T03:04:05.000Z"}
+    record = {"$type": TRACK, "title": "Foreign", **required, **told}
+    ref = await account.create_record(TRACK, record)
+    by_uri = f"/tracks/by-uri?uri={quote(ref.uri, safe='')}"
+    assert await plain.shows(by_uri, "Foreign")
+    page = f"/portal/tracks/{(await plain.json(by_uri))['id']}"
+
+    form = await form_of(plain, page, page)
+    refused, body = await plain.refused(page, **{**form.values, "title": ""})
+    [again] = [one for one in Forms(body).found if one.action == page]
+    await plain.sent(page, **{**again.values, "title": "Renamed"})
+    renamed = await record_of(account, ref.uri)
+    assert await plain.shows(page, "Renamed")
+    await plain.sent(page, **{**(await form_of(plain, page, page)).values, "tags": "dub"})
+
+    assert form.values["tags"] == "drum, bass, dub"
+    assert refused == 422
+    assert renamed == record | {"title": "Renamed"}
+    assert await record_of(account, ref.uri) == renamed | {"tags": ["dub"]}
+
+
+async def record_of(account: Account, uri: str) -> dict[str, Any]:
+    """A record as its account's own server has it, without the instant of its last change."""
+    did, collection, rkey = uri.removeprefix("at://").split("/")
+    where = {"repo": did, "collection": collection, "rkey": rkey}
+    value = (await account.pds.get("com.atproto.repo.getRecord", account.login, **where))["value"]
+    return {name: one for name, one in value.items() if name != "updatedAt"}

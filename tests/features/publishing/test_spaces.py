@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture(scope="module")
-def song(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def short_song(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sound(tmp_path_factory.mktemp("song") / "song.flac", "flac", 1.0)
 
 
@@ -36,9 +36,9 @@ async def module(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Priv
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def track(module: Private, song: Path) -> dict[str, Any]:
+async def track(module: Private, short_song: Path) -> dict[str, Any]:
     """Mara's, in her Space, as she sees it."""
-    done = await module.upload("mara", song, publishing=private(), tags='["Tide"]')
+    done = await module.upload("mara", short_song, publishing=private(), tags='["Tide"]')
     assert done["status"] == "completed", done
     return dict((await module.get("mara", f"/tracks/{done['track_id']}")).json)
 
@@ -55,14 +55,14 @@ async def opened(module: Private, track: dict[str, Any]) -> AsyncIterator[Privat
 
 
 async def test_a_track_is_written_to_its_artists_space_and_nowhere_else(
-    opened: Private, track: dict[str, Any], song: Path
+    opened: Private, track: dict[str, Any], short_song: Path
 ) -> None:
     """With its blob. The public repo is read at most, and nothing of the file stays here."""
     value = opened.host.records[space_of("mara"), did("mara"), "fm.svc.track", track["uri"][-13:]]
 
     assert track["uri"] == f"{space_of('mara')}/{did('mara')}/fm.svc.track/{track['uri'][-13:]}"
     assert value["access"] == {"listening": "space", "downloads": "open", "visibility": "private"}
-    assert opened.host.blobs[value["audioBlob"]["ref"]["$link"]] == song.read_bytes()
+    assert opened.host.blobs[value["audioBlob"]["ref"]["$link"]] == short_song.read_bytes()
     assert "audioUrl" not in value
     store = opened.stage.music.settings.data_dir / "audio"
     assert [path.name for path in store.rglob("*") if path.is_file()] in ([], ["identity"])
@@ -70,7 +70,7 @@ async def test_a_track_is_written_to_its_artists_space_and_nowhere_else(
     assert asked == {"com.atproto.repo.getRecord", "com.atproto.repo.uploadBlob"}
 
 
-async def test_members_see_and_hear_it(opened: Private, track: dict[str, Any], song: Path) -> None:
+async def test_members_see_and_hear_it(opened: Private, track: dict[str, Any], short_song: Path) -> None:
     """By its id and by its address; any part of it, with the same shape as every track."""
     by_id = await opened.get("ben", f"/tracks/{track['id']}")
     by_uri = await opened.get("ben", f"/tracks/by-uri?uri={quote(track['uri'], safe='')}")
@@ -88,7 +88,7 @@ async def test_members_see_and_hear_it(opened: Private, track: dict[str, Any], s
         "downloadable": True,
         "visibility": "private",
     }
-    assert (part.status, part.json) == (206, song.read_bytes()[:4].decode(errors="replace"))
+    assert (part.status, part.json) == (206, short_song.read_bytes()[:4].decode(errors="replace"))
     assert part.headers["Cache-Control"].split(",")[0] == "private"
     assert (await opened.get("ben", f"/tracks/{track['id']}/download")).status == 200
 
@@ -249,9 +249,9 @@ async def test_a_recording_that_is_not_what_the_record_names_is_not_sent(
     assert (heard.status, heard.json["detail"]) == (502, "pds_unavailable")
 
 
-async def test_their_artist_finds_them_among_their_own(opened: Private, song: Path) -> None:
+async def test_their_artist_finds_them_among_their_own(opened: Private, short_song: Path) -> None:
     """Page by page in one order with those that are public; words find them too; others have none of them."""
-    await opened.upload("mara", song, publishing=private(), title="Deeper tide")
+    await opened.upload("mara", short_song, publishing=private(), title="Deeper tide")
     whole = (await opened.get("mara", "/tracks/me?limit=100")).json
     pages, cursor = [], ""
     while cursor is not None:
@@ -304,11 +304,11 @@ async def test_a_session_that_may_not_see_them_lists_the_others(opened: Private)
     assert listed["total"] == 12
 
 
-async def test_the_space_is_made_when_there_is_none(opened: Private, song: Path) -> None:
+async def test_the_space_is_made_when_there_is_none(opened: Private, short_song: Path) -> None:
     """And an upload that is interrupted once all was done ends with the same record."""
     assert space_of("ida") not in opened.host.members
 
-    done = await opened.upload("ida", song, publishing=private("off"))
+    done = await opened.upload("ida", short_song, publishing=private("off"))
     async with opened.stage.state.database.writing() as connection:
         again = update(uploads).where(uploads.c.id == done["upload_id"])
         await connection.execute(again.values(status="processing", claimed_until=None, completed_at=None))
@@ -348,7 +348,7 @@ async def test_only_their_artist_deletes_them(opened: Private, tmp_path: Path) -
     ],
 )
 async def test_what_is_not_available_is_refused_with_its_reason(
-    opened: Private, song: Path, scopes: frozenset[str] | None, fails: dict[str, int], reason: str
+    opened: Private, short_song: Path, scopes: frozenset[str] | None, fails: dict[str, int], reason: str
 ) -> None:
     """Before anything is kept: not granted, not offered, nobody could be asked."""
     if scopes is not None:
@@ -357,7 +357,7 @@ async def test_what_is_not_available_is_refused_with_its_reason(
     stored = dict(opened.host.blobs)
 
     told = (await opened.get("ben", "/capabilities")).json["audiences"]["space"]
-    refused = await opened.send("ben", song, publishing=private())
+    refused = await opened.send("ben", short_song, publishing=private())
 
     assert not told["available"]
     assert told["reason"].startswith(reason)
@@ -366,14 +366,14 @@ async def test_what_is_not_available_is_refused_with_its_reason(
     assert opened.host.blobs == stored
 
 
-async def test_spaces_hold_neither_albums_nor_what_was_public(opened: Private, song: Path) -> None:
+async def test_spaces_hold_neither_albums_nor_what_was_public(opened: Private, short_song: Path) -> None:
     """An upload on an album, and a change of a track that is published: refused, with the reason."""
     assert (await opened.get("ben", "/capabilities")).json["audiences"]["space"]["available"]
     path = f"/tracks/{public_id('mara', 1)}/publishing"
     body = f'{{"settings": {private()}}}'.encode()
     headers = {"Content_Type": "application/json", **opened.logins["mara"]}
 
-    on_album = await opened.send("mara", song, publishing=private(), album="First Light")
+    on_album = await opened.send("mara", short_song, publishing=private(), album="First Light")
     moved = await opened.stage.music.send("POST", path, body, **headers)
 
     assert (on_album.status, on_album.json["detail"]) == (400, "private_album")

@@ -27,7 +27,7 @@ AS_NODE = ("--module", "nodenext")
 
 
 @pytest.fixture(scope="module")
-def music(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Music]:
+def threaded_music(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Music]:
     with threaded(tmp_path_factory.mktemp("music")) as served:
         yield served
 
@@ -58,7 +58,7 @@ def test_redocly_and_spectral_find_no_errors(description: Path):
 
 
 def test_the_python_client_compiles_and_is_understood(
-    music: Music, description: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    threaded_music: Music, description: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Every module of it, and ten operations."""
     config = tmp_path / "config.yml"
@@ -73,7 +73,9 @@ def test_the_python_client_compiles_and_is_understood(
     for module in sorted((tmp_path / "generated").rglob("*.py")):
         importlib.import_module(".".join(module.relative_to(tmp_path).with_suffix("").parts))
     # There is no TLS here, so that no certificates need to be found.
-    with importlib.import_module("generated").Client(base_url=music.address, verify_ssl=False) as client:
+    with importlib.import_module("generated").Client(
+        base_url=threaded_music.address, verify_ssl=False
+    ) as client:
         ask_ten(client)
 
 
@@ -101,13 +103,15 @@ def ask_ten(client: Any) -> None:
     assert call("reactions.play_track", track_id=first.id).play_count >= first.play_count
 
 
-def test_the_typescript_client_compiles_and_is_understood(music: Music, description: Path, tmp_path: Path):
+def test_the_typescript_client_compiles_and_is_understood(
+    threaded_music: Music, description: Path, tmp_path: Path
+):
     """As strictly as TypeScript checks, and ten operations."""
     (tmp_path / "node_modules").symlink_to(MODULES)
     shutil.copy(CONSUMERS / "operations.mts", tmp_path)
     node(tmp_path, MODULES / "openapi-typescript/bin/cli.js", description, "-o", "api.ts")
     node(tmp_path, MODULES / "typescript/bin/tsc", *STRICT, *AS_NODE, "operations.mts")
-    told = json.loads(node(tmp_path, "operations.mts", music.address))
+    told = json.loads(node(tmp_path, "operations.mts", threaded_music.address))
     number, did = told.pop("first")
 
     assert (told["by_uri"], told["artist"], told["track"]) == (number, did, True)

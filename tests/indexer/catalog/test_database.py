@@ -11,6 +11,7 @@ import pytest
 from indexer.catalog.database import FEW, Database, join_keys, require_catalogue
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
+from schemas import data_folder
 from tests.indexer.changes import (
     settings,
 )
@@ -46,7 +47,7 @@ def test_a_second_indexer_is_told_who_has_the_file(writer: Writer, tmp_path: Pat
 def test_a_damaged_file_is_refused_with_what_to_do(tmp_path: Path, damage: bytes | None) -> None:
     """Empty, foreign or cut off: never a traceback, never an empty index in its place."""
     Writer.open(settings(tmp_path)).close()
-    file = tmp_path / "catalog.duckdb"
+    file = tmp_path / data_folder.CATALOGUE
     file.write_bytes(file.read_bytes()[:6000] if damage is None else damage)
 
     with pytest.raises(StoreError, match=r"move .* out of .* and start again"):
@@ -56,7 +57,7 @@ def test_a_damaged_file_is_refused_with_what_to_do(tmp_path: Path, damage: bytes
 def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     """Going back is not possible, and the file is left as it is."""
     Writer.open(settings(tmp_path)).close()
-    with duckdb.connect(tmp_path / "catalog.duckdb") as con:
+    with duckdb.connect(tmp_path / data_folder.CATALOGUE) as con:
         con.execute("update meta set value = '999' where name = 'schema_version'")
 
     with pytest.raises(StoreError, match="made by a newer version"):
@@ -65,11 +66,11 @@ def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 def test_a_crash_while_the_file_is_made_leaves_no_half_of_it(tmp_path: Path) -> None:
     """It takes its name when it is whole; a leftover is made anew."""
-    (tmp_path / "catalog.duckdb.partial").write_bytes(b"half")
+    (tmp_path / f"{data_folder.CATALOGUE}.partial").write_bytes(b"half")
 
     Writer.open(settings(tmp_path)).close()
 
-    assert [path.name for path in tmp_path.iterdir()] == ["catalog.duckdb"]
+    assert [path.name for path in tmp_path.iterdir()] == [data_folder.CATALOGUE]
 
 
 def test_a_file_that_is_not_there_yet_is_named_before_anything_is_created(tmp_path: Path) -> None:

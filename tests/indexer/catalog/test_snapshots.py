@@ -43,7 +43,7 @@ class Clock:
 
 
 @pytest.fixture
-def writer(tmp_path: Path) -> Iterator[Writer]:
+def one_track_writer(tmp_path: Path) -> Iterator[Writer]:
     empty_catalogues.begin(tmp_path)
     opened = Writer.open(settings(tmp_path))
     write(opened, put("ana", "track", at=1))
@@ -57,8 +57,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def snapshots(tmp_path: Path, writer: Writer, clock: Clock) -> Snapshots:
-    return Snapshots(settings(tmp_path), writer, clock)
+def snapshots(tmp_path: Path, one_track_writer: Writer, clock: Clock) -> Snapshots:
+    return Snapshots(settings(tmp_path), one_track_writer, clock)
 
 
 def count(path: Path, view: str = "visible_tracks") -> int:
@@ -68,10 +68,12 @@ def count(path: Path, view: str = "visible_tracks") -> int:
         return int(rows[0])
 
 
-def test_a_snapshot_holds_what_was_committed_when_it_began(writer: Writer, snapshots: Snapshots) -> None:
+def test_a_snapshot_holds_what_was_committed_when_it_began(
+    one_track_writer: Writer, snapshots: Snapshots
+) -> None:
     """Batches written while the file is copied are in the next one."""
     assert snapshots.begin()
-    write(writer, *(put("ana", "track", number, at=5) for number in range(1, 300)))
+    write(one_track_writer, *(put("ana", "track", number, at=5) for number in range(1, 300)))
     first = snapshots.finish()
 
     second = snapshots.publish()
@@ -82,11 +84,11 @@ def test_a_snapshot_holds_what_was_committed_when_it_began(writer: Writer, snaps
 
 
 def test_the_views_show_live_records_of_accounts_that_are_not_hidden(
-    writer: Writer, snapshots: Snapshots
+    one_track_writer: Writer, snapshots: Snapshots
 ) -> None:
     """Nothing of a suspended account, nothing that does not validate, nothing deleted."""
     write(
-        writer,
+        one_track_writer,
         put("ana", "track", 1, at=2, title=""),
         album("ana", [TRACK], at=3),
         like("ben", TRACK, at=3),
@@ -113,7 +115,7 @@ def test_snapshots_are_written_for_any_duckdb_1(snapshots: Snapshots) -> None:
 
 
 def test_publishing_waits_for_a_change_and_for_its_turn(
-    writer: Writer, snapshots: Snapshots, clock: Clock
+    one_track_writer: Writer, snapshots: Snapshots, clock: Clock
 ) -> None:
     """Nothing new: nothing published. A copy that took two seconds: the next one is 38 seconds later."""
     assert snapshots.due
@@ -122,23 +124,25 @@ def test_publishing_waits_for_a_change_and_for_its_turn(
     snapshots.finish()
     assert not snapshots.due
 
-    write(writer, put("ana", "track", 1, at=2))
+    write(one_track_writer, put("ana", "track", 1, at=2))
     clock.now += 37.9
     assert not snapshots.due
     clock.now += 0.2
     assert snapshots.due
 
 
-def test_a_cursor_alone_is_no_change(writer: Writer, snapshots: Snapshots, clock: Clock) -> None:
+def test_a_cursor_alone_is_no_change(one_track_writer: Writer, snapshots: Snapshots, clock: Clock) -> None:
     """An idle firehose publishes nothing."""
     snapshots.publish()
-    writer.write(Batch())
+    one_track_writer.write(Batch())
     clock.now += 100
 
     assert not snapshots.due
 
 
-def test_a_reader_in_another_process_keeps_its_snapshot(writer: Writer, snapshots: Snapshots) -> None:
+def test_a_reader_in_another_process_keeps_its_snapshot(
+    one_track_writer: Writer, snapshots: Snapshots
+) -> None:
     """The newest two stay, and every older one that somebody has open; it goes once they are done."""
     held = snapshots.publish()
     assert held is not None
@@ -149,7 +153,7 @@ def test_a_reader_in_another_process_keeps_its_snapshot(writer: Writer, snapshot
     assert reader.stdout.readline() == "open\n"
 
     for number in range(1, 5):
-        write(writer, put("ana", "track", number, at=5))
+        write(one_track_writer, put("ana", "track", number, at=5))
         snapshots.publish()
     kept = sorted(path.name for path in snapshots.folder.glob("*.duckdb"))
     answer, _ = reader.communicate("go\n")
@@ -160,7 +164,9 @@ def test_a_reader_in_another_process_keeps_its_snapshot(writer: Writer, snapshot
     assert sorted(path.name for path in snapshots.folder.glob("*.duckdb")) == kept[1:]
 
 
-def test_what_killed_readers_left_goes_with_their_snapshot(writer: Writer, snapshots: Snapshots) -> None:
+def test_what_killed_readers_left_goes_with_their_snapshot(
+    one_track_writer: Writer, snapshots: Snapshots
+) -> None:
     """What did not fit into their memory lies beside the file that they read."""
     left = snapshots.folder / "catalog-1.duckdb.77.tmp"
     left.mkdir()
@@ -174,12 +180,14 @@ def test_what_killed_readers_left_goes_with_their_snapshot(writer: Writer, snaps
     assert not left.exists()
 
 
-def test_copying_keeps_other_processes_out_of_the_live_file(writer: Writer, snapshots: Snapshots) -> None:
+def test_copying_keeps_other_processes_out_of_the_live_file(
+    one_track_writer: Writer, snapshots: Snapshots
+) -> None:
     """POSIX drops a process's locks with the first descriptor closed; ours stays open."""
     snapshots.publish()
 
     opened = subprocess.run(
-        [sys.executable, "-c", "import sys, duckdb; duckdb.connect(sys.argv[1])", str(writer.path)],
+        [sys.executable, "-c", "import sys, duckdb; duckdb.connect(sys.argv[1])", str(one_track_writer.path)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -187,13 +195,15 @@ def test_copying_keeps_other_processes_out_of_the_live_file(writer: Writer, snap
     assert "lock" in opened.stderr
 
 
-def test_leftovers_go_and_numbers_go_on(tmp_path: Path, writer: Writer, snapshots: Snapshots) -> None:
+def test_leftovers_go_and_numbers_go_on(
+    tmp_path: Path, one_track_writer: Writer, snapshots: Snapshots
+) -> None:
     """A copy that a crash cut short is removed, and no name is used twice."""
     snapshots.publish()
     leftover = snapshots.folder / "catalog-2.duckdb.partial"
     leftover.write_bytes(b"half")
 
-    reopened = Snapshots(settings(tmp_path), writer)
+    reopened = Snapshots(settings(tmp_path), one_track_writer)
     snapshot = reopened.publish()
 
     assert not leftover.exists()
@@ -202,13 +212,13 @@ def test_leftovers_go_and_numbers_go_on(tmp_path: Path, writer: Writer, snapshot
 
 
 def test_a_reader_in_the_way_delays_a_snapshot_and_does_not_fail_it(
-    writer: Writer, snapshots: Snapshots, clock: Clock
+    one_track_writer: Writer, snapshots: Snapshots, clock: Clock
 ) -> None:
     """DuckDB refuses a checkpoint while a reader needs older versions."""
-    reader = writer.reader()
+    reader = one_track_writer.reader()
     reader.execute("begin")
     reader.execute("select count(*) from tracks").fetchall()
-    write(writer, put("ana", "track", at=9, title="Changed"))
+    write(one_track_writer, put("ana", "track", at=9, title="Changed"))
 
     hindered = snapshots.publish()
     reader.execute("commit")
@@ -242,11 +252,13 @@ def exported(snapshots: Snapshots) -> int | None:
     return len(duckdb.sql(f"from '{tracks}'").fetchall()) if tracks.exists() else None
 
 
-def test_a_first_export_waits_for_the_catch_up(writer: Writer, snapshots: Snapshots, clock: Clock) -> None:
+def test_a_first_export_waits_for_the_catch_up(
+    one_track_writer: Writer, snapshots: Snapshots, clock: Clock
+) -> None:
     """It holds what was written until then, though a snapshot was made before."""
     snapshots.publish_due(snapshots.begin)
     clock.now += 20
-    write(writer, put("ana", "track", 1, at=2))
+    write(one_track_writer, put("ana", "track", 1, at=2))
     before = exported(snapshots)
     snapshots.caught_up()
 
@@ -280,14 +292,14 @@ def test_a_young_catalogue_is_exported_more_often(snapshots: Snapshots, clock: C
 
 
 def test_a_service_that_exported_before_does_so_when_it_starts(
-    tmp_path: Path, writer: Writer, snapshots: Snapshots, clock: Clock
+    tmp_path: Path, one_track_writer: Writer, snapshots: Snapshots, clock: Clock
 ) -> None:
     """And then every hour."""
     snapshots.caught_up()
     snapshots.publish_due(snapshots.begin)
-    write(writer, put("ana", "track", 1, at=2))
+    write(one_track_writer, put("ana", "track", 1, at=2))
 
-    restarted = Snapshots(settings(tmp_path), writer, clock)
+    restarted = Snapshots(settings(tmp_path), one_track_writer, clock)
     restarted.publish_due(restarted.begin)
 
     assert exported(restarted) == 2
@@ -323,11 +335,11 @@ async def test_an_indexer_exports_when_it_has_caught_up(tmp_path: Path) -> None:
 
 
 def test_an_export_of_long_rows_fits_into_its_memory(
-    writer: Writer, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+    one_track_writer: Writer, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred megabytes of descriptions, and less memory than that."""
     monkeypatch.setattr("indexer.catalog.snapshots.EXPORT_MEMORY", "128MB")
-    lengthen(writer, rows=20_000)
+    lengthen(one_track_writer, rows=20_000)
     snapshots.publish()
 
     snapshots.export()
@@ -339,14 +351,14 @@ def test_an_export_of_long_rows_fits_into_its_memory(
 
 
 def test_an_export_that_has_too_little_memory_is_told_and_tried_again(
-    writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    one_track_writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends nothing, leaves the files as they were, and has them written once it can be done."""
     snapshots.publish()
     snapshots.caught_up()
     snapshots.publish_due(snapshots.begin)
     before = (snapshots.parquet / "tracks.parquet").read_bytes()
-    lengthen(writer, rows=5_000)
+    lengthen(one_track_writer, rows=5_000)
     clock.now += 3600
     with monkeypatch.context() as patch:
         patch.setattr("indexer.catalog.snapshots.EXPORT_MEMORY", "4MB")

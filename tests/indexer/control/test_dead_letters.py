@@ -31,7 +31,7 @@ def ana() -> ForgedRepo:
 
 
 @pytest.fixture
-async def network(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
+async def network_of_ana(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
     async with ForgedNetwork([ana]) as network:
         yield network
 
@@ -43,12 +43,12 @@ async def relay() -> AsyncIterator[Relay]:
 
 
 @pytest.fixture
-def configured(tmp_path: Path, network: ForgedNetwork, relay: Relay) -> Settings:
+def configured(tmp_path: Path, network_of_ana: ForgedNetwork, relay: Relay) -> Settings:
     return Settings(
         data_dir=tmp_path,
         relay=relay.url,
-        plc_url=network.url,
-        handle_resolver=network.url,
+        plc_url=network_of_ana.url,
+        handle_resolver=network_of_ana.url,
         allow_loopback=True,
         batch_seconds=0.02,
     )

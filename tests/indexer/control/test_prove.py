@@ -30,19 +30,21 @@ def ana() -> ForgedRepo:
 
 
 @pytest.fixture
-async def network(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
+async def network_of_ana(ana: ForgedRepo) -> AsyncIterator[ForgedNetwork]:
     async with ForgedNetwork([ana]) as network:
         yield network
 
 
 @pytest.fixture
-async def prover(network: ForgedNetwork) -> AsyncIterator[Prover]:
+async def prover(network_of_ana: ForgedNetwork) -> AsyncIterator[Prover]:
     dns = Dns()
     async with Outbound(dns, allow_loopback=True) as outbound:
-        handles = Handles(outbound, dns, service=network.url, allow_test=True)
+        handles = Handles(outbound, dns, service=network_of_ana.url, allow_test=True)
         # Doubts are obeyed at once.
-        resolver = Resolver(outbound, handles, plc_url=network.url, allow_loopback=True, retry_seconds=0.0001)
-        yield Prover(resolver, outbound, Throttle(own=[network.url]))
+        resolver = Resolver(
+            outbound, handles, plc_url=network_of_ana.url, allow_loopback=True, retry_seconds=0.0001
+        )
+        yield Prover(resolver, outbound, Throttle(own=[network_of_ana.url]))
 
 
 def uri(repo: ForgedRepo, rkey: str = "3kznmn7xqxl22") -> AtUri:
@@ -65,13 +67,13 @@ async def test_absence_is_proven_too(prover: Prover, ana: ForgedRepo) -> None:
 
 
 async def test_a_new_key_is_asked_for_when_the_old_one_fails(
-    prover: Prover, network: ForgedNetwork, ana: ForgedRepo
+    prover: Prover, network_of_ana: ForgedNetwork, ana: ForgedRepo
 ) -> None:
     """The directory was right the second time."""
-    network.keys[ana.did] = KEY
+    network_of_ana.keys[ana.did] = KEY
     with pytest.raises(NotProven, match="does not hold"):
         await prover.prove(uri(ana))
-    network.keys.clear()
+    network_of_ana.keys.clear()
 
     assert (await prover.prove(uri(ana))).proof.rev == ana.rev
 
@@ -85,10 +87,10 @@ async def test_a_new_key_is_asked_for_when_the_old_one_fails(
     ],
 )
 async def test_a_server_that_fails_is_told_of(
-    prover: Prover, network: ForgedNetwork, ana: ForgedRepo, fault: object, told: str, missing: bool
+    prover: Prover, network_of_ana: ForgedNetwork, ana: ForgedRepo, fault: object, told: str, missing: bool
 ) -> None:
     """And whether that means that the record is not there."""
-    network.faults["getRecord"] = repeat(fault)
+    network_of_ana.faults["getRecord"] = repeat(fault)
 
     with pytest.raises(NotProven, match=told) as failed:
         await prover.prove(uri(ana))
@@ -96,7 +98,9 @@ async def test_a_server_that_fails_is_told_of(
     assert failed.value.missing is missing
 
 
-async def test_an_account_without_a_server_has_no_records(prover: Prover, network: ForgedNetwork) -> None:
+async def test_an_account_without_a_server_has_no_records(
+    prover: Prover, network_of_ana: ForgedNetwork
+) -> None:
     """Nobody knows the DID."""
     with pytest.raises(NotProven, match="has no personal data server") as failed:
         await prover.prove(uri(ForgedRepo(seed="nobody")))

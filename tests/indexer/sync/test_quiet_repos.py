@@ -1,10 +1,6 @@
 """A repo that went quiet is compared once, soon, and no host is asked more than it should be."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-import pytest
 
 from indexer.sync import quiet_repos
 from indexer.sync.audit import Audited
@@ -12,7 +8,7 @@ from indexer.sync.quiet_repos import QuietRepos
 from schemas.ids import Did, Tid
 from schemas.settings import Settings
 from tests import documents
-from tests.indexer.running import running, until
+from tests.indexer.running import following, until
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Relay
@@ -108,25 +104,17 @@ def test_what_waits_is_bounded() -> None:
     assert len(looked._due) == quiet_repos.MOST
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[ForgedNetwork]:
-    async with ForgedNetwork() as world:
-        yield world
-
-
-async def test_the_last_commit_that_the_relay_lost_is_found(tmp_path: Path, world: ForgedNetwork) -> None:
+async def test_the_last_commit_that_the_relay_lost_is_found(
+    impatient_settings: Settings, forged_network: ForgedNetwork
+) -> None:
     """One question to the server of a repo that wrote, and the fetch that follows from it."""
     repo = ForgedRepo(seed="quiet", start=datetime.now(UTC) - timedelta(minutes=30))
-    world.add(repo)
+    forged_network.add(repo)
     repo.create(TRACK, documents.least("track") | {"title": "Heard"})
     heard = repo.commit_frame(1)
-    configured = Settings(
-        data_dir=tmp_path, plc_url=world.url, handle_resolver=world.url, allow_loopback=True,
-        batch_seconds=0.02, snapshot_seconds=60, parquet_seconds=0, retry_seconds=0.05, drift_seconds=0.05,
-    )  # fmt: skip
     async with (
         Relay([heard]) as relay,
-        running(configured.model_copy(update={"relay": relay.url})) as indexer,
+        following(impatient_settings, relay) as indexer,
     ):
         await indexer.reach(1)
         repo.create(TRACK, documents.least("track") | {"title": "Lost"})
@@ -139,4 +127,4 @@ async def test_the_last_commit_that_the_relay_lost_is_found(tmp_path: Path, worl
         await looked._check(looked.due())
 
         await until(lambda: indexer.rows("select count(*) from tracks") == [(2,)])
-        assert world.asked["getLatestCommit"] == 1
+        assert forged_network.asked["getLatestCommit"] == 1

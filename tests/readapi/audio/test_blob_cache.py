@@ -97,7 +97,7 @@ async def second_address(server: tuple[Server, str]) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def network(server: tuple[Server, str]) -> AsyncIterator[Network]:
+async def guarded_network(server: tuple[Server, str]) -> AsyncIterator[Network]:
     """The guarded way there."""
     settings = Settings(plc_url=server[1], allow_loopback=True)
     async with open_network(settings) as network:
@@ -105,9 +105,9 @@ async def network(server: tuple[Server, str]) -> AsyncIterator[Network]:
 
 
 @pytest.fixture
-async def blobs(network: Network, tmp_path: Path) -> AsyncIterator[Blobs]:
+async def blobs(guarded_network: Network, tmp_path: Path) -> AsyncIterator[Blobs]:
     """An empty cache with room for three."""
-    opened = Blobs(tmp_path / "blobs", network, 3 * len(CONTENT))
+    opened = Blobs(tmp_path / "blobs", guarded_network, 3 * len(CONTENT))
     yield opened
     await opened.close()
 
@@ -131,16 +131,16 @@ async def test_a_blob_is_fetched_once(server: tuple[Server, str], blobs: Blobs) 
 
 
 async def test_another_process_finds_what_one_fetched(
-    server: tuple[Server, str], blobs: Blobs, network: Network, tmp_path: Path
+    server: tuple[Server, str], blobs: Blobs, guarded_network: Network, tmp_path: Path
 ) -> None:
     """The folder is all that they share; two that fetch at once do no harm."""
     cid = cid_of(CONTENT)
     server[0].blobs[cid] = CONTENT
-    other = Blobs(tmp_path / "blobs", network, 3 * len(CONTENT))
+    other = Blobs(tmp_path / "blobs", guarded_network, 3 * len(CONTENT))
 
     both = await asyncio.gather(read(blobs, cid), read(other, cid))
     asked = server[0].asked
-    third = await read(Blobs(tmp_path / "blobs", network, 3 * len(CONTENT)), cid)
+    third = await read(Blobs(tmp_path / "blobs", guarded_network, 3 * len(CONTENT)), cid)
 
     assert {*both, third} == {CONTENT}
     assert server[0].asked == asked
@@ -227,10 +227,10 @@ async def test_who_goes_away_does_not_stop_the_others(server: tuple[Server, str]
 
 @pytest.mark.parametrize(("linger_seconds", "asked"), [(30.0, 1), (0.0, 2)])
 async def test_what_nobody_waits_for_any_more_is_given_up_soon(
-    server: tuple[Server, str], network: Network, tmp_path: Path, linger_seconds: float, asked: int
+    server: tuple[Server, str], guarded_network: Network, tmp_path: Path, linger_seconds: float, asked: int
 ) -> None:
     """Whoever comes back at once finds it on its way; whoever comes later begins anew."""
-    cid, blobs = cid_of(CONTENT), Blobs(tmp_path / "blobs", network, 3 * len(CONTENT), linger_seconds)
+    cid, blobs = cid_of(CONTENT), Blobs(tmp_path / "blobs", guarded_network, 3 * len(CONTENT), linger_seconds)
     server[0].blobs[cid] = CONTENT
     server[0].release.clear()
     waiting = [asyncio.create_task(read(blobs, cid)) for _ in range(2)]
@@ -337,7 +337,12 @@ def people(count: int) -> list[Did]:
     ],
 )
 async def test_slow_servers_do_not_hold_up_what_goes_elsewhere(
-    server: tuple[Server, str], network: Network, blobs: Blobs, networks: range, clients: int, most: int
+    server: tuple[Server, str],
+    guarded_network: Network,
+    blobs: Blobs,
+    networks: range,
+    clients: int,
+    most: int,
 ) -> None:
     """One client who asks for 64 recordings, 64 clients who ask one server, and 64 clients who ask 64."""
     artists, elsewhere = people(64), cid_of(CONTENT)
@@ -356,7 +361,7 @@ async def test_slow_servers_do_not_hold_up_what_goes_elsewhere(
         async with asyncio.timeout(10):
             heard = await blobs.open(BEN, elsewhere, client="198.51.100.1")
             url = f"{server[1]}/{BEN}"
-            written = await network.send("GET", url, headers={}, max_bytes=1000, timeout_seconds=5)
+            written = await guarded_network.send("GET", url, headers={}, max_bytes=1000, timeout_seconds=5)
 
         assert (heard.size, written.status, slow.open) == (len(CONTENT), 200, most)
         for task in asking:

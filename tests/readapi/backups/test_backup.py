@@ -21,13 +21,13 @@ from readapi.backups.folder import BackupError
 from readapi.backups.manifest import Manifest
 from readapi.data_folder import OWNER_ONLY, is_half_restored
 from readapi.publishing.originals.references import Originals
-from readapi.state.db.database import FILE, FOLDER
 from readapi.state.publishing.file_keys import original_key, rendition_key
 from readapi.state.publishing.managed_audio import Managed
 from readapi.state.publishing.stored_files import AT_ONCE, Release
 from readapi.state.publishing.uploads import Audio
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import State, open_state
+from schemas import data_folder
 from schemas.ids import AtUri, Handle
 from schemas.publishing import NOBODY
 from schemas.settings import Settings
@@ -297,7 +297,7 @@ async def test_a_restore_that_was_broken_off_is_done_again(
 
     await restored(settings, target)
     assert not is_half_restored(settings.data_dir)
-    assert (settings.data_dir / FOLDER / FILE).exists()
+    assert (settings.data_dir / data_folder.STATE_DATABASE).exists()
 
 
 async def test_keys_of_the_environment_are_asked_for(tmp_path: Path) -> None:

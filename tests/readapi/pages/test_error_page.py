@@ -38,7 +38,7 @@ def routes() -> Routes:
 
 
 @pytest.fixture
-async def site():
+async def erring_site():
     def shown(refused):
         return error_page.error_page(refused, RENDERER)
 
@@ -47,9 +47,9 @@ async def site():
 
 
 @pytest.mark.parametrize("path", ["/page", "/no/such/route"])
-async def test_a_browser_is_shown_the_code_and_the_sentence(site, path):
+async def test_a_browser_is_shown_the_code_and_the_sentence(erring_site, path):
     """The status stays, nothing is stored, and the page loads no scripts."""
-    async with site.get(path, Accept=BROWSER) as answer:
+    async with erring_site.get(path, Accept=BROWSER) as answer:
         body = await answer.text()
 
     assert (answer.status, answer.content_type) == (404, "text/html")
@@ -62,22 +62,22 @@ async def test_a_browser_is_shown_the_code_and_the_sentence(site, path):
 @pytest.mark.parametrize(
     "accept", ["*/*", "application/json", "application/json, text/html;q=0.9", "text/html;q=0"]
 )
-async def test_programs_are_told_in_json(site, accept):
+async def test_programs_are_told_in_json(erring_site, accept):
     """Only who puts HTML first gets it."""
-    async with site.get("/page", Accept=accept) as answer:
+    async with erring_site.get("/page", Accept=accept) as answer:
         assert answer.content_type == "application/json"
         assert (await answer.json())["detail"] == "not_found"
 
 
-async def test_routes_that_answer_json_refuse_in_json(site):
+async def test_routes_that_answer_json_refuse_in_json(erring_site):
     """Whatever the browser would rather have."""
-    async with site.get("/data", Accept=BROWSER) as answer:
+    async with erring_site.get("/data", Accept=BROWSER) as answer:
         assert answer.content_type == "application/json"
 
 
-async def test_fields_at_fault_are_named_and_escaped(site):
+async def test_fields_at_fault_are_named_and_escaped(erring_site):
     """What a stranger wrote is text on the page."""
-    async with site.get("/picky", Accept=BROWSER) as answer:
+    async with erring_site.get("/picky", Accept=BROWSER) as answer:
         body = await answer.text()
 
     assert answer.status == 422

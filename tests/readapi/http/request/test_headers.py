@@ -1,11 +1,12 @@
-"""Range, If-Range and If-None-Match mean what RFC 9110 says."""
+"""Accept, Range, If-Range and If-None-Match mean what RFC 9110 says."""
 
 import pytest
 
 from readapi.errors import RangeNotSatisfiable
-from readapi.http.request.headers import Conditions
+from readapi.http.request.headers import Accept, Conditions
 
 ETAG = '"abc"'
+CAR, JSON = "application/vnd.ipld.car", "application/json"
 
 
 @pytest.mark.parametrize(
@@ -90,3 +91,23 @@ def test_a_part_of_another_version_is_not_given(if_range, part):
 def test_who_has_it_already_is_told_so(if_none_match, knows):
     """If-None-Match compares weakly."""
     assert Conditions("", "", if_none_match).knows(ETAG) is knows
+
+
+@pytest.mark.parametrize(
+    ("header", "prefers"),
+    [
+        ("application/vnd.ipld.car", True),
+        ("APPLICATION/VND.IPLD.CAR; version=1", True),
+        ("application/vnd.ipld.car, application/json;q=0.5", True),
+        ("application/json, application/vnd.ipld.car;q=0.9", False),
+        ("application/vnd.ipld.car, application/json", False),
+        ("application/vnd.ipld.car;q=0", False),
+        ("application/vnd.ipld.car;q=much", False),
+        ("*/*", False),
+        ("", False),
+        (";,;=,", False),
+    ],
+)
+def test_the_greater_weight_wins(header: str, prefers: bool) -> None:
+    """An Accept header prefers one type to another; wildcards and what cannot be read count for nothing."""
+    assert Accept(header).prefers(CAR, JSON) is prefers
