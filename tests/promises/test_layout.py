@@ -22,9 +22,10 @@ def module_of(path: Path) -> Path:
 
 
 def is_module(path: Path) -> bool:
-    """Does a module, a package or a program of this name exist?"""
+    """Does a module, a package or a program of this name exist, there or in a private package beside it?"""
     program = path.with_name(f"__{path.name}__.py")
-    return path.with_suffix(".py").exists() or path.is_dir() or program.exists()
+    private = path.parent.glob(f"_*/{path.name}.py")
+    return path.with_suffix(".py").exists() or path.is_dir() or program.exists() or any(private)
 
 
 @functools.cache
