@@ -10,10 +10,10 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
-MIRRORED = ("schemas", "indexer", "readapi", "fmsvc")
+MIRRORED = ("schemas", "indexer", "readapi")
 FILES = sorted(path for path in TESTS.rglob("*.py") if "node_modules" not in path.parts)
 # Folders below tests/ whose test files are named after what they are about, and not after a module.
-TOPICS = ("features", "promises", "network", "bench")
+TOPICS = ("features", "promises", "network", "bench", "fmsvc")
 
 
 def module_of(path: Path) -> Path:
@@ -22,10 +22,9 @@ def module_of(path: Path) -> Path:
 
 
 def is_module(path: Path) -> bool:
-    """Does a module, a package or a program of this name exist, there or in a private package beside it?"""
+    """Does a module, a package or a program of this name exist?"""
     program = path.with_name(f"__{path.name}__.py")
-    private = path.parent.glob(f"_*/{path.name}.py")
-    return path.with_suffix(".py").exists() or path.is_dir() or program.exists() or any(private)
+    return path.with_suffix(".py").exists() or path.is_dir() or program.exists()
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from deploy.wheel_sources import FOLDERS
 from readapi.__main__ import app
 from tests.readapi.studio import Studio
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 RULES, DASHBOARD = DEPLOY / "prometheus-rules.yml", DEPLOY / "grafana-dashboard.json"
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
