@@ -16,7 +16,7 @@ from readapi.audio.decoding import sandbox as jail
 
 folder, parent = pathlib.Path(sys.argv[1]), sys.argv[2]
 target = os.open(folder / "target", os.O_RDWR | os.O_CREAT)
-missing = jail.enter(target)
+missing = jail.enter_sandbox(target)
 
 def fork():
     if os.fork() == 0:
