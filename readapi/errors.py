@@ -59,7 +59,7 @@ class ScopeUpgradeRequired(ApiError):
 
     status = HTTPStatus.FORBIDDEN
     code = Code.SCOPE_UPGRADE_REQUIRED
-    sentence = "You have not granted what this needs; ask for it at /auth/scope-upgrade/start."
+    sentence = "This needs a permission that you have not granted; request it at /auth/scope-upgrade/start."
 
 
 class ArtistProfileRequired(ApiError):
@@ -67,7 +67,7 @@ class ArtistProfileRequired(ApiError):
 
     status = HTTPStatus.FORBIDDEN
     code = Code.ARTIST_PROFILE_REQUIRED
-    sentence = "Make an artist profile first: PUT /artists/me."
+    sentence = "Create an artist profile first: PUT /artists/me."
 
 
 class NotOwner(ApiError):
@@ -75,7 +75,7 @@ class NotOwner(ApiError):
 
     status = HTTPStatus.FORBIDDEN
     code = Code.NOT_OWNER
-    sentence = "This is not yours to change."
+    sentence = "This belongs to another account."
 
 
 class ForeignOrigin(ApiError):
@@ -83,7 +83,7 @@ class ForeignOrigin(ApiError):
 
     status = HTTPStatus.FORBIDDEN
     code = Code.FOREIGN_ORIGIN
-    sentence = "Only pages of this service may change something with its cookie."
+    sentence = "Only pages of this service may send requests with its cookie."
 
 
 class SpaceRefused(ApiError):
@@ -91,7 +91,7 @@ class SpaceRefused(ApiError):
 
     status = HTTPStatus.FORBIDDEN
     code = Code.SPACE_REFUSED
-    sentence = "The private Space refused."
+    sentence = "The private Space refused access."
 
 
 class SupportRequired(ApiError):
@@ -99,7 +99,7 @@ class SupportRequired(ApiError):
 
     status = HTTPStatus.PAYMENT_REQUIRED
     code = Code.SUPPORT_REQUIRED
-    sentence = "This is for supporters of the artist."
+    sentence = "Only supporters of the artist have access."
 
 
 class NotFound(ApiError):
@@ -107,7 +107,7 @@ class NotFound(ApiError):
 
     status = HTTPStatus.NOT_FOUND
     code = Code.NOT_FOUND
-    sentence = "There is nothing here."
+    sentence = "The resource does not exist."
 
 
 class MethodNotAllowed(ApiError):
@@ -115,7 +115,7 @@ class MethodNotAllowed(ApiError):
 
     status = HTTPStatus.METHOD_NOT_ALLOWED
     code = Code.METHOD_NOT_ALLOWED
-    sentence = "This address does not take this method; the Allow header names those it takes."
+    sentence = "This URL does not support this method; the Allow header lists the supported ones."
 
 
 class BadRequest(ApiError):
@@ -131,7 +131,7 @@ class InvalidRequest(ApiError):
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = Code.INVALID_REQUEST
-    sentence = "A parameter does not fit; see errors."
+    sentence = "A parameter is invalid; see errors."
 
     @classmethod
     def of_field(cls, field: str, message: str) -> "InvalidRequest":
@@ -160,7 +160,7 @@ class Conflict(ApiError):
 
     status = HTTPStatus.CONFLICT
     code = Code.CONFLICT
-    sentence = "Something that is there already stands against this."
+    sentence = "The request conflicts with the current state."
 
 
 class InvalidCursor(ApiError):
@@ -168,7 +168,7 @@ class InvalidCursor(ApiError):
 
     status = HTTPStatus.BAD_REQUEST
     code = Code.INVALID_CURSOR
-    sentence = "This cursor is none that this list gave; start again without one."
+    sentence = "This cursor was not issued by this list; start again without one."
 
 
 class UnsupportedMediaType(ApiError):
@@ -176,7 +176,7 @@ class UnsupportedMediaType(ApiError):
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     code = Code.UNSUPPORTED_MEDIA_TYPE
-    sentence = "This address does not read bodies of this type."
+    sentence = "This URL does not accept bodies of this type."
 
 
 class TooLarge(ApiError):
@@ -192,7 +192,7 @@ class RequestTimeout(ApiError):
 
     status = HTTPStatus.REQUEST_TIMEOUT
     code = Code.REQUEST_TIMEOUT
-    sentence = "The request came too slowly and was given up; nothing of it was kept."
+    sentence = "The request body arrived too slowly and was discarded."
 
 
 class RangeNotSatisfiable(ApiError):
@@ -200,7 +200,7 @@ class RangeNotSatisfiable(ApiError):
 
     status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
     code = Code.INVALID_REQUEST
-    sentence = "The recording has no such part; Content-Range says how long it is."
+    sentence = "The range lies beyond the end of the recording; Content-Range has its length."
 
     def __init__(self, size: int) -> None:
         super().__init__(headers={"Content-Range": f"bytes */{size}"})
@@ -211,7 +211,7 @@ class FormatNotSupported(ApiError):
 
     status = HTTPStatus.NOT_IMPLEMENTED
     code = Code.FORMAT_NOT_SUPPORTED
-    sentence = "The answer does not exist in this format."
+    sentence = "The answer is not available in this format."
 
 
 class RateLimited(ApiError):
@@ -232,7 +232,7 @@ class PdsUnavailable(ApiError):
 
     status = HTTPStatus.BAD_GATEWAY
     code = Code.PDS_UNAVAILABLE
-    sentence = "The artist's own server cannot be asked just now; try again later."
+    sentence = "The artist's server is unavailable; try again later."
 
 
 class PdsDown(PdsUnavailable):
@@ -249,7 +249,7 @@ class PdsRefused(ApiError):
 
     status = HTTPStatus.BAD_GATEWAY
     code = Code.PDS_REFUSED
-    sentence = "Your own server refused."
+    sentence = "Your server refused the request."
 
 
 class IndexNotReady(ApiError):
@@ -257,7 +257,7 @@ class IndexNotReady(ApiError):
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = Code.INDEX_NOT_READY
-    sentence = "The index is not ready yet; try again in a moment."
+    sentence = "The index is not ready yet; try again soon."
 
     def __init__(self, message: str | None = None, *, retry_seconds: int = 1) -> None:
         super().__init__(message, headers={"Retry-After": str(retry_seconds)})
@@ -268,7 +268,7 @@ class Internal(ApiError):
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = Code.INTERNAL
-    sentence = "Something went wrong on our side; the request id finds it in our log."
+    sentence = "An internal error occurred; quote the request id when you report it."
 
 
 def refusal(

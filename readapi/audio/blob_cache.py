@@ -39,7 +39,10 @@ _PART = ".part"
 _ABANDONED_SECONDS = 3600.0
 _SHA256_OF_RAW = b"\x01\x55\x12\x20"  # CIDv1, raw, SHA-256, 32 bytes
 
-TOO_MANY = "You are already waiting for several recordings from other servers; try again when they are here."
+
+TOO_MANY = (
+    "You already have several requests for recordings from other servers; try again when they are done."
+)
 
 
 class _TooBusy(PdsUnavailable):

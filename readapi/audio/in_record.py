@@ -16,7 +16,7 @@ from schemas.publishing import OPEN, TemplateAccess
 Value = dict[str, Any]  # a record as atproto's JSON writes it
 Storage = Literal["pds", "managed", "elsewhere", "none"]
 
-UNREADABLE = "Your server's record of this track does not say what it should where its audio is."
+UNREADABLE = "The track's record on your server has invalid audio or access members."
 MEMBERS = ("audioBlob", "audioUrl")  # the members of a record that refer to its audio
 _DIGEST = slice(4, None)  # of a CIDv1 with SHA-256, after version, codec, hash function and length
 
@@ -94,7 +94,7 @@ def digest_of(cid: Cid) -> str:
 def check_unchanged(value: Value, before: Value) -> None:
     """Raise Conflict unless the record has the same audio and access as before."""
     if audio_members(value) != audio_members(before) or access_of(value) != access_of(before):
-        raise Conflict("The track's audio or its access was changed meanwhile; try again.")
+        raise Conflict("The track's audio or access has changed in the meantime; try again.")
 
 
 def audio_members(value: Value) -> list[Any]:

@@ -28,8 +28,8 @@ from schemas.stored import Card
 NOT_DOWNLOADED = "The artist does not offer this recording for download."
 
 NO_RECORDING = "This track has no recording."
-NOT_READY = "What may be heard of this recording is not ready yet; try again later."
-ELSEWHERE = "This recording is kept by another service; ask the artist for it."
+NOT_READY = "The streaming version of this recording is not ready yet; try again later."
+ELSEWHERE = "This recording is stored by another service; ask the artist for it."
 
 _AUDIO_TYPE = re.compile(r"audio/[a-z0-9][a-z0-9.+-]{0,63}")
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # browsers are redirected to no other kind of address
@@ -192,7 +192,7 @@ def _not_heard(track: Access, viewer: Viewer | None) -> ApiError:
         case "supporters":
             return _not_supported(viewer, "Only supporters of the artist can listen.")
         case "space":
-            return SpaceRefused("This recording is in a private Space, which does not let this service in.")
+            return SpaceRefused("This recording is in a private Space that does not admit this service.")
         case "public" | "owner":
             return NotFound("The artist does not share this recording.")
 

@@ -40,7 +40,7 @@ class BackupError(Exception):
 def make_folder(target: Path) -> Iterator[Path]:
     """A temporary folder to fill, renamed to `target` when the block succeeds. Raises BackupError."""
     if target.exists() or target.is_symlink():
-        raise BackupError(f"{target} exists already; name a folder that does not.")
+        raise BackupError(f"{target} exists already; choose another folder.")
     partial = target.with_name(f"{target.name}.partial")
     with _alone(partial):
         try:
@@ -121,7 +121,7 @@ def _alone(partial: Path) -> Iterator[None]:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError(f"Another backup is being made in {partial}; wait for its end.") from None
+            raise BackupError(f"Another backup is being made in {partial}; wait until it is done.") from None
         for left in partial.iterdir():
             shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         yield

@@ -31,7 +31,7 @@ def list_trash() -> None:
         released = await state.stored_files.in_trash(MOST)
         known = await state.audio_store.find()
         counted = "not counted yet" if known.orphans is None else f"{known.orphans:,} files, kept"
-        last = [f"{len(released):,} released files. Files that belong to nothing: {counted}."]
+        last = [f"{len(released):,} released files. Orphaned files: {counted}."]
         return "\n".join([*map(_line, released), *last, *([] if refusal is None else [refusal])])
 
     print(_done(listing))

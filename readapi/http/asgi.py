@@ -53,7 +53,7 @@ class StreamLimits:
     def enter(self, client: str) -> Callable[[], None]:
         """Count one more stream of a client; call what is returned at its end. Raises RateLimited."""
         if self._open[client] >= self._of_one or self.open >= self._most:
-            raise RateLimited("Too many streams are open; end one.", headers={"Retry-After": "10"})
+            raise RateLimited("Too many streams are open; close one.", headers={"Retry-After": "10"})
         self._open[client] += 1
         return partial(self._leave, client)
 

@@ -73,7 +73,7 @@ class Proofs:
         """The CAR that proves a record. Raises NotFound or PdsDown."""
         answer = await self._ask(control_socket.PROOF, AtUri.parse(uri), (200, NotFound.status))
         if answer.status == NotFound.status:
-            raise NotFound("The artist's own server has no such record any more.")
+            raise NotFound("The artist's server no longer has this record.")
         return answer.body
 
     async def record(self, uri: AtUri) -> Signed:

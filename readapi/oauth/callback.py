@@ -12,14 +12,14 @@ _PASSING = ("server_error", "temporarily_unavailable")
 def check_code(pending: PendingAuthorization, params: Mapping[str, str]) -> str:
     """The authorization code, if the callback belongs to this authorization. Raises OAuthError."""
     if not hmac.compare_digest(params.get("state", "").encode(), pending.state.encode()):
-        raise Refused("callback_mismatch", "This answer is to something that was not asked here.")
+        raise Refused("callback_mismatch", "This answer does not belong to a sign-in of this service.")
     # RFC 9207: a mismatch means a mix-up attack, in which another server's code would be sent to this one.
     if params.get("iss") != pending.server.issuer:
-        raise Refused("callback_mismatch", "This answer is not from the server that was asked.")
+        raise Refused("callback_mismatch", "This answer is not from the server that was used to sign in.")
     if "error" in params:
         raise _refusal(params["error"], params.get("error_description", ""))
     if not params.get("code"):
-        raise Refused("callback_mismatch", "This answer has no code in it.")
+        raise Refused("callback_mismatch", "This answer contains no authorization code.")
     return params["code"]
 
 
@@ -27,7 +27,7 @@ def _refusal(error: str, description: str) -> OAuthError:
     if error == "access_denied":
         return Denied()
     if error in _PASSING:
-        return Unavailable("Your server cannot sign you in just now.")
+        return Unavailable("Your server cannot sign you in at the moment.")
     return Refused(
         "server_refused", "Your server refused to sign you in.", upstream=quote_upstream(error, description)
     )

@@ -212,4 +212,6 @@ class OAuthClient:
             await self._endpoints.revoke(holder, granted.refresh_token or granted.access_token)
         if granted.sub != did:
             raise Refused("identity_mismatch", "A different account signed in than the one that was named.")
-        raise Refused("server_unsuitable", "Your server gave tokens of a kind that is not safe to use.")
+        raise Refused(
+            "server_unsuitable", "Your server issued tokens without the required protection (DPoP)."
+        )

@@ -79,7 +79,7 @@ class Discovery:
             timeout_seconds=DOCUMENT_SECONDS,
         )
         if response.status == 429 or response.status >= 500:
-            raise Unavailable("Your server cannot answer just now.", f"[{response.status}]")
+            raise Unavailable("Your server is unavailable at the moment.", f"[{response.status}]")
         if response.status != 200:
             raise _unsuitable("does not say how to sign in", f"[{response.status}]")
         try:

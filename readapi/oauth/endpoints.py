@@ -51,7 +51,7 @@ class Endpoints:
     ) -> Response:
         key, issuer = holder.client_key, holder.server.issuer
         if key not in self._client.key_names:
-            raise Refused(responses.DEAD, "The key that this authorization began with is gone.")
+            raise Refused(responses.DEAD, "The key of this authorization no longer exists.")
         return await self._dpop.send(
             holder.dpop_key,
             "POST",

@@ -120,7 +120,7 @@ class Network:
                 method, url, headers=headers, body=body, max_bytes=max_bytes, timeout_seconds=timeout_seconds
             )
         except self._failure as error:
-            raise Unavailable("Your server cannot be reached just now.") from error
+            raise Unavailable("Your server cannot be reached at the moment.") from error
 
     async def ask_operator(
         self, url: str, *, headers: Mapping[str, str], max_bytes: int, timeout_seconds: float
@@ -131,7 +131,9 @@ class Network:
                 "GET", url, headers=headers, body=None, max_bytes=max_bytes, timeout_seconds=timeout_seconds
             )
         except self._failure as error:
-            raise Unavailable("A service that this one relies on cannot be reached just now.") from error
+            raise Unavailable(
+                "A service that this one depends on cannot be reached at the moment."
+            ) from error
 
     async def download(
         self,

@@ -73,7 +73,7 @@ def read_answer(model: type[Answer], response: Response) -> Answer:
     try:
         return model.model_validate_json(response.body)
     except ValidationError as error:
-        raise Unavailable("Your server gave an answer that makes no sense.", describe_fault(error)) from None
+        raise Unavailable("Your server sent an invalid answer.", describe_fault(error)) from None
 
 
 def read_refusal(response: Response) -> OAuthError:
@@ -82,12 +82,12 @@ def read_refusal(response: Response) -> OAuthError:
     upstream = None if problem is None else quote_upstream(problem.error, problem.error_description)
     said = _for_the_log(response.status, upstream)
     if problem is None or problem.error in _PASSING or response.status not in (400, 401, 403):
-        return Unavailable("Your server cannot answer just now.", said)
+        return Unavailable("Your server is unavailable at the moment.", said)
     if problem.error == DEAD:
         return Refused(DEAD, "Your server says that this authorization has ended.", said, upstream)
     if problem.error in _UNKNOWN_CLIENT:
         return Refused("client_refused", "Your server does not recognise this application.", said, upstream)
-    return Refused("server_refused", "Your server refused to let this application in.", said, upstream)
+    return Refused("server_refused", "Your server refused this application.", said, upstream)
 
 
 def read_error_code(response: Response) -> str | None:

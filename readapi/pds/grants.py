@@ -73,7 +73,7 @@ class Grants:
             async with asyncio.timeout(self._patience_seconds):
                 await asyncio.shield(task)
         except TimeoutError:
-            raise Unavailable("Your server takes too long to answer; try again in a moment.") from None
+            raise Unavailable("Your server takes too long to answer; try again soon.") from None
 
     def _settle(self, wanted: tuple[GrantId, str | None], done: asyncio.Task[None]) -> None:
         del self._under_way[wanted]
@@ -86,11 +86,11 @@ async def find_usable(store: GrantStore, grant_id: GrantId) -> Held:
     try:
         held = await store.find(grant_id)
     except Unreadable as error:
-        raise Ended("What you granted cannot be read any more. Sign in again.") from error
+        raise Ended("Your authorization can no longer be decrypted. Sign in again.") from error
     if held is None:
         raise Ended("You have signed out.")
     if held.grant is None:
-        raise Ended(held.ended_because or "Your server does not honour the grant any more. Sign in again.")
+        raise Ended(held.ended_because or "Your server no longer accepts your authorization. Sign in again.")
     return held
 
 

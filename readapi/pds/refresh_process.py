@@ -47,7 +47,7 @@ class RefreshProcess:
             answer = await line.ask(grant_id, refused)
             if answer is not None:
                 return _raise_outcome(answer)
-        raise Unavailable("The service could not renew your grant just now.")
+        raise Unavailable("The service could not renew your authorization at the moment.")
 
     async def close(self) -> None:
         """Close the socket; the process finishes running refreshes by itself."""
@@ -159,7 +159,7 @@ async def _answer(renewing: Renewing, question: dict[str, str], writer: asyncio.
         outcome, sentence = "unavailable", unavailable.sentence
     except Exception:
         log.exception("renewal failed", grant=question["grant"])
-        outcome, sentence = "failed", "The service could not renew your grant just now."
+        outcome, sentence = "failed", "The service could not renew your authorization at the moment."
     writer.write(
         orjson.dumps({"number": question["number"], "outcome": outcome, "sentence": sentence}) + b"\n"
     )

@@ -33,7 +33,7 @@ REFUSALS = (InvalidRequest, PdsUnavailable, PdsRefused, ScopeUpgradeRequired, Se
 MOST_PAGES = 100
 LISTING_SECONDS = 120.0  # for all pages together
 SLOWEST_BYTES_PER_SECOND = 128 << 10  # of an upload
-ENDLESS = "Your server lists more records than can be looked through."
+ENDLESS = "Your server lists more records than this service can read."
 _REPO = "com.atproto.repo"
 _MIME_TYPE = re.compile(r"[a-z]{1,20}/[\x20-\x7e]{1,100}")  # with parameters: audio/ogg; codecs=opus
 _BLOB_CID = b"\x01\x55\x12\x20"  # version 1, raw bytes, SHA-256 of 32 bytes

@@ -108,7 +108,7 @@ class SignIn:
         """Check the callback's `params`, and store the grant for the exchange."""
         departure = await self._state.flights.take(params.get("state", ""))
         if departure is None:
-            sentence = "This was begun too long ago, or not here. Begin again."
+            sentence = "This sign-in has expired, or was not started here. Start again."
             return Return(None, error=Refused("callback_mismatch", sentence))
         try:
             with _failures_logged():
@@ -137,7 +137,7 @@ class SignIn:
         if native is not None and not native.accepts(verifier):
             raise NoSuchExchange("The code verifier is missing, or is not the one of this sign-in.")
         if BROWSER in arrival.errand.details:
-            raise NoSuchExchange("This was begun in a browser, and ends there.")
+            raise NoSuchExchange("This sign-in was started in a browser, and must be completed there.")
         return await self._ended(token, arrival, who)
 
     async def exchange(
@@ -150,7 +150,7 @@ class SignIn:
         arrival = await self._found(token)
         errand = arrival.errand
         if errand.purpose == "sign_in" and not _began_in_browser(browser, errand):
-            raise NoSuchExchange("This was not begun in this browser.")
+            raise NoSuchExchange("This sign-in was not started in this browser.")
         return await self._ended(token, arrival, who)
 
     async def _found(self, token: str) -> ExchangeToken:

@@ -94,7 +94,7 @@ class Writing:
                 return await self._pds.put(author, collection, rkey, after, swap=swap)
             except Swapped:
                 continue
-        raise Conflict("Others keep changing this record; try again.")
+        raise Conflict("Other programs keep changing this record; try again.")
 
     async def delete(self, author: Author, collection: Nsid, *rkeys: Rkey) -> None:
         """Delete records; missing ones are ignored. Raises as `Pds` does."""

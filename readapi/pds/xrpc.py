@@ -25,7 +25,7 @@ from readapi.state.sign_in.grants import GrantId
 
 Members = dict[str, Any]  # of a JSON object
 
-NO_SENSE = "Your server gave an answer that makes no sense; try again later."
+NO_SENSE = "Your server sent an invalid answer; try again later."
 PAGE = 100  # records per page of a list
 _MOST_CURSOR_LETTERS = 1000
 _SPENT_TOKEN = "invalid_token"  # noqa: S105  # a code of RFC 6750
@@ -138,7 +138,7 @@ def _refusal(response: Response) -> ApiError | Swapped:
     if problem.error == "InvalidSwap":
         return Swapped(upstream.message)
     if problem.error == _SPENT_TOKEN:
-        return SessionExpired("Your server does not take what you granted any longer; sign in again.")
+        return SessionExpired("Your server no longer accepts your authorization; sign in again.")
     if response.status == 403 and (
         problem.error in _NO_SCOPE or problem.message.startswith("Missing required scope")
     ):
@@ -146,9 +146,9 @@ def _refusal(response: Response) -> ApiError | Swapped:
     if response.status == 413 or problem.error in _TOO_LARGE:
         return TooLarge(TOO_LARGE)
     if response.status >= 500 and response.status != 501:
-        return PdsUnavailable("Your own server cannot do this just now; try again later.", upstream=upstream)
+        return PdsUnavailable("Your server is unavailable at the moment; try again later.", upstream=upstream)
     said = upstream.message or upstream.error or f"status {response.status}"
-    return PdsRefused(f"Your own server refused: {said.rstrip('.')}.", upstream=upstream)
+    return PdsRefused(f"Your server refused the request: {said.rstrip('.')}.", upstream=upstream)
 
 
-TOO_LARGE = "The file is larger than your own server takes."
+TOO_LARGE = "The file is larger than your server accepts."

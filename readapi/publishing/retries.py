@@ -48,11 +48,11 @@ def describe_error(error: Exception) -> tuple[Code, str]:
         case NotAudio():
             return Code.UNSUPPORTED_MEDIA_TYPE, str(error)
         case TimeoutError():
-            return Internal.code, "It took longer than it may, again and again."
+            return Internal.code, "It exceeded the time limit repeatedly."
         case GivenUp():
-            return Internal.code, "Every try broke off in the middle, so it was given up."
+            return Internal.code, "Every attempt was interrupted, so this was given up."
         case _:
-            return Internal.code, "Something went wrong on our side."
+            return Internal.code, "An internal error occurred."
 
 
 def _sentence(error: ApiError) -> str:

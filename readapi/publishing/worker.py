@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 LOOK_SECONDS = 0.25
 AT_ONCE = timedelta(0)
-DONE_AFTER_ALL = "The track is as it was asked for."
+DONE_AFTER_ALL = "The track has the requested settings."
 NOT_SHOWN = "The index does not show it yet."
 RENEWALS = 3  # within the time that a claim lasts
 
@@ -158,7 +158,7 @@ class Worker:
             if retries.may_pass(error, attempt, self._waited(attempt), self._most_tries):
                 raise
             log.info("upload failed", upload=row_id, exc_info=True)
-            await say(upload.phase, upload.progress_pct, "What was begun is being compared with your server.")
+            await say(upload.phase, upload.progress_pct, "The result is being checked at your server.")
             if not await self._was_done(upload, attempt):
                 await uploads.fail(row_id, claimant, *retries.describe_error(error))
                 await self._uploading.undo(upload)
@@ -172,7 +172,7 @@ class Worker:
         """The upload with its file's metadata, which is read once."""
         if upload.wanted.unexamined is None:
             return upload
-        await say("examining", 5, "The file is being read.")
+        await say("examining", 5, "The file is being examined.")
         wanted = await self._examining.run(upload)
         await self._state.uploads.examined(upload.id, claimant, wanted)
         return dataclasses.replace(upload, wanted=wanted)

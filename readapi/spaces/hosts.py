@@ -16,7 +16,7 @@ from schemas.ids import Did
 
 ANSWER_BYTES = 1 << 20
 ANSWER_SECONDS = 10.0
-LATER = "The private Space's server cannot be asked just now; try again later."
+LATER = "The private Space's server is unavailable; try again later."
 
 
 class Answered(BaseModel):

@@ -26,9 +26,9 @@ log = structlog.get_logger()
 EARLY = timedelta(seconds=60)  # before its expiry a credential is renewed: an answer takes a while to send
 REFUSED_FOR = timedelta(seconds=60)
 MOST = 10_000
-NO_SPACES = "Your own server does not vouch for you to private Spaces."
-NOT_LET_IN = "The private Space does not let you in."
-NOT_THIS_SERVICE = "The private Space does not let this service in."
+NO_SPACES = "Your server does not issue tokens for private Spaces."
+NOT_LET_IN = "The private Space does not admit you."
+NOT_THIS_SERVICE = "The private Space does not admit this service."
 
 
 class _Delegation(BaseModel):

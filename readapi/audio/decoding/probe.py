@@ -26,7 +26,7 @@ MAX_PACKETS_PER_SECOND = 2_000
 SPARE_PACKETS = 5_000  # allowed before a file must contain any audio
 _BEFORE_COVER = 1_000  # packets searched for a cover
 
-TOO_MANY_PACKETS = "This file is cut into more pieces than a recording is."
+TOO_MANY_PACKETS = "This file has too many packets for a recording."
 
 # Demuxers by FFmpeg's names: none of them follows references to other files.
 _FORMATS: dict[str, FileType] = {
@@ -72,7 +72,7 @@ def find_audio_stream(container: InputContainer) -> AudioStream:
     if moving:
         raise NotAudio("This file is a video; only audio can be published.")
     if not container.streams.audio:
-        raise NotAudio("There is no sound in this file.")
+        raise NotAudio("This file contains no audio.")
     return container.streams.audio[0]
 
 
@@ -91,7 +91,7 @@ def _file_type(format_name: str, codec: str) -> FileType:
     found = _FORMATS.get(format_name)
     if found is None:
         raise NotAudio(
-            "This kind of file cannot be published; mp3, m4a, wav, aiff, flac, ogg, opus and webm can."
+            "This file type is not supported; publish mp3, m4a, wav, aiff, flac, ogg, opus or webm."
         )
     return "opus" if found == "ogg" and codec in ("opus", "libopus") else found
 
@@ -112,10 +112,10 @@ def _seconds(container: InputContainer, stream: AudioStream) -> int:
         if packet.pts is not None:
             end = max(end, packet.pts + (packet.duration or 0))
     if not decoded or end <= 0:
-        raise NotAudio("There is no sound in this file.")
+        raise NotAudio("This file contains no audio.")
     seconds = math.floor((end - max(stream.start_time or 0, 0)) / ticks + Fraction(1, 2))
     if seconds > MAX_SECONDS:
-        raise NotAudio("This file is longer than a recording may be.")
+        raise NotAudio("This recording is too long.")
     return seconds
 
 

@@ -25,8 +25,8 @@ LONG_RENDERED_AT_ONCE = 1
 SPARE_CPU_SECONDS = 60  # of a transcode, in addition to those for its duration
 LEAST_SPEED = 20  # seconds of audio transcoded in one second of CPU time
 _LINE_BYTES = 32 << 20  # a cover, in base64
-_ENDED = "This file could not be read within the limits for one."
-_TOO_MUCH_WORK = "This file takes more work to be read than a recording may."
+_ENDED = "This file could not be processed within the time and memory limits."
+_TOO_MUCH_WORK = "This file takes too long to process."
 
 Progress = Callable[[float], None]
 

@@ -51,7 +51,7 @@ def main(source: Path, target: Path | None, cpu_seconds: int) -> None:
             inside = Path(f"/proc/self/fd/{made}")
             probed = render(original, inside, probed.duration or 0, lambda part: _say(progress=part))
     except (NotAudio, MemoryError) as error:
-        _say(refused=str(error) or "This file takes too much memory to be read.")
+        _say(refused=str(error) or "This file takes too much memory to process.")
     else:
         _say(probed=_plain(probed))
 
@@ -76,7 +76,7 @@ def render(source: Path | int, target: Path, seconds: int, progress: Callable[[f
                 rendition.mux(stream.encode(piece))
             rendition.mux(stream.encode(None))
     except (av.error.FFmpegError, ValueError) as error:
-        raise NotAudio("This file cannot be played to its end.") from error
+        raise NotAudio("This file is damaged: it cannot be decoded to its end.") from error
     return probe.probe_file(target)
 
 

@@ -35,7 +35,9 @@ class BodyIntake:
     def form(self, client: str) -> Iterator[None]:
         """Count one more form with files of a client while the block runs. Raises RateLimited."""
         if self._forms[client] >= MOST_FORMS_OF_ONE or self._forms.total() >= MOST_FORMS:
-            raise RateLimited("Too many forms are being sent at once; try again.", headers=RETRY_AFTER)
+            raise RateLimited(
+                "Too many forms are being received at once; try again later.", headers=RETRY_AFTER
+            )
         self._forms[client] += 1
         try:
             yield

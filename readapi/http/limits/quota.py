@@ -63,7 +63,9 @@ class Quota:
         if held.files >= ARRIVALS_OF_ONE:
             raise _too_many(f"{held.files} files of yours are on their way")
         if held.files_of_all >= MOST_ARRIVALS or size > held.free_bytes:
-            raise RateLimited("There is no room for more files just now; try again.", headers=RETRY_AFTER)
+            raise RateLimited(
+                "There is no disk space for more files at the moment; try again later.", headers=RETRY_AFTER
+            )
 
     def _check(self, count: int, waiting: int, size: int) -> None:
         """Is there room for `size` bytes beside `count` uploads with `waiting` bytes? Raises RateLimited."""

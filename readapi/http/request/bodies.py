@@ -42,7 +42,7 @@ async def read_body(
     if not text:
         return {}
     if request.content_type not in encoding.kinds:
-        raise UnsupportedMediaType(f"This address reads {', '.join(encoding.kinds)}.")
+        raise UnsupportedMediaType(f"This URL accepts {', '.join(encoding.kinds)}.")
     if request.content_type == JSON:
         return check_members(_parse_json(text))
     return check_members(_parse_form(text, encoding.lists))
@@ -70,14 +70,14 @@ def discard_files(members: Mapping[str, object]) -> None:
 def check_address(request: web.Request) -> None:
     """Refuse NUL characters in the path or the query: see `checked`."""
     if "%00" in request.raw_path:
-        raise InvalidRequest("The address has a NUL character in it.")
+        raise InvalidRequest("The URL contains a NUL character.")
 
 
 def check_members(members: Mapping[str, object]) -> Mapping[str, object]:
     """The members, refused when they contain NUL characters: PostgreSQL cannot store them."""
     if wrong := [str(name).replace("\0", "") for name, value in members.items() if _has_nul([name, value])]:
         raise InvalidRequest(
-            errors=[FieldError(field=name, message="It has a NUL character in it.") for name in wrong]
+            errors=[FieldError(field=name, message="The value contains a NUL character.") for name in wrong]
         )
     return members
 
@@ -101,7 +101,7 @@ def _parse_json(text: bytes) -> Mapping[str, object]:
     except ValueError:
         raise InvalidRequest("The body is not JSON.") from None
     if not isinstance(members, dict):
-        raise InvalidRequest("The body is no JSON object.")
+        raise InvalidRequest("The body is not a JSON object.")
     return members
 
 

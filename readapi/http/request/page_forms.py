@@ -68,7 +68,7 @@ def file_too_large(most_bytes: int) -> str:
     """The message for a file that is too large."""
     megabytes = most_bytes // 100_000 / 10
     most = f"{megabytes:,.1f} MB" if megabytes else f"{most_bytes:,} bytes"
-    return f"This file is larger than {most}, which is the most that is taken."
+    return f"This file is larger than {most}, the limit for this field."
 
 
 def _is_file(value: object) -> bool:

@@ -45,7 +45,7 @@ _SENTENCES: Mapping[str, str] = {  # by pydantic's error type; for others its ow
     "string_type": "must be text",
     "string_too_short": "must have {min_length} letters or more",
     "string_too_long": "must have {max_length} letters or fewer",
-    "string_pattern_mismatch": "does not have the form that is expected here",
+    "string_pattern_mismatch": "has an invalid format",
 }
 _PREFIX = "Value error, "
 

@@ -39,7 +39,7 @@ class Permissions:
 def _words(collections: Collections) -> dict[str, str]:
     return {
         f"repo:{collections.track}": "Publish, change and delete your tracks",
-        f"repo:{collections.list}": "Keep your albums, playlists and liked lists",
+        f"repo:{collections.list}": "Manage your albums, playlists and lists",
         f"repo:{collections.like}": "Like and unlike tracks",
         f"repo:{collections.comment}": "Write timed comments",
         f"repo:{collections.profile}": "Write your artist profile",

@@ -53,7 +53,7 @@ def remove_track(found: Value, uri: str) -> Value:
     """Remove a track. Raises NotFound when it is not in the list."""
     left = [item for item in found["items"] if item["subject"]["uri"] != uri]
     if len(left) == len(found["items"]):
-        raise NotFound("The list does not hold this track.")
+        raise NotFound("This track is not in the list.")
     return _mark_edited({**found, "items": left})
 
 
@@ -67,7 +67,7 @@ def reorder_items(found: Value, uris: Iterable[str]) -> Value:
     except IndexError:
         items = []
     if len(items) != len(found["items"]):
-        raise Conflict("The list holds other tracks than these; get it again before you reorder it.")
+        raise Conflict("The list has different tracks; get it again before you reorder it.")
     return _mark_edited({**found, "items": items})
 
 
@@ -76,7 +76,7 @@ def move_item(found: Value, uri: str, before: str) -> Value:
     items = list(found["items"])
     uris = [item["subject"]["uri"] for item in items]
     if uri == before or uri not in uris or before not in uris:
-        raise Conflict("The list does not hold these tracks any more.")
+        raise Conflict("These tracks are no longer in the list.")
     item = items.pop(uris.index(uri))
     uris.remove(uri)
     items.insert(uris.index(before), item)

@@ -48,9 +48,7 @@ async def write_comment(
     value["createdAt"] = datetimes.render(datetimes.now())
     async with locks.holding(f"comments of {author.did}"):
         if social.comment_count(index, author.did, track.key) >= most:
-            raise Conflict(
-                f"You have written {most} comments on this track, which is as many as there may be."
-            )
+            raise Conflict(f"You have written {most} comments on this track, which is the limit.")
         [written] = await writing.commit(author, Create(collection, new_rkey(), value))
     assert written.cid is not None
     return Record(written.uri, written.cid, value)

@@ -20,7 +20,7 @@ from schemas.publishing import PolicyOrigin, Template, is_protected
 from schemas.rights import Ownership
 
 GONE = "Your server no longer has this track."
-ELSEWHERE = "The audio lies with another service, which alone can restrict who has it."
+ELSEWHERE = "Another service stores the audio, so only that service can restrict access."
 
 
 Fence = Callable[[], Awaitable[None]]
@@ -61,7 +61,7 @@ class AccessChange:
             if asked.is_preserving and value.get("policyOrigin") == "track":
                 raise Overridden
             if in_record.audio_members(value) != in_record.audio_members(record.value):
-                raise Conflict("The audio was replaced meanwhile; try again.")
+                raise Conflict("The audio was replaced in the meantime; try again.")
             told = with_template(value, asked.settings, asked.origin, rights)
             return told if placed is None else placed.in_record(told)
 
@@ -112,7 +112,7 @@ class AccessChange:
             return in_record.audio_of(value, now)
         managed = await self._originals.find(track)
         if managed is None or managed.file_id != now.file_id:
-            raise Conflict("The audio is not in the private store any more.")
+            raise Conflict("The audio is no longer in the private store.")
         return audio_of(managed)
 
     async def _take_in(self, track: AtUri, audio: Audio, now: AudioLocation) -> None:

@@ -20,7 +20,7 @@ from schemas.settings import Settings
 log = structlog.get_logger()
 
 TURN_SECONDS = 60.0  # after which other jobs come first
-NO_RECALL = "Copies that others made while they could cannot be recalled."
+NO_RECALL = "Copies that others have already made cannot be recalled."
 NOT_SHOWN = "The index did not show it yet."
 
 

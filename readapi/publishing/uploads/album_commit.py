@@ -67,7 +67,7 @@ class AlbumCommit:
             except Swapped:
                 continue
             return
-        raise Conflict("Your repo is being changed all the time; try again later.")
+        raise Conflict("Other programs keep changing your repo; try again later.")
 
     async def _moved(self, author: Author, track: AtUri, cid: Cid, name: str) -> list[Write]:
         """The writes that list the track on the album of that name only; creates a missing album."""
@@ -103,9 +103,9 @@ class AlbumCommit:
     def _longer(self, album: Record, uri: str, cid: Cid) -> Value:
         """The album's list with the track on it. Raises Conflict."""
         if not isinstance(items := album.value.get("items"), list):
-            raise Conflict("The album's record does not say what it should of its tracks.")
+            raise Conflict("The album's record on your server has no valid list of tracks.")
         if len(items) >= MAX_ITEMS and not lists.holds_track(album.value, uri):
-            raise Conflict(f"An album holds {MAX_ITEMS} tracks at most.")
+            raise Conflict(f"An album holds at most {MAX_ITEMS} tracks.")
         return lists.add_track(album.value, uri, cid)
 
     async def _album(self, author: Author, album: OnAlbum) -> Record | None:
@@ -113,7 +113,7 @@ class AlbumCommit:
         if album.uri is not None:
             named = await self._pds.get(author, album.uri.collection, album.uri.rkey)
             if named is None:
-                raise Conflict("The album is gone.")
+                raise Conflict("The album no longer exists.")
             return named
         async for record in self._albums(author):
             if _is_named(record, album.name):

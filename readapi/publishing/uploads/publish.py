@@ -20,7 +20,7 @@ from readapi.state.publishing.uploads import Upload
 from schemas.ids import AtUri
 
 FAILED = Release("failed")
-REPLACED = "The track has its new audio."
+REPLACED = "The track's audio was replaced."
 
 Say = Callable[[str, int, str], Awaitable[None]]  # phase, percent, sentence
 
@@ -126,7 +126,7 @@ class UploadRun:
             return REPLACED
         check_access(upload.wanted.access, in_record.access_of(record.value))
         placed = await self._placed(upload, record.value, say)
-        await say("version", 80, "What was there is being kept as an earlier version.")
+        await say("version", 80, "The previous audio is being stored as an earlier version.")
         await self._versions.keep(track, record.value, besides=audio.file_id)
         await say("record", 90, "The track is being written to your server.")
         told = {"fileType": audio.file_type, "duration": audio.duration}
@@ -139,13 +139,13 @@ class UploadRun:
 
         await self._writing.edit(upload, track.collection, track.rkey, with_audio)
         # Another worker may have claimed the job by now, and the next step is final: `say` raises then.
-        await say("settling", 95, "What was there before is being let go.")
+        await say("settling", 95, "The previous audio is being released.")
         await self._settle(track, placed.managed)
         return REPLACED
 
     async def _placed(self, upload: Upload, value: Value, say: Say) -> Placed:
         access, audio = in_record.access_of(value), upload.wanted.audio
-        await say("storing", 20, "The file is being put in its place.")
+        await say("storing", 20, "The audio is being stored.")
         return await self._placing.place(
             upload,
             upload.track,

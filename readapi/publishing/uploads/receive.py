@@ -228,7 +228,7 @@ def _audio(sent: Received) -> Audio:
 def _check_no_album(sent: NewTrack) -> None:
     """Raise PrivateAlbum when the form names an album."""
     if sent.album or sent.album_id is not None:
-        raise PrivateAlbum("Albums are public, so that a track in a private Space cannot be on one.")
+        raise PrivateAlbum("Albums are public, so a track in a private Space cannot be on one.")
 
 
 def _picture(sent: NewTrack) -> tuple[bytes | None, str | None]:

@@ -12,7 +12,7 @@ from readapi.state.publishing.uploads import Audio
 from schemas.ids import AtUri
 from schemas.publishing import NOBODY, TemplateAccess, widens
 
-WOULD_WIDEN = "More people could hear or have this version now than when it was published."
+WOULD_WIDEN = "This version was published with narrower access than the track has now."
 
 
 class Versions:
@@ -67,4 +67,4 @@ def check_access(published: TemplateAccess | None, now: TemplateAccess) -> None:
 
 
 async def _gone(_: object) -> None:
-    raise NotFound("The audio is not in the private store any more.")
+    raise NotFound("The audio is no longer in the private store.")

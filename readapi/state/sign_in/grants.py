@@ -20,7 +20,7 @@ GrantId = NewType("GrantId", str)
 SETTLING = timedelta(hours=1)  # a grant unused for that long is due for revocation
 PATIENCE = timedelta(days=3)  # with a server that cannot be reached to revoke a grant
 MOST_FORGOTTEN = 1000  # per sweep
-UNUSED = "Nothing uses this grant any more."
+UNUSED = "This grant is no longer in use."
 
 _GRANT = TypeAdapter(Grant)
 

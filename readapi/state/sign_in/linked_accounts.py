@@ -47,7 +47,7 @@ class LinkedAccounts:
         """
         async with self._changing(session_key) as connection:
             if not await _activate(connection, session_key, account.did):
-                raise LookupError("The session has ended meanwhile.")
+                raise LookupError("The session has ended in the meantime.")
             replaced = await _unlink(connection, session_key, account.did)
             await link_account(connection, session_key, account, self._database)
         return replaced

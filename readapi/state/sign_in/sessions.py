@@ -15,7 +15,7 @@ from schemas.ids import Did, Handle
 
 LIFE = timedelta(days=14)
 RENEWED_AT_MOST_EVERY = timedelta(hours=1)
-EXPIRED = "You were not here for two weeks, so your session has ended."
+EXPIRED = "Your session has expired after two weeks without use."
 
 _OF_ACTIVE_ACCOUNT = (
     select(

@@ -282,7 +282,7 @@ async def test_a_recording_that_is_gone_is_told(site: Published, chromium: Brows
     await page.until("document.querySelector('.trouble').textContent !== ''")
 
     assert await page.evaluate("document.querySelector('[role=status]').textContent") == (
-        "The artist's own server cannot be asked just now; try again later."
+        "The artist's server is unavailable; try again later."
     )
     assert await page.evaluate("document.querySelector('.toggle').getAttribute('aria-label')") == "Play"
 

@@ -157,7 +157,7 @@ async def test_a_file_that_is_too_large_is_told_before_it_is_sent(artist: Visito
     small.write_bytes(b"GIF89a")
     await page.choose_file("#upload-image", small)
 
-    assert told == "This file is larger than 0.1 MB, which is the most that is taken."
+    assert told == "This file is larger than 0.1 MB, the limit for this field."
     assert (opened, kept, was_sent) == (True, "Kept", False)
     assert await page.evaluate("document.getElementById('upload-image').validationMessage") == ""
     assert artist.complaints == []
@@ -258,7 +258,7 @@ async def test_an_album_has_an_order_and_a_template(plain: PlainBrowser) -> None
 
     assert (len(moves), len(set(moves)), moved) == (2, 1, f"{album}?note=order-saved#tracks")
     assert titles[1] == titles[0][::-1]
-    assert (answer.status, "does not hold these tracks any more" in stale) == (409, True)
+    assert (answer.status, "are no longer in the list" in stale) == (409, True)
     outcomes = {"Kept": "keeps its own", "Followed": "changed"}
     assert re.findall(r'class="side">([^<]+)<', told) == [outcomes[title] for title in titles[1]]
     assert "1 of 1 tracks" in told

@@ -33,7 +33,7 @@ async def test_audio_moves_with_the_access_of_its_track(studio: Studio, tmp_path
     hidden = await mara.record(track["uri"])
     assert narrowed["status"] == "completed"
     assert narrowed["message"] == (
-        "1 track changed. Copies that others made while they could cannot be recalled."
+        "1 track changed. Copies that others have already made cannot be recalled."
     )
     assert "audioBlob" not in hidden
     assert hidden["audioUrl"].endswith(f"/audio/{digest(file)}/stream")
@@ -166,7 +166,7 @@ async def test_what_fails_is_told_and_takes_nothing_back(studio: Studio, song: P
         {
             "track_id": elsewhere,
             "reason": "conflict",
-            "message": "The audio lies with another service, which alone can restrict who has it.",
+            "message": "Another service stores the audio, so only that service can restrict access.",
         }
     ]
     assert job["message"] == "1 track could not be changed; 1 track could."

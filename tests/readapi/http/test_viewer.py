@@ -151,7 +151,7 @@ async def test_a_session_that_time_ended_says_so(state: State, clock: HandClock)
     assert asker is not None
     assert asker.signed_in is None
     assert asker.refusal is not None
-    assert asker.refusal.message == "You were not here for two weeks, so your session has ended."
+    assert asker.refusal.message == "Your session has expired after two weeks without use."
 
 
 async def test_wrong_credentials_are_looked_up_only_so_often(state: State) -> None:

@@ -23,7 +23,7 @@ def test_a_refusal_has_the_servers_own_words() -> None:
     for refusal in (oauth_errors.start_refusal(error), oauth_errors.callback_refusal(error)):
         assert orjson.loads(refusal.answer().body) == {
             "detail": "pds_refused",
-            "message": "Your server refused to let this application in.",
+            "message": "Your server refused this application.",
             "upstream": {"error": "invalid_scope", "message": "No such scope."},
         }
 

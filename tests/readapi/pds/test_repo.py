@@ -121,7 +121,7 @@ async def test_a_file_over_the_servers_limit_is_refused(tmp_path: Path, monkeypa
             limit = await small.pds.blob_limit(author)
             sent = await small.pds.upload(author, fits, "audio/wav")
             for content in (large, large.read_bytes()):
-                with pytest.raises(TooLarge, match="larger than your own server takes"):
+                with pytest.raises(TooLarge, match="larger than your server accepts"):
                     await small.pds.upload(author, content, "audio/wav")
 
     assert (limit, sent["size"]) == (1000, 1000)

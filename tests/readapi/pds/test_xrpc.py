@@ -151,7 +151,7 @@ async def test_a_list_without_an_end_is_given_up(
     server, pds = scripted
     server.answers["com.atproto.repo.listRecords"] = {"records": [record()], "cursor": "again"}
 
-    with pytest.raises(PdsRefused, match="more records than can be looked through"):
+    with pytest.raises(PdsRefused, match="more records than this service can read"):
         await ask(pds, "repo.listRecords")
 
     assert server.asked.count("com.atproto.repo.listRecords") == MOST_PAGES
@@ -172,7 +172,7 @@ async def test_a_file_over_a_limit_that_is_not_told_is_refused_by_the_server(
     song = tmp_path / "song"
     song.write_bytes(SONG)
 
-    with pytest.raises(TooLarge, match="own server"):
+    with pytest.raises(TooLarge, match="your server"):
         await pds.upload(MARA, song, "audio/flac")
 
 
@@ -187,7 +187,7 @@ async def test_a_file_over_a_limit_that_is_told_is_not_sent(
     await pds.upload(MARA, song, "audio/flac")
     server.answers["com.atproto.server.describeServer"] = {"blobUploadLimit": len(SONG) - 1}
 
-    with pytest.raises(TooLarge, match="own server"):
+    with pytest.raises(TooLarge, match="your server"):
         await pds.upload(MARA, song, "audio/flac")
 
     assert server.asked.count("com.atproto.repo.uploadBlob") == 1

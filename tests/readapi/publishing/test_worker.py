@@ -176,7 +176,7 @@ async def test_a_file_that_ends_the_worker_is_given_up(
         failed = await publishing.settled(upload)
 
     assert (failed.status, failed.error) == ("failed", "internal")
-    assert failed.message == "Every try broke off in the middle, so it was given up."
+    assert failed.message == "Every attempt was interrupted, so this was given up."
     assert publishing.server.value() == before
     assert [file.key async for file in publishing.store.keys("incoming")] == []
     assert not await publishing.has(upload.wanted.audio)
@@ -253,7 +253,7 @@ async def test_what_is_not_shown_yet_is_told_as_such(publishing: Publishing) -> 
 
     assert (done.status, [one.outcome for one in done.tracks]) == ("completed", ["updated"] * 2)
     assert done.message == "2 tracks changed. The index does not show all of them yet."
-    assert replaced.message == "The track has its new audio. The index does not show it yet."
+    assert replaced.message == "The track's audio was replaced. The index does not show it yet."
 
 
 async def test_a_job_waits_for_the_index_once(publishing: Publishing) -> None:

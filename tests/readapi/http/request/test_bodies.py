@@ -194,7 +194,7 @@ async def test_what_is_over_a_limit_of_a_pages_form_is_left_out() -> None:
     assert (status, told["behind"], told["kept"]) == (200, "read", KEPT_BYTES)
     assert told["left_out"] == {
         "text": "This is too long for a form; only the beginning was kept.",
-        "file": "This file is larger than 2,000 bytes, which is the most that is taken.",
+        "file": "This file is larger than 2,000 bytes, the limit for this field.",
     }
     assert (refused[0], refused[1]["detail"]) == (413, "too_large")
 

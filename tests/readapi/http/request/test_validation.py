@@ -61,4 +61,4 @@ def test_a_regular_expression_is_not_shown() -> None:
     """It is for machines; they find it in the description."""
     found = dict(told(NewTrack, {"album_id": "seven"}))
 
-    assert found["album_id"] == "does not have the form that is expected here"
+    assert found["album_id"] == "has an invalid format"

@@ -74,7 +74,7 @@ async def test_each_track_is_settled_once_and_by_the_claimant(state: State, cloc
     job_id = await job(state)
     assert await state.jobs.claims.claim(FIRST) == job_id
     done = JobTrack(track(0), 0, "updated")
-    failed = JobTrack(track(1), 1, "failed", "pds_refused", "Your own server refused.")
+    failed = JobTrack(track(1), 1, "failed", "pds_refused", "Your server refused the request.")
 
     assert await state.jobs.settle_track(job_id, FIRST, done)
     assert not await state.jobs.settle_track(job_id, FIRST, JobTrack(track(0), 0, "failed"))

@@ -102,7 +102,7 @@ async def test_what_an_account_has_waiting_is_counted(state: State) -> None:
         await upload(state, number)
     await upload(state, 3, BEN)
     assert await state.uploads.claims.claim(FIRST) == "upload-0"
-    await state.uploads.fail("upload-0", FIRST, "pds_refused", "Your own server refused.")
+    await state.uploads.fail("upload-0", FIRST, "pds_refused", "Your server refused the request.")
 
     assert await state.uploads.waiting(MARA) == (2, 2 * AUDIO.bytes)
 
@@ -212,7 +212,7 @@ async def test_a_settled_upload_is_told_of_for_a_month(state: State, clock: Hand
     """And its files are nobody's from the moment that it is settled."""
     put, waiting = await upload(state, 1), await upload(state, 2)
     assert await state.uploads.claims.claim(FIRST) == put.id
-    await state.uploads.fail(put.id, FIRST, "pds_refused", "Your own server refused.")
+    await state.uploads.fail(put.id, FIRST, "pds_refused", "Your server refused the request.")
 
     assert waiting.did == put.did
     assert (await state.uploads.waiting(put.did))[0] == 1
