@@ -94,7 +94,7 @@ def digest_of(cid: Cid) -> str:
 def check_unchanged(value: Value, before: Value) -> None:
     """Raise Conflict unless the record has the same audio and access as before."""
     if audio_members(value) != audio_members(before) or access_of(value) != access_of(before):
-        raise Conflict("The track's audio or access has changed in the meantime; try again.")
+        raise Conflict("The track's audio or access has changed meanwhile; try again.")
 
 
 def audio_members(value: Value) -> list[Any]:
