@@ -164,7 +164,7 @@ async def test_a_file_that_must_be_there_comes_in_a_form_with_parts(kind: str) -
     status, refused = await ask(b"{}", "/record", **{"Content-Type": kind})
 
     assert (sent, status, refused["detail"]) == (200, 415, "unsupported_media_type")
-    assert refused["message"] == "This address reads multipart/form-data."
+    assert refused["message"] == "This URL accepts multipart/form-data."
 
 
 async def test_a_file_that_is_too_large_is_refused() -> None:
