@@ -26,6 +26,7 @@ from fmsvc.files import OnProgress
 from fmsvc.models import UploadProgress
 
 MAX_EVENT_BYTES = 64 << 10
+RENEWED_BYTES = 1 << 20  # after so much progress a download has all its attempts again
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
@@ -40,7 +41,8 @@ def fetch_file(
 ) -> Path:
     """Download to a temporary file beside `output`, then rename it. Raises FmsvcError; leaves no half file.
 
-    A broken connection is resumed where it broke off. `sha256`: of the whole file.
+    A broken connection is resumed where it broke off, up to `http.max_retries` times for each RENEWED_BYTES.
+    `sha256`: of the whole file.
     """
     if not output.parent.is_dir():
         raise ConfigurationError(f"There is no folder {output.parent}.")
@@ -83,7 +85,7 @@ def _fill(http: Http, path: str, file: Any, timeout: float, on_progress: OnProgr
         except UnreachableError:
             if attempt >= http.max_retries:
                 raise
-            if etag and file.tell() > got:
+            if etag and file.tell() - got >= RENEWED_BYTES:
                 attempt = 0
         attempt += 1
         time.sleep(wait)
