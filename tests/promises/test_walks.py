@@ -63,7 +63,11 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """`within`: the files that ran until it was done; `since`: these, and those that ran after it."""
+    """It was taken twice.
+
+    `within`: the files that ran both times until it was done, so that a loop that happens to come by once is
+    none of them; `since`: all that ran since the first time began.
+    """
 
     within: list[str]
     since: set[str]
@@ -78,19 +82,25 @@ async def walks(network: Network, folder: Path) -> dict[str, Walk]:
     ):
         artist = await studio.artist()
         await artist.upload(media.tone(1, 440), title="First")  # what is made on first use is made
-        frame = await during(artist.write_track("Walked"))
-        search = await during(artist.ask("GET", "/search/?q=walked"))
-        upload = await during(artist.upload(media.tone(1, 330), title="Second"))
+        frames = [await during(artist.write_track(f"Walked {number}")) for number in range(2)]
+        searches = [await during(artist.ask("GET", f"/search/?q={word}")) for word in ("walked", "first")]
+        uploads = [
+            await during(artist.upload(media.tone(1, 330 + number), title=f"Second {number}"))
+            for number in range(2)
+        ]
 
-    def walk(window: Window, *programs: str, more: Sequence[str] = ()) -> Walk:
-        within = [file for name in programs for file in trace.files(name, window.start, window.end)]
-        since = {file for name in programs for file in trace.files(name, window.start)}
-        return Walk([*within, *more], since.union(more))
+    def walk(windows: list[Window], *programs: str, more: Sequence[str] = ()) -> Walk:
+        first, second = (
+            [file for name in programs for file in trace.files(name, window.start, window.end)]
+            for window in windows
+        )
+        since = {file for name in programs for file in trace.files(name, windows[0].start)}
+        return Walk([*(file for file in first if file in second), *more], since.union(more))
 
     return {
-        "A frame": walk(frame, "index"),
-        "A search": walk(search, "api"),
-        "An upload": walk(upload, "api", "work", more=reader()),
+        "A frame": walk(frames, "index"),
+        "A search": walk(searches, "api"),
+        "An upload": walk(uploads, "api", "work", more=reader()),
     }
 
 

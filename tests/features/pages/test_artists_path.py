@@ -192,7 +192,7 @@ async def uploaded(artist: Visitor, recording: Path) -> Track:
     await page.click("Who may listen, download and find it")
     for answer in ("listening-owner", "downloads-off", "visibility-public"):
         await page.evaluate(f"document.getElementById('upload-{answer}').click()")
-    await page.click("Upload: heard by you alone")
+    await page.click("Upload: only you can listen")
     await page.arrive(f"{artist.site}/portal/uploads/")
     await page.click("Manage the track")
     number = int((await page.arrive(f"{artist.site}/portal/tracks/")).rpartition("/")[2])

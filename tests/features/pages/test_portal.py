@@ -68,13 +68,13 @@ async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
 
     await page.fill("#upload-title", "Low Tide")
     await page.choose_file("#upload-file", no_recording)
-    await page.click("Upload: heard by everybody")
+    await page.click("Upload: everyone can listen")
     await page.until("document.getElementById('upload-file-error')")
     typed = await page.evaluate("document.getElementById('upload-title').value")
     chosen = await page.evaluate("document.getElementById('upload-file').files[0].name")
     focused = await page.evaluate("document.activeElement.getAttribute('role')")
     await page.choose_file("#upload-file", recording)
-    await page.click("Upload: heard by everybody")
+    await page.click("Upload: everyone can listen")
     await page.arrive(f"{artist.site}/portal/uploads/")
     await page.until(f"{METER} === 'The track is published.'")
     full = await page.evaluate("document.querySelector('progress').value")
@@ -117,13 +117,13 @@ async def test_a_choice_of_listeners_counts_as_soon_as_it_is_made(artist: Visito
     await page.evaluate(OPEN_ALL)
     await page.evaluate("document.getElementById('upload-listening-owner').click()")
 
-    await page.click("Upload: heard by you alone")
+    await page.click("Upload: only you can listen")
     await page.until(
         "document.getElementById('upload-downloads-').closest('fieldset').querySelector('.error')"
     )
     for answer in ("upload-downloads-off", "upload-visibility-unlisted"):
         await page.evaluate(f"document.getElementById('{answer}').click()")
-    await page.click("Upload: heard by you alone")
+    await page.click("Upload: only you can listen")
     await page.arrive(f"{artist.site}/portal/uploads/")
     await page.until(f"{METER} === 'The track is published.'")
     await page.click("Manage the track")
@@ -148,7 +148,7 @@ async def test_a_file_that_is_too_large_is_told_before_it_is_sent(artist: Visito
     await page.choose_file("#upload-file", recording)
     await page.choose_file("#upload-image", cover)
 
-    await page.click("Upload: heard by everybody")
+    await page.click("Upload: everyone can listen")
     told = await page.evaluate("document.getElementById('upload-image').validationMessage")
     opened = await page.evaluate("document.getElementById('upload-image').closest('details').open")
     kept = await page.evaluate("document.getElementById('upload-title').value")
