@@ -17,5 +17,10 @@ app.command(
 )
 app.command("fmsvc.cli.account:me", name="me", help="Show the account that is signed in.")
 app.command(
+    "fmsvc.cli.mcp:serve_mcp",
+    name="mcp",
+    help="Serve MCP on standard input and output, for an AI assistant.",
+)
+app.command(
     "fmsvc.cli.completion:print_completion", name="completion", help="Print the completion script of a shell."
 )

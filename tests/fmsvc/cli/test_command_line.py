@@ -99,6 +99,7 @@ async def test_a_service_that_is_not_there(tmp_path: Path) -> None:
     [
         (("me",), "", "No service is named: set FMSVC_API_URL"),
         (("me",), "ftp://x", "must begin with https://"),
+        (("mcp",), "", "FMSVC_API_URL"),
         (("me", "--no-such"), "http://127.0.0.1:9", "Unknown option"),
         (("no-such",), "http://127.0.0.1:9", "Unknown command"),
         (("login",), "http://127.0.0.1:9", "HANDLE"),
@@ -122,7 +123,7 @@ async def test_completion_names_the_commands(tmp_path: Path, shell_name: str) ->
 
 
 def test_help_of_the_tree_is_that_of_the_functions() -> None:
-    for name in ("login", "logout", "me", "completion"):
+    for name in ("login", "logout", "me", "mcp", "completion"):
         command = app[name]
         assert command.default_command is not None
         assert str(command.help).splitlines()[0] == str(command.default_command.__doc__).splitlines()[0]

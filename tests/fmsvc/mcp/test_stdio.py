@@ -17,7 +17,7 @@ from tests.readapi.music import Music, playing
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PROGRAM = ["-c", "from fmsvc.mcp import run_stdio; run_stdio()"]
+PROGRAM = ["-m", "fmsvc", "mcp"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
