@@ -89,13 +89,7 @@ class World:
         """
         await self.settled()
         truth = await self.truth.read(thorough=thorough)
-        try:
-            catalogue = await oracle.agree(self.data_dir, truth, PATIENCE_SECONDS)
-        except oracle.Disagreement:
-            # A PDS that fails to update its listing of an account after a commit answers the write all the
-            # same, and the account seems unchanged: ask every account before the catalogue is called wrong.
-            truth = await self.truth.read(thorough=True)
-            catalogue = await oracle.agree(self.data_dir, truth, PATIENCE_SECONDS)
+        catalogue = await oracle.agree(self.data_dir, truth, PATIENCE_SECONDS)
         await self.witness.agrees(truth, catalogue, PATIENCE_SECONDS, thorough=thorough)
 
     async def lose_sight(self) -> None:
