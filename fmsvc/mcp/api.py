@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote
 
 import httpx2
+
+from fmsvc._async.http import path_of, read_bounded
+from fmsvc.errors import AnswerError, ConfigurationError
 
 MOST_BYTES: Final = 8 << 20  # of one answer
 TIMEOUT_SECONDS: Final = 30.0
@@ -68,10 +70,13 @@ class Api:
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """One request, never redirected: whatever an answer says, no other address is asked."""
+        try:
+            address = path_of(*path)
+        except ConfigurationError as error:
+            raise ApiError(400, "invalid_request", error.message) from error
         request = self.http.build_request(
             method,
-            # Segments like `..` would lead to other routes.
-            "/" + "/".join(quote(str(part), safe="") for part in path),
+            address,
             params={name: value for name, value in query.items() if value is not None},
             json=sent,
             headers={**self.headers, **self._credential(), **(headers or {})},
@@ -79,9 +84,11 @@ class Api:
         try:
             answer = await self.http.send(request, stream=True, follow_redirects=False)
             try:
-                content = await _read(answer)
+                content = await read_bounded(answer, MOST_BYTES)
             finally:
                 await answer.aclose()
+        except AnswerError as error:
+            raise ApiError(answer.status_code, "unavailable", "The API's answer is too long.") from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             message = f"The API does not answer ({type(error).__name__})."
             raise ApiError(0, "unavailable", message) from error
@@ -97,15 +104,6 @@ CALLER: ContextVar[Api] = ContextVar("the API, as the sender of the message that
 def caller() -> Api:
     """The API for whoever called the tool that runs."""
     return CALLER.get()
-
-
-async def _read(answer: httpx2.Response) -> bytes:
-    content = bytearray()
-    async for chunk in answer.aiter_bytes():
-        content += chunk
-        if len(content) > MOST_BYTES:
-            raise ApiError(answer.status_code, "unavailable", "The API's answer is too long.")
-    return bytes(content)
 
 
 def _understood(answer: httpx2.Response, content: bytes) -> Any:

@@ -37,6 +37,21 @@ async def test_segments_and_values_are_escaped():
     assert (asked[0].headers["Authorization"], asked[0].headers["X-Mine"]) == ("Bearer secret", "yes")
 
 
+@pytest.mark.parametrize("segment", [".", ".."])
+async def test_an_argument_of_dots_leads_to_no_other_route(segment: str):
+    """An HTTP client resolves such segments: `/tracks/../like` is asked as `/like`."""
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.path)
+        return httpx2.Response(200, json={})
+
+    with pytest.raises(ApiError) as caught:
+        await api(answer).send("POST", "tracks", segment, "like")
+
+    assert (caught.value.status, asked) == (400, [])
+
+
 async def test_a_redirect_is_not_followed():
     """Wherever it leads, the token stays here."""
     asked: list[str] = []
