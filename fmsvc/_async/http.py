@@ -71,22 +71,8 @@ class Http:
         made = {"json": sent, "data": form, "files": files, "timeout": timeout}
         options: dict[str, Any] = {name: value for name, value in made.items() if value is not None}
         repeats = self.max_retries if method == "GET" or (idempotency_key and not files) else 0
-        for attempt in range(repeats + 1):
-            try:
-                async with self.open(
-                    method, path_of(*path), query=query, headers=headers, signed_in=signed_in, **options
-                ) as response:
-                    body = await read_bounded(response)
-            except UnreachableError:
-                if attempt == repeats:
-                    raise
-                await asyncio.sleep(backoff(attempt))
-                continue
-            wait = retry_wait(response, attempt) if response.status_code in _RETRIED else None
-            if wait is None or attempt == repeats:
-                return parse_json(response, body)
-            await asyncio.sleep(wait)
-        raise AssertionError
+        options |= {"query": query, "headers": headers, "signed_in": signed_in}
+        return parse_json(*await self._repeat(repeats, method, path_of(*path), MAX_BYTES, options))
 
     async def get(
         self,
@@ -100,24 +86,32 @@ class Http:
 
     async def bytes_of(self, *path: object, accept: str, max_bytes: int = MAX_BYTES) -> bytes:
         """An answer that is no JSON. Raises FmsvcError, also for another content type."""
-        for attempt in range(self.max_retries + 1):
-            try:
-                async with self.open("GET", path_of(*path), headers={"Accept": accept}) as response:
-                    body = await read_bounded(response, max_bytes)
-            except UnreachableError:
-                if attempt == self.max_retries:
-                    raise
-                await asyncio.sleep(backoff(attempt))
-                continue
-            wait = retry_wait(response, attempt) if response.status_code in _RETRIED else None
-            if wait is None or attempt == self.max_retries:
-                break
-            await asyncio.sleep(wait)
+        options = {"headers": {"Accept": accept}}
+        response, body = await self._repeat(self.max_retries, "GET", path_of(*path), max_bytes, options)
         if not response.is_success:
             parse_json(response, body)
         if media_type(response) != accept:
             raise AnswerError(f"The service did not answer with {accept}.", status=response.status_code)
         return body
+
+    async def _repeat(
+        self, repeats: int, method: str, path: str, max_bytes: int, options: Mapping[str, Any]
+    ) -> tuple[httpx2.Response, bytes]:
+        """An answer and its body, after at most `repeats` more attempts. `options`: of `open`."""
+        for attempt in range(repeats + 1):
+            try:
+                async with self.open(method, path, **options) as response:
+                    body = await read_bounded(response, max_bytes)
+            except UnreachableError:
+                if attempt == repeats:
+                    raise
+                await asyncio.sleep(backoff(attempt))
+                continue
+            wait = retry_wait(response, attempt) if response.status_code in _RETRIED else None
+            if wait is None or attempt == repeats:
+                return response, body
+            await asyncio.sleep(wait)
+        raise AssertionError
 
     async def pages(
         self,
