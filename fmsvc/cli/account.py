@@ -53,7 +53,7 @@ def logout(*, api_url: http.ApiUrl = None, output: Output = _PLAIN) -> None:
     if token is None:
         output.say("No session is kept.")
         return
-    http.request(address, "POST", "/auth/logout", token=token)
+    http.request(address, "POST", "auth", "logout", token=token)
     tokens.forget_token(address)
     output.say("Signed out.")
 
@@ -64,7 +64,7 @@ def me(*, api_url: http.ApiUrl = None, output: Output = _PLAIN) -> None:
     token = tokens.find_token(address)
     if token is None:
         raise FmsvcError("Not signed in: run fmsvc login, or set FMSVC_TOKEN.", status=401)
-    account = http.request(address, "GET", "/auth/me", token=token)
+    account = http.request(address, "GET", "auth", "me", token=token)
     if not isinstance(account, dict):
         raise FmsvcError("The service's answer has no account.")
     output.item(account, ("did", "handle", "display_name"))
@@ -115,7 +115,7 @@ def _sign_in_by_paste(address: str, handle: str) -> dict[str, Any]:
 
 def _start(address: str, query: dict[str, str]) -> str:
     """The page to visit. What the service names is opened only when it is a web address."""
-    page = _text(http.request(address, "POST", "/auth/start", query=query), "auth_url")
+    page = _text(http.request(address, "POST", "auth", "start", query=query), "auth_url")
     if not http.is_web_address(page):
         raise FmsvcError("The service named no page to sign in at.")
     return safe(page)
@@ -123,7 +123,7 @@ def _start(address: str, query: dict[str, str]) -> str:
 
 def _exchange(address: str, code: str, proof: _Proof) -> dict[str, Any]:
     sent = {"exchange_token": code, "code_verifier": proof.verifier}
-    session = http.request(address, "POST", "/auth/exchange", sent=sent)
+    session = http.request(address, "POST", "auth", "exchange", sent=sent)
     _text(session, "session_id")
     found: dict[str, Any] = session
     return found
@@ -131,7 +131,7 @@ def _exchange(address: str, code: str, proof: _Proof) -> dict[str, Any]:
 
 def _end_former(address: str, session: str) -> None:
     try:
-        http.request(address, "POST", "/auth/logout", token=session)
+        http.request(address, "POST", "auth", "logout", token=session)
     except FmsvcError as error:
         print_error(f"The former session was not ended: {error.message}")
 
