@@ -42,7 +42,9 @@ def make_folder(target: Path) -> Iterator[Path]:
     if target.exists() or target.is_symlink():
         raise BackupError(f"{target} exists already; choose another folder.")
     partial = target.with_name(f"{target.name}.partial")
-    with _alone(partial):
+    with lock_folder(partial, f"Another backup is being made in {partial}; wait until it is done."):
+        for left in partial.iterdir():  # by a backup that was interrupted
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         try:
             yield partial
             sync_tree(partial)
@@ -113,17 +115,15 @@ def sync_to_disk(path: Path) -> None:
 
 
 @contextmanager
-def _alone(partial: Path) -> Iterator[None]:
-    """Lock the folder for this process, and empty it of what an interrupted backup left."""
-    partial.mkdir(mode=0o700, parents=True, exist_ok=True)
-    number = os.open(partial, os.O_RDONLY)
+def lock_folder(path: Path, refusal: str) -> Iterator[None]:
+    """Create the folder if need be, and lock it for this process. Raises BackupError with the refusal."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number = os.open(path, os.O_RDONLY)
     try:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError(f"Another backup is being made in {partial}; wait until it is done.") from None
-        for left in partial.iterdir():
-            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+            raise BackupError(refusal) from None
         yield
     finally:
         os.close(number)

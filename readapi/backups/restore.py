@@ -3,8 +3,6 @@
 Until that is complete, the folder `.restoring` is in the data folder, and no other command runs.
 """
 
-import fcntl
-import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -144,21 +142,13 @@ def _own_key(backup: Path) -> tuple[str, ...]:
 @contextmanager
 def _begun(data_dir: Path) -> Iterator[Path]:
     """An empty folder, locked for this process, without what an interrupted restore left."""
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    number = os.open(data_dir, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BackupError(f"Another restore into {data_dir} is under way.") from None
+    with folder.lock_folder(data_dir, f"Another restore into {data_dir} is under way."):
         fresh = data_dir / RESTORING
         for left in [data_dir / name for name in (*OURS, RESTORING) if fresh.exists()]:
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
         fresh.mkdir(mode=0o700)
         folder.sync_to_disk(data_dir)
         yield fresh
-    finally:
-        os.close(number)
 
 
 async def _restore_audio(settings: Settings, backup: Path, manifest: Manifest) -> None:
