@@ -3,8 +3,9 @@
 import builtins
 from collections.abc import AsyncIterator
 
-from fmsvc._async.http import Http, parse_model
+from fmsvc._async.http import Http
 from fmsvc._async.tracks import Tracks
+from fmsvc.answers import parse_model
 from fmsvc.models import Comment, TrackRef
 
 

@@ -3,7 +3,8 @@
 import builtins
 from collections.abc import AsyncIterator
 
-from fmsvc._async.http import Http, parse_models
+from fmsvc._async.http import Http
+from fmsvc.answers import parse_models
 from fmsvc.models import SearchResponse, Tag, Track
 
 

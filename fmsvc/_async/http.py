@@ -1,28 +1,19 @@
 """Requests to the API: credentials, retries, bounded answers, and refusals as exceptions."""
 
 import asyncio
-import json
-import os
-import random
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from typing import Any
 
 import httpx2
-from pydantic import BaseModel, ValidationError
 
 from fmsvc import tokens
-from fmsvc.errors import AnswerError, ConfigurationError, UnreachableError, make_refusal
+from fmsvc.addresses import check_redirect, find_api_url, origin, path_of
+from fmsvc.answers import Model, backoff, media_type, members, parse_json, parse_model, retry_wait
+from fmsvc.errors import AnswerError, ConfigurationError, UnreachableError
 
-Model = TypeVar("Model", bound=BaseModel)
-
-ADDRESS_VARIABLES = ("FMSVC_API_URL", "FMSVC_URL")
 MAX_BYTES = 16 << 20
-_MAX_WAIT_SECONDS = 60.0
 _MAX_REDIRECTS = 5
 _RETRIED = (429, 503)
 _JSON = "application/json"
@@ -206,103 +197,3 @@ async def read_bounded(response: httpx2.Response, max_bytes: int = MAX_BYTES) ->
         if len(body) > max_bytes:
             raise AnswerError("The service's answer is too long.", status=response.status_code)
     return bytes(body)
-
-
-def find_api_url(given: str | None) -> str:
-    """The service's address, without a slash at its end. Raises ConfigurationError."""
-    address = given or next(filter(None, map(os.environ.get, ADDRESS_VARIABLES)), None)
-    if address is None:
-        raise ConfigurationError("No service is named: set FMSVC_API_URL, or give api_url=.")
-    try:
-        parts = urlsplit(address)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigurationError("The service's address must begin with https:// or http://.")
-    return address.rstrip("/")
-
-
-def path_of(*segments: object) -> str:
-    """Segments -> a path. Raises ConfigurationError for one that would lead to another route."""
-    if any(str(segment) in (".", "..") for segment in segments):
-        raise ConfigurationError("A dot is no id.")
-    return "/" + "/".join(quote(str(segment), safe="") for segment in segments)
-
-
-def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port."""
-    parts = httpx2.URL(url)
-    return parts.scheme, parts.host, parts.port
-
-
-def check_redirect(url: str, api_url: str) -> None:
-    """Raises AnswerError for a redirect to something else than the web, or from https to http."""
-    scheme = httpx2.URL(url).scheme
-    if scheme != "https" and (scheme != "http" or api_url.startswith("https:")):
-        raise AnswerError("The service redirects to an unsafe address.")
-
-
-def backoff(attempt: int) -> float:
-    """Seconds before the next attempt, the first of which has the number 0."""
-    return float(0.5 * 2**attempt * random.uniform(0.5, 1))  # noqa: S311  # no secret
-
-
-def retry_wait(response: httpx2.Response, attempt: int) -> float | None:
-    """Seconds that the service asks to wait, else those of `backoff`; None when longer than a minute."""
-    told = response.headers.get("Retry-After", "")
-    if told.isdecimal() and len(told) < 10:
-        return float(told) if float(told) <= _MAX_WAIT_SECONDS else None
-    try:
-        seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
-    except (TypeError, ValueError):
-        return backoff(attempt)
-    return max(0.0, seconds) if seconds <= _MAX_WAIT_SECONDS else None
-
-
-def media_type(response: httpx2.Response) -> str:
-    """The content type without its parameters."""
-    return str(response.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
-
-
-def parse_json(response: httpx2.Response, body: bytes) -> Any:
-    """The JSON of a successful answer, None when it is empty. Raises RefusedError and AnswerError."""
-    request_id = response.headers.get("X-Request-ID")
-    found: Any = None
-    try:
-        if body and media_type(response).endswith("json"):
-            found = json.loads(body)
-        elif body and response.is_success:
-            raise ValueError
-    except (ValueError, RecursionError):
-        if response.is_success:
-            raise AnswerError(
-                "The service did not answer with JSON.", status=response.status_code, request_id=request_id
-            ) from None
-    if not response.is_success:
-        raise make_refusal(response.status_code, found, request_id)
-    return found
-
-
-def parse_model(model: type[Model], found: object) -> Model:
-    """An answer's JSON as a model. Raises AnswerError."""
-    try:
-        return model.model_validate(found)
-    except ValidationError as error:
-        fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors()[:3])
-        raise AnswerError(f"The service's answer is no {model.__name__}: {fields or 'no object'}.") from None
-
-
-def members(page: object, member: str) -> list[Any]:
-    """A list inside an answer. Raises AnswerError."""
-    found = page.get(member) if isinstance(page, dict) else None
-    if not isinstance(found, list):
-        raise AnswerError(f"The service's answer has no {member}.")
-    return found
-
-
-def parse_models(model: type[Model], found: object) -> list[Model]:
-    """An answer that is a list. Raises AnswerError."""
-    if not isinstance(found, list):
-        raise AnswerError("The service's answer is no list.")
-    return [parse_model(model, item) for item in found]

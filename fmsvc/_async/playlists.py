@@ -3,8 +3,9 @@
 import builtins
 from typing import Any
 
-from fmsvc._async.http import Http, parse_model, parse_models
+from fmsvc._async.http import Http
 from fmsvc._async.tracks import Tracks
+from fmsvc.answers import parse_model, parse_models
 from fmsvc.errors import ConfigurationError
 from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
 

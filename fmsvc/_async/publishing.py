@@ -3,8 +3,9 @@
 import asyncio
 import time
 
-from fmsvc._async.http import Http, parse_model
+from fmsvc._async.http import Http
 from fmsvc._async.tracks import Tracks
+from fmsvc.answers import parse_model
 from fmsvc.errors import AnswerError, PublishingError
 from fmsvc.models import Capabilities, DryRun, Job, PublishingDefaults, TrackRef
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from fmsvc._sync.http import Http, parse_model
+from fmsvc._sync.http import Http
+from fmsvc.answers import parse_model
 from fmsvc.models import Preferences as Values
 from fmsvc.models import PublishingDefaults, parse_object
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fmsvc._sync.http import Http, parse_model
+from fmsvc._sync.http import Http
 from fmsvc._sync.transfers import fetch_file
+from fmsvc.answers import parse_model
 from fmsvc.files import open_file
 from fmsvc.models import AlbumMetadata, AlbumSummary, AlbumWithTracks, PublishingDefaults
 

@@ -3,7 +3,8 @@
 import builtins
 from collections.abc import Iterator
 
-from fmsvc._sync.http import Http, parse_model
+from fmsvc._sync.http import Http
+from fmsvc.answers import parse_model
 from fmsvc.models import ArtistProfile, ArtistProfilePatch, Track
 
 

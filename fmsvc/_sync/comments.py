@@ -3,8 +3,9 @@
 import builtins
 from collections.abc import Iterator
 
-from fmsvc._sync.http import Http, parse_model
+from fmsvc._sync.http import Http
 from fmsvc._sync.tracks import Tracks
+from fmsvc.answers import parse_model
 from fmsvc.models import Comment, TrackRef
 
 

@@ -3,7 +3,8 @@
 import builtins
 from collections.abc import Iterator
 
-from fmsvc._sync.http import Http, parse_models
+from fmsvc._sync.http import Http
+from fmsvc.answers import parse_models
 from fmsvc.models import SearchResponse, Tag, Track
 
 

@@ -2,8 +2,9 @@
 
 import time
 
-from fmsvc._sync.http import Http, parse_model
+from fmsvc._sync.http import Http
 from fmsvc._sync.tracks import Tracks
+from fmsvc.answers import parse_model
 from fmsvc.errors import AnswerError, PublishingError
 from fmsvc.models import Capabilities, DryRun, Job, PublishingDefaults, TrackRef
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fmsvc._sync.http import Http, parse_model, parse_models
+from fmsvc._sync.http import Http
 from fmsvc._sync.proofs import verify_track
 from fmsvc._sync.transfers import fetch_file, wait_for_upload
+from fmsvc.answers import parse_model, parse_models
 from fmsvc.errors import AnswerError
 from fmsvc.files import OnProgress, file_name, open_file, sha256_of
 from fmsvc.models import (

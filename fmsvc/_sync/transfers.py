@@ -11,16 +11,9 @@ from typing import Any, BinaryIO
 
 import httpx2
 
-from fmsvc._sync.http import (
-    Http,
-    backoff,
-    media_type,
-    parse_json,
-    parse_model,
-    path_of,
-    read_bounded,
-    retry_wait,
-)
+from fmsvc._sync.http import Http, read_bounded
+from fmsvc.addresses import path_of
+from fmsvc.answers import backoff, media_type, parse_json, parse_model, retry_wait
 from fmsvc.errors import AnswerError, ConfigurationError, ProofError, PublishingError, UnreachableError
 from fmsvc.files import OnProgress
 from fmsvc.models import UploadProgress

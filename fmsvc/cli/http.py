@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
-from fmsvc import __version__
-from fmsvc._sync import http
+from fmsvc import __version__, addresses
+from fmsvc._sync.http import Http
 from fmsvc.errors import ConfigurationError, FmsvcError, UnreachableError
 
 _TIMEOUT_SECONDS = 30.0
@@ -19,7 +19,7 @@ ApiUrl = Annotated[
 def find_api_url(given: str | None) -> str:
     """The service's address, without a slash at its end. Raises FmsvcError."""
     try:
-        address = http.find_api_url(given)
+        address = addresses.find_api_url(given)
     except ConfigurationError as error:
         raise FmsvcError(error.message.replace("give api_url=", "give --api-url"), code="usage") from error
     if not is_web_address(address):
@@ -50,7 +50,7 @@ def request(
 
     `path`: its segments. Sent once, with this token or none.
     """
-    service = http.Http(
+    service = Http(
         token=token or "",
         api_url=api_url,
         timeout=_TIMEOUT_SECONDS,

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import httpx2
 
-from fmsvc._async.http import path_of, read_bounded
+from fmsvc._async.http import read_bounded
+from fmsvc.addresses import path_of
 from fmsvc.errors import AnswerError, ConfigurationError
 
 MOST_BYTES: Final = 8 << 20  # of one answer

@@ -55,6 +55,7 @@ def ok(body: Any, **headers: str) -> httpx2.Response:
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fmsvc._sync.http.backoff", lambda _attempt: 0.0)
     monkeypatch.setattr("fmsvc._sync.transfers.backoff", lambda _attempt: 0.0)
+    monkeypatch.setattr("fmsvc.answers.backoff", lambda _attempt: 0.0)
 
 
 def test_the_synchronous_half_is_generated_from_the_other(tmp_path: Path):

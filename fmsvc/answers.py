@@ -1,0 +1,81 @@
+"""Answers of the API: JSON, models and refusals from them, and how long to wait before the next attempt."""
+
+import json
+import random
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import httpx2
+from pydantic import BaseModel, ValidationError
+
+from fmsvc.errors import AnswerError, make_refusal
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_MAX_WAIT_SECONDS = 60.0
+
+
+def backoff(attempt: int) -> float:
+    """Seconds before the next attempt, the first of which has the number 0."""
+    return float(0.5 * 2**attempt * random.uniform(0.5, 1))  # noqa: S311  # no secret
+
+
+def retry_wait(response: httpx2.Response, attempt: int) -> float | None:
+    """Seconds that the service asks to wait, else those of `backoff`; None when longer than a minute."""
+    told = response.headers.get("Retry-After", "")
+    if told.isdecimal() and len(told) < 10:
+        return float(told) if float(told) <= _MAX_WAIT_SECONDS else None
+    try:
+        seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError):
+        return backoff(attempt)
+    return max(0.0, seconds) if seconds <= _MAX_WAIT_SECONDS else None
+
+
+def media_type(response: httpx2.Response) -> str:
+    """The content type without its parameters."""
+    return str(response.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
+
+
+def parse_json(response: httpx2.Response, body: bytes) -> Any:
+    """The JSON of a successful answer, None when it is empty. Raises RefusedError and AnswerError."""
+    request_id = response.headers.get("X-Request-ID")
+    found: Any = None
+    try:
+        if body and media_type(response).endswith("json"):
+            found = json.loads(body)
+        elif body and response.is_success:
+            raise ValueError
+    except (ValueError, RecursionError):
+        if response.is_success:
+            raise AnswerError(
+                "The service did not answer with JSON.", status=response.status_code, request_id=request_id
+            ) from None
+    if not response.is_success:
+        raise make_refusal(response.status_code, found, request_id)
+    return found
+
+
+def parse_model(model: type[Model], found: object) -> Model:
+    """An answer's JSON as a model. Raises AnswerError."""
+    try:
+        return model.model_validate(found)
+    except ValidationError as error:
+        fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors()[:3])
+        raise AnswerError(f"The service's answer is no {model.__name__}: {fields or 'no object'}.") from None
+
+
+def members(page: object, member: str) -> list[Any]:
+    """A list inside an answer. Raises AnswerError."""
+    found = page.get(member) if isinstance(page, dict) else None
+    if not isinstance(found, list):
+        raise AnswerError(f"The service's answer has no {member}.")
+    return found
+
+
+def parse_models(model: type[Model], found: object) -> list[Model]:
+    """An answer that is a list. Raises AnswerError."""
+    if not isinstance(found, list):
+        raise AnswerError("The service's answer is no list.")
+    return [parse_model(model, item) for item in found]
