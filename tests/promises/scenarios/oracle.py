@@ -62,6 +62,15 @@ def read(snapshot: Path) -> Catalogue:
         )
 
 
+def account_rows(data_dir: Path, did: str) -> list[Any]:
+    """The newest snapshot's rows of one repo and account."""
+    with duckdb.connect(str((data_dir / data_folder.NEWEST_SNAPSHOT).resolve()), read_only=True) as con:
+        return [
+            con.execute(f"select * from {table} where did = ?", [did]).fetchall()
+            for table in ("repos", "accounts", "waiting_commits", "hidden_accounts")
+        ]
+
+
 def differences(truth: Mapping[str, Hosted], catalogue: Catalogue) -> Iterator[str]:
     """One sentence each."""
     for did, account in truth.items():

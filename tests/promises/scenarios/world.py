@@ -3,20 +3,21 @@
 import asyncio
 import itertools
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from schemas import data_folder
 from tests.network import server
 from tests.network.gate import Gate
 from tests.network.merging_relay import MergingRelay
-from tests.network.pds import Account
+from tests.network.pds import Account, XrpcError
 from tests.network.testnet import Network, Testnet
 from tests.patience import PATIENCE_SECONDS
 from tests.promises.process import Process
 from tests.promises.scenarios import oracle
-from tests.promises.scenarios.truth import Truth
+from tests.promises.scenarios.truth import Hosted, Truth
 from tests.promises.scenarios.witness import Witness
 
 HASTE = {
@@ -89,8 +90,31 @@ class World:
         """
         await self.settled()
         truth = await self.truth.read(thorough=thorough)
-        catalogue = await oracle.agree(self.data_dir, truth, PATIENCE_SECONDS)
+        try:
+            catalogue = await oracle.agree(self.data_dir, truth, PATIENCE_SECONDS)
+        except oracle.Disagreement as disagreement:
+            raise oracle.Disagreement(f"{disagreement}\n{await self._account_for(truth)}") from None
         await self.witness.agrees(truth, catalogue, PATIENCE_SECONDS, thorough=thorough)
+
+    async def _account_for(self, truth: Mapping[str, Hosted]) -> str:
+        """What the servers and the catalogue say by now of the repos that differ."""
+        now = await self.truth.read(thorough=True)
+        catalogue = oracle.read((self.data_dir / data_folder.NEWEST_SNAPSHOT).resolve())
+        lines = [
+            "the servers' lists differ by now" if now != truth else "the servers' lists are the same still"
+        ]
+        lines += [f"by now: {difference}" for difference in oracle.differences(now, catalogue)]
+        for did in {did for did in truth if any(oracle.differences({did: truth[did]}, catalogue))}:
+            for pds in self.net.pds:
+                for method in ("getRepoStatus", "getLatestCommit"):
+                    try:
+                        lines.append(
+                            f"{pds.url} {method}: {await pds.get(f'com.atproto.sync.{method}', did=did)}"
+                        )
+                    except XrpcError as error:
+                        lines.append(f"{pds.url}: {error}")
+            lines.append(f"catalogue: {oracle.account_rows(self.data_dir, did)}")
+        return "\n".join(lines)
 
     async def lose_sight(self) -> None:
         """Let the relay forget all that the indexer has not read, so that it has to look for itself."""
