@@ -28,11 +28,11 @@ NAMES: Final[tuple[Name, ...]] = ("address", "identity", "handle", "key", "serve
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of a check: `told` says what holds, or why it does not."""
+    """The result of a check: `sentence` says what holds, or why it does not."""
 
     name: Name
     holds: bool
-    told: str
+    sentence: str
 
 
 class _Stop(Exception):

@@ -13,7 +13,11 @@ from indexer.network.http.client import NotNow, OutboundError
 
 log = structlog.get_logger()
 
-FAILED = Counter("fmsvc_errands_failed_total", "Requests that failed at their first attempt.", ["errand"])
+FAILED = Counter(
+    "fmsvc_outbound_failures_total",
+    "Failed attempts of requests to other servers, by retry queue.",
+    ["queue"],
+)
 
 Key = TypeVar("Key")
 
@@ -97,7 +101,7 @@ class RetryQueue(Generic[Key]):
                     raise
                 self._failures.pop(key, None)
                 faults.record_fault(self._name, error)
-                log.warning("request raised an unexpected error", errand=self._name, key=str(key))
+                log.warning("request raised an unexpected error", queue=self._name, key=str(key))
             else:
                 self._failures.pop(key, None)
             finally:
@@ -112,7 +116,7 @@ class RetryQueue(Generic[Key]):
         failures = self._failures.pop(key, 0) + 1
         given_up = not error.transient or failures == self._attempts
         pause = None if given_up else self._backoff.pause(failures)
-        log.info("request failed", errand=self._name, key=str(key), reason=str(error), retry_in=pause)
+        log.info("request failed", queue=self._name, key=str(key), reason=str(error), retry_in=pause)
         if pause is not None:
             self._failures[key] = failures
             self._wait(key, pause)

@@ -133,5 +133,5 @@ def _taken(waiting: deque[bytes]) -> Iterator[bytes]:
 
 
 def _name(number: int, track: Card) -> str:
-    told = orjson.loads(track.card + b"}")
-    return f"{number:02} {file_names.file_name(told['artist'], told['title'], told['file_type'])}"
+    card = orjson.loads(track.card + b"}")
+    return f"{number:02} {file_names.file_name(card['artist'], card['title'], card['file_type'])}"

@@ -176,8 +176,8 @@ class Blobs:
             if entry is not None and isinstance(error, Unavailable) and error.status in _REFUSALS:
                 raise entry.refused() from error
             # The log must not name private blobs.
-            whose = {"did": did, "cid": cid} if entry is None else {}
-            log.warning("audio could not be fetched", **whose, error=str(error)[:200])
+            owner = {"did": did, "cid": cid} if entry is None else {}
+            log.warning("audio could not be fetched", **owner, error=str(error)[:200])
             raise (_TooBusy if getattr(error, "unasked", False) else PdsUnavailable)() from error
         await asyncio.to_thread(self._make_room)
         return file
@@ -236,8 +236,8 @@ def _arriving(path: Path) -> Iterator[Path]:
 
 def _name(did: Did, cid: Cid, place: str | None) -> str:
     """The file name, which includes account and Space: one server's blob must not answer for another's."""
-    whose = did if place is None else f"{did} {place}"
-    return f"{cid}-{hashlib.sha256(whose.encode()).hexdigest()[:16]}"
+    owner = did if place is None else f"{did} {place}"
+    return f"{cid}-{hashlib.sha256(owner.encode()).hexdigest()[:16]}"
 
 
 def cid_of(file_id: str) -> Cid:

@@ -108,7 +108,7 @@ def audio_of(value: Value, carried: AudioLocation) -> Audio:
     assert carried.file_id is not None
     try:
         blob = _Blob.model_validate(carried.blob)
-        told = _AudioMetadata.model_validate(value)
+        metadata = _AudioMetadata.model_validate(value)
     except ValidationError as error:
         raise Conflict(UNREADABLE) from error
-    return Audio(carried.file_id, blob.size, told.fileType, blob.mimeType, told.duration)
+    return Audio(carried.file_id, blob.size, metadata.fileType, blob.mimeType, metadata.duration)

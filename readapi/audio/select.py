@@ -82,8 +82,8 @@ class AudioSelection:
 
     def forget(self, track: Card, file_ids: Iterable[str]) -> None:
         """Delete a deleted track's blobs from the cache; `file_ids`: of its original and earlier versions."""
-        told = _read_references(track).cid
-        for cid in {*map(cid_of, file_ids), *([] if told is None else [told])}:
+        named = _read_references(track).cid
+        for cid in {*map(cid_of, file_ids), *([] if named is None else [named])}:
             self._blobs.forget(track.did, cid)
 
     def forget_private(self, track: InSpace, cid: Cid) -> None:
@@ -99,20 +99,20 @@ class AudioSelection:
         if managed is not None:
             key = original_key(managed.file_id)
             return await self._stored(key, managed.mime_type, managed.file_id)
-        told = _read_references(track)
-        if told.cid is not None:
+        named = _read_references(track)
+        if named.cid is not None:
             entry = track.entry if isinstance(track, SpaceCard) else None
-            file = await self._blobs.open(track.did, told.cid, entry, client=client)
+            file = await self._blobs.open(track.did, named.cid, entry, client=client)
             return AudioSource(
-                told.cid, file.size, _media_type(told.mime), f'"{told.cid}"', file, self._store
+                named.cid, file.size, _media_type(named.mime), f'"{named.cid}"', file, self._store
             )
-        if told.url is None or not _WEB_ADDRESS.match(told.url):
+        if named.url is None or not _WEB_ADDRESS.match(named.url):
             raise NotFound(NO_RECORDING)
-        if managed_file(told.url, self._base_url) is not None:
+        if managed_file(named.url, self._base_url) is not None:
             raise NotFound(NO_RECORDING)
         if not may_download(track.access, None):
             raise NotFound(ELSEWHERE)
-        return Elsewhere(told.url)
+        return Elsewhere(named.url)
 
     async def _rendition(self, managed: Managed) -> AudioSource:
         if managed.rendition_type is None:
@@ -137,8 +137,8 @@ class AudioSelection:
 
         Any record can contain any URL. Its host does not matter: this service may have moved.
         """
-        told = _read_references(track)
-        file_id = named_file(told.url) if told.url and told.cid is None else None
+        named = _read_references(track)
+        file_id = named_file(named.url) if named.url and named.cid is None else None
         if file_id is None:
             return None
         managed = await self._managed.find(orjson.loads(track.proof)["uri"])

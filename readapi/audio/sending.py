@@ -21,18 +21,18 @@ class Sending(web.StreamResponse):
 
     def __init__(self, source: AudioSource, conditions: Conditions, headers: Mapping[str, str]) -> None:
         """Raises RangeNotSatisfiable."""
-        told = {**headers, "ETag": source.etag, "Accept-Ranges": "bytes"}
+        sent = {**headers, "ETag": source.etag, "Accept-Ranges": "bytes"}
         if conditions.knows(source.etag):
-            super().__init__(status=HTTPStatus.NOT_MODIFIED, headers=told)
+            super().__init__(status=HTTPStatus.NOT_MODIFIED, headers=sent)
             self._part = Part(0, 0)
             return
         part = conditions.part(source.size, source.etag)
         whole = Part(0, source.size)
-        told["Content-Type"] = source.media_type
+        sent["Content-Type"] = source.media_type
         if part is not None:
-            told["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{source.size}"
+            sent["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{source.size}"
         status = HTTPStatus.OK if part is None else HTTPStatus.PARTIAL_CONTENT
-        super().__init__(status=status, headers=told)
+        super().__init__(status=status, headers=sent)
         self._part = part or whole
         self.content_length = self._part.stop - self._part.start
         self._source = source

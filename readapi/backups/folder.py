@@ -29,7 +29,7 @@ LISTING: Final = "audio.list"  # of a bucket: size and key of each file
 
 _LINE: Final = re.compile(r"([0-9a-f]{64})  ([^\0\n]+)")
 
-Told = Callable[[int, int], object]
+Progress = Callable[[int, int], object]
 
 
 class BackupError(Exception):
@@ -62,7 +62,7 @@ def seal_folder(folder: Path, manifest: Manifest, sums: dict[str, str]) -> None:
     (folder / SUMS).write_text("".join(lines))
 
 
-def check_folder(folder: Path, progress: Told) -> Manifest:
+def check_folder(folder: Path, progress: Progress) -> Manifest:
     """Verify the hash of every file of a backup and return its manifest. Raises BackupError."""
     sums = _sums(folder)
     there = list_files(folder) - {SUMS}

@@ -14,7 +14,7 @@ import orjson
 
 from readapi.audio.store import AudioStore
 from readapi.backups import folder, state_copy, state_move
-from readapi.backups.folder import BackupError, Told
+from readapi.backups.folder import BackupError, Progress
 from readapi.backups.manifest import Manifest
 from readapi.data_folder import RESTORING, is_used
 from readapi.state.db import encryption
@@ -44,7 +44,9 @@ class Catalogues(Protocol):
         """Copy a catalogue into a data folder that has none, and build its search index."""
 
 
-async def restore_backup(settings: Settings, backup: Path, catalogues: Catalogues, checked: Told) -> Manifest:
+async def restore_backup(
+    settings: Settings, backup: Path, catalogues: Catalogues, checked: Progress
+) -> Manifest:
     """Restore a data folder from a backup. Raises BackupError, for a damaged backup before any write."""
     _require_empty(settings.data_dir)
     manifest = folder.check_folder(backup, checked)

@@ -144,7 +144,7 @@ async def _run(name: str, url: URL, *arguments: str) -> None:
 def _variables(url: URL) -> dict[str, str]:
     """The environment variables by which libpq finds the database."""
     query = {name: str(value) for name, value in url.query.items()}
-    told = {
+    variables = {
         "PGHOST": query.get("host") or url.host,
         "PGPORT": query.get("port") or url.port,
         "PGUSER": query.get("user") or url.username,
@@ -152,4 +152,4 @@ def _variables(url: URL) -> dict[str, str]:
         "PGDATABASE": query.get("database") or url.database,
         "PGSSLMODE": query.get("ssl"),
     }
-    return {name: str(value) for name, value in told.items() if value}
+    return {name: str(value) for name, value in variables.items() if value}

@@ -29,6 +29,6 @@ async def _checked(settings: Settings, uri: str) -> list[inspect_record.Check]:
     """Make the checks and print each at once."""
     checks = []
     async for check in inspect_record.inspect_record(settings, uri):
-        print(f"{'ok' if check.holds else 'NO':<4}{check.name:<11}{check.told}", flush=True)
+        print(f"{'ok' if check.holds else 'NO':<4}{check.name:<11}{check.sentence}", flush=True)
         checks.append(check)
     return checks

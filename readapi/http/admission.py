@@ -80,8 +80,8 @@ class Authorization:
         """Raises ScopeUpgradeRequired for scopes that the account has not granted."""
         wanted = [scopes.scope_for(need, self._collections) for need in needs]
         if missing := scopes.missing_scopes(who.scopes, wanted, self._collections):
-            told = f"You have not granted {', '.join(missing)}; ask for it at /auth/scope-upgrade/start."
-            raise ScopeUpgradeRequired(told)
+            sentence = f"You have not granted {', '.join(missing)}; ask for it at /auth/scope-upgrade/start."
+            raise ScopeUpgradeRequired(sentence)
 
 
 def _find_account(requester: Requester | None, needs: Requirements) -> SignedIn | None:

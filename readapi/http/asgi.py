@@ -188,6 +188,6 @@ def _answer(status: int, headers: dict[str, str], content: bytes) -> Answer[Any]
     """The answer as it was made; a refusal that is not JSON in our own shape."""
     media_type = headers.pop("Content-Type", "")
     if status >= HTTPStatus.BAD_REQUEST and not (media_type.startswith(JSON) and content):
-        told = content.decode(errors="replace") or HTTPStatus(status).phrase
-        return refusal(status, Code.INVALID_REQUEST, f"{told.rstrip('.')}.", headers=headers)
+        sentence = content.decode(errors="replace") or HTTPStatus(status).phrase
+        return refusal(status, Code.INVALID_REQUEST, f"{sentence.rstrip('.')}.", headers=headers)
     return Answer(content, media_type or "text/plain", status, headers)

@@ -54,8 +54,8 @@ class Dpop:
                 max_bytes=max_bytes,
                 timeout_seconds=timeout_seconds,
             )
-            told = self._remember(address.origin(), response)
-            if attempt == _ATTEMPTS or told in (None, nonce) or not _wants_nonce(response):
+            received = self._remember(address.origin(), response)
+            if attempt == _ATTEMPTS or received in (None, nonce) or not _wants_nonce(response):
                 break
         return response
 
@@ -66,14 +66,14 @@ class Dpop:
         return {"Authorization": f"DPoP {access_token}", "DPoP": proven}
 
     def _remember(self, origin: URL, response: Response) -> str | None:
-        told = response.headers.get("DPoP-Nonce")
-        if told is None or not _NONCE.fullmatch(told):
+        received = response.headers.get("DPoP-Nonce")
+        if received is None or not _NONCE.fullmatch(received):
             return None
-        self._nonces[origin] = told
+        self._nonces[origin] = received
         self._nonces.move_to_end(origin)
         while len(self._nonces) > _KEPT:
             self._nonces.popitem(last=False)
-        return told
+        return received
 
 
 def make_proof(key: str, method: str, address: URL, nonce: str | None, access_token: str | None) -> str:

@@ -44,5 +44,5 @@ class SignInStart:
         if not self.is_by_page(browser) and not (by_form and browser.fetch_site == "same-origin"):
             return await self._signing_in.begin(name, AuthorizationPurpose("sign_in")), {}
         secret = self._cookies.secret(browser)
-        errand = AuthorizationPurpose("sign_in", details={**self._onward, **bind_to_browser(secret)})
-        return await self._signing_in.begin(name, errand), self._cookies.leaving(secret)
+        purpose = AuthorizationPurpose("sign_in", details={**self._onward, **bind_to_browser(secret)})
+        return await self._signing_in.begin(name, purpose), self._cookies.leaving(secret)

@@ -87,8 +87,8 @@ class TokenRefresh:
             pass  # a retry would change nothing
         except OAuthError as error:
             is_given_up = await self._store.is_given_up(grant_id)
-            told = "grant never revoked" if is_given_up else "grant not revoked yet"
-            log.warning(told, grant=grant_id, reason=error.sentence)
+            message = "grant never revoked" if is_given_up else "grant not revoked yet"
+            log.warning(message, grant=grant_id, reason=error.sentence)
             if not is_given_up:
                 return
         await self._store.remove(grant_id)

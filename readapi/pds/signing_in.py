@@ -33,9 +33,9 @@ USED_UP = "This exchange token was used already, or is older than a minute."
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """The result of a callback: a token or an error. `errand`: the purpose, if it is known."""
+    """The result of a callback: a token or an error. `purpose`: the purpose, if it is known."""
 
-    errand: AuthorizationPurpose | None
+    purpose: AuthorizationPurpose | None
     exchange_token: str | None = field(default=None, repr=False)
     error: OAuthError | None = None
 
@@ -77,7 +77,7 @@ class SignIn:
         self._revoking = revoking
         self._collections = collections
 
-    async def begin(self, who: str, errand: AuthorizationPurpose, more: Iterable[str] = ()) -> str:
+    async def begin(self, who: str, purpose: AuthorizationPurpose, more: Iterable[str] = ()) -> str:
         """Begin an authorization for a handle or DID; returns the URL to visit. Raises OAuthError.
 
         `more`: scopes besides those of every sign-in. Raises UnknownScope for those that we do not use.
@@ -87,13 +87,13 @@ class SignIn:
             raise UnknownScope(f"{min(unknown)} is no scope that this service asks for.")
         with _failures_logged():
             flight, page = await self._client.begin(who, " ".join(wanted))
-        await self._state.flights.put(AuthorizationRequest(flight, errand))
+        await self._state.flights.put(AuthorizationRequest(flight, purpose))
         return page
 
     async def upgrade(self, who: InSession, more: Iterable[str], **details: str | int) -> str:
         """As `begin`, for a session that keeps its optional scopes and gets `more`."""
-        errand = AuthorizationPurpose("scope_upgrade", who.key.hex(), details)
-        return await self.begin(who.did, errand, [*self._granted_besides(who), *more])
+        purpose = AuthorizationPurpose("scope_upgrade", who.key.hex(), details)
+        return await self.begin(who.did, purpose, [*self._granted_besides(who), *more])
 
     async def add_account(self, who: InSession, name: str, **details: str | int) -> str:
         """As `begin`, to link another account to a session."""
@@ -101,26 +101,26 @@ class SignIn:
 
     async def make_token(self, who: InSession, name: str, days: int, **details: str | int) -> str:
         """As `begin`, for a developer token with the scopes of the session."""
-        errand = AuthorizationPurpose("developer_token", who.key.hex(), {**details, NAME: name, DAYS: days})
-        return await self.begin(who.did, errand, self._granted_besides(who))
+        purpose = AuthorizationPurpose("developer_token", who.key.hex(), {**details, NAME: name, DAYS: days})
+        return await self.begin(who.did, purpose, self._granted_besides(who))
 
     async def finish(self, params: Mapping[str, str]) -> Return:
         """Check the callback's `params`, and store the grant for the exchange."""
-        departure = await self._state.flights.take(params.get("state", ""))
-        if departure is None:
+        pending = await self._state.flights.take(params.get("state", ""))
+        if pending is None:
             sentence = "This sign-in has expired, or was not started here. Start again."
             return Return(None, error=Refused("callback_mismatch", sentence))
         try:
             with _failures_logged():
-                grant = await self._client.finish(departure.flight, params)
+                grant = await self._client.finish(pending.flight, params)
         except OAuthError as error:
-            return Return(departure.errand, error=error)
+            return Return(pending.purpose, error=error)
         grant_id = await self._state.grants.add(grant)
-        handle = departure.flight.identity.handle
+        handle = pending.flight.identity.handle
         if handle is not None:
             await self._state.grants.note_handle(grant.did, handle)
-        arrival = ExchangeToken(grant.did, handle or INVALID_HANDLE, grant_id, departure.errand)
-        return Return(departure.errand, await self._state.exchanges.put(arrival))
+        exchange = ExchangeToken(grant.did, handle or INVALID_HANDLE, grant_id, pending.purpose)
+        return Return(pending.purpose, await self._state.exchanges.put(exchange))
 
     async def exchange_by_program(
         self, token: str, who: SignedIn | None, verifier: str | None = None
@@ -130,15 +130,15 @@ class SignIn:
         `verifier`: of the challenge that the sign-in began with, if it did. A refusal does not use the
         token up.
         """
-        arrival = await self._found(token)
-        native = NativeClient.read(arrival.errand.details)
+        exchange = await self._found(token)
+        native = NativeClient.read(exchange.purpose.details)
         if native is None and verifier is not None:  # else a token of another sign-in could be slipped in
             raise NoSuchExchange("This sign-in began without a code challenge.")
         if native is not None and not native.accepts(verifier):
             raise NoSuchExchange("The code verifier is missing, or is not the one of this sign-in.")
-        if BROWSER in arrival.errand.details:
+        if BROWSER in exchange.purpose.details:
             raise NoSuchExchange("This sign-in was started in a browser, and must be completed there.")
-        return await self._ended(token, arrival, who)
+        return await self._ended(token, exchange, who)
 
     async def exchange(
         self, token: str, who: SignedIn | None, browser: str | None
@@ -147,17 +147,17 @@ class SignIn:
 
         Without this check, a link with an attacker's token would sign visitors in as the attacker.
         """
-        arrival = await self._found(token)
-        errand = arrival.errand
-        if errand.purpose == "sign_in" and not _began_in_browser(browser, errand):
+        exchange = await self._found(token)
+        purpose = exchange.purpose
+        if purpose.kind == "sign_in" and not _began_in_browser(browser, purpose):
             raise NoSuchExchange("This sign-in was not started in this browser.")
-        return await self._ended(token, arrival, who)
+        return await self._ended(token, exchange, who)
 
     async def _found(self, token: str) -> ExchangeToken:
-        arrival = await self._state.exchanges.find(token)
-        if arrival is None:
+        exchange = await self._state.exchanges.find(token)
+        if exchange is None:
             raise NoSuchExchange(USED_UP)
-        return arrival
+        return exchange
 
     async def _use_up(self, token: str) -> None:
         """Take the token, so that of several concurrent exchanges one succeeds."""
@@ -165,19 +165,19 @@ class SignIn:
             raise NoSuchExchange(USED_UP)
 
     async def _ended(
-        self, token: str, arrival: ExchangeToken, who: SignedIn | None
+        self, token: str, exchange: ExchangeToken, who: SignedIn | None
     ) -> SessionBegun | TokenMade:
-        account = Account(arrival.did, arrival.handle, arrival.grant_id)
-        errand = arrival.errand
-        if errand.purpose == "sign_in":
+        account = Account(exchange.did, exchange.handle, exchange.grant_id)
+        purpose = exchange.purpose
+        if purpose.kind == "sign_in":
             await self._use_up(token)
             return await self._begun(account, who)
         # An authorization that began in a session ends in it: no other session gets its token or account.
-        if not _began_in_session(who, errand):
+        if not _began_in_session(who, purpose):
             raise NoSuchExchange("This exchange token belongs to another session.")
         await self._use_up(token)
-        if errand.purpose == "developer_token":
-            return await self._token(account, errand)
+        if purpose.kind == "developer_token":
+            return await self._token(account, purpose)
         return await self._link(account, who)
 
     async def _begun(self, account: Account, who: SignedIn | None) -> SessionBegun:
@@ -187,8 +187,8 @@ class SignIn:
             await self._revoking.revoke(await self._state.sessions.end_alone(who.key, account.did))
         return SessionBegun(session_id, account, is_new=True)
 
-    async def _token(self, account: Account, errand: AuthorizationPurpose) -> TokenMade:
-        name, days = str(errand.details[NAME]), int(errand.details[DAYS])
+    async def _token(self, account: Account, purpose: AuthorizationPurpose) -> TokenMade:
+        name, days = str(purpose.details[NAME]), int(purpose.details[DAYS])
         token, expires_at = await self._state.developer_tokens.create(account, name, days)
         return TokenMade(token, name, expires_at)
 
@@ -218,9 +218,9 @@ def _failures_logged() -> Iterator[None]:
         raise
 
 
-def _began_in_session(who: SignedIn | None, errand: AuthorizationPurpose) -> TypeGuard[InSession]:
+def _began_in_session(who: SignedIn | None, purpose: AuthorizationPurpose) -> TypeGuard[InSession]:
     """Is this the session that the authorization began in?"""
-    return isinstance(who, InSession) and who.key.hex() == errand.session_key
+    return isinstance(who, InSession) and who.key.hex() == purpose.session_key
 
 
 def bind_to_browser(secret: str) -> dict[str, str | int]:
@@ -228,6 +228,6 @@ def bind_to_browser(secret: str) -> dict[str, str | int]:
     return {BROWSER: key_of(secret).hex()}
 
 
-def _began_in_browser(browser: str | None, errand: AuthorizationPurpose) -> bool:
-    expected, proven = errand.details.get(BROWSER), browser or ""
+def _began_in_browser(browser: str | None, purpose: AuthorizationPurpose) -> bool:
+    expected, proven = purpose.details.get(BROWSER), browser or ""
     return expected is not None and hmac.compare_digest(str(expected), key_of(proven).hex())

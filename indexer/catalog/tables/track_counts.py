@@ -71,13 +71,13 @@ class Counters:
         A transaction may call this several times; each call counts on from the one before.
         """
         steps: Counter[int] = Counter()
-        whose = {row["pair"]: row for row in applied.versions()}
+        versions = {row["pair"]: row for row in applied.versions()}
         for rows, step in ((applied.before, -1), (applied.after, 1)):
             for row in rows.values():
                 if row["state"] == "live":
                     steps[row["pair"]] += step
-        for pair, committed in self._live.counts(whose.keys()).items():
-            row, count = whose[pair], committed + self._steps[pair]
+        for pair, committed in self._live.counts(versions.keys()).items():
+            row, count = versions[pair], committed + self._steps[pair]
             if row["did"] not in hidden:
                 moves.likes[row["subject_key"]] += (count + steps[pair] > 0) - (count > 0)
         self._steps.update(steps)

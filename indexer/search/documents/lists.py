@@ -188,8 +188,8 @@ def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
         "atproto_record_uri": row.uri,
         "created_at": row.created_at,
     }
-    told = ("id", "name", "owner_handle", "image_url", "track_count")
-    hit = {"type": "playlist", **{key: card[key] for key in told}, "owner_display_name": owner.name}
+    fields = ("id", "name", "owner_handle", "image_url", "track_count")
+    hit = {"type": "playlist", **{key: card[key] for key in fields}, "owner_display_name": owner.name}
     name = _named("playlist", row)
     found = result_fields("playlist", name, 0, record_id(row.uri), hit)
     return Documents(

@@ -80,8 +80,8 @@ async def missing_limits() -> list[str]:
         stdout=asyncio.subprocess.PIPE,
         env={"PATH": os.defpath},
     )
-    told, _ = await process.communicate()
-    return told.decode().split() if process.returncode == 0 else ["jail"]
+    message, _ = await process.communicate()
+    return message.decode().split() if process.returncode == 0 else ["jail"]
 
 
 def _turns() -> _Turns:
@@ -93,13 +93,13 @@ async def _run_process(files: list[str], seconds: int, cpu_seconds: int, progres
         async with asyncio.timeout(seconds), _reader(cpu_seconds, files) as process:
             assert process.stdout is not None
             async for line in process.stdout:
-                told = orjson.loads(line)
-                if "progress" in told:
-                    progress(told["progress"])
-                elif "refused" in told:
-                    raise NotAudio(told["refused"])
+                message = orjson.loads(line)
+                if "progress" in message:
+                    progress(message["progress"])
+                elif "refused" in message:
+                    raise NotAudio(message["refused"])
                 else:
-                    return _probed(told["probed"])
+                    return _probed(message["probed"])
             if await process.wait() == -signal.SIGXCPU:
                 raise NotAudio(_TOO_MUCH_WORK)
     except TimeoutError:
@@ -127,6 +127,6 @@ async def _reader(cpu_seconds: int, files: list[str]) -> AsyncIterator[asyncio.s
         await process.wait()
 
 
-def _probed(told: dict[str, Any]) -> Probed:
-    cover = None if told["cover"] is None else b64decode(told["cover"])
-    return Probed(**told | {"cover": cover})
+def _probed(message: dict[str, Any]) -> Probed:
+    cover = None if message["cover"] is None else b64decode(message["cover"])
+    return Probed(**message | {"cover": cover})

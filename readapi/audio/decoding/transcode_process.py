@@ -83,15 +83,15 @@ def render(source: Path | int, target: Path, seconds: int, progress: Callable[[f
 def _even(original: InputContainer, seconds: int, progress: Callable[[float], None]) -> Iterator[AudioFrame]:
     """Frames resampled for the encoder. Timestamps are counted anew: those of a damaged file have gaps."""
     resampler = AudioResampler(format="fltp", layout="stereo", rate=SAMPLE_RATE)
-    position, told = 0, 0.0
+    position, reported = 0, 0.0
     for frame in itertools.chain(original.decode(probe.find_audio_stream(original)), [None]):
         for piece in resampler.resample(frame):
             piece.pts, piece.time_base = position, Fraction(1, SAMPLE_RATE)
             position += piece.samples
             yield piece
         part = position / (SAMPLE_RATE * seconds) if seconds else 1.0
-        if part >= told + STEP:
-            told = part
+        if part >= reported + STEP:
+            reported = part
             progress(min(part, 1.0))
 
 
@@ -104,8 +104,8 @@ def _plain(probed: Probed) -> dict[str, Any]:
     return asdict(probed) | {"cover": cover}
 
 
-def _say(**told: object) -> None:
-    sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
+def _say(**reported: object) -> None:
+    sys.stdout.buffer.write(orjson.dumps(reported) + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -37,7 +37,7 @@ class Reservation:
 
     path: Path
     file: BinaryIO
-    whose: str
+    account: str
     reserved: int
 
     def close(self) -> None:
@@ -52,29 +52,29 @@ class DiskReservations:
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / RECEIVING
 
-    def begin(self, whose: str, size: int, check: Check) -> Reservation:
+    def begin(self, account: str, size: int, check: Check) -> Reservation:
         """Reserve space for a file of at most `size` bytes. Raises what `check` raises."""
         with self._alone():
-            check(size, self._held(whose))
-            path = self._folder / f"{_name(whose)}-{secrets.token_hex(16)}"
+            check(size, self._held(account))
+            path = self._folder / f"{_name(account)}-{secrets.token_hex(16)}"
             number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            arrival = Reservation(path, os.fdopen(number, "wb"), whose, size)
+            reservation = Reservation(path, os.fdopen(number, "wb"), account, size)
             try:
                 fcntl.flock(number, fcntl.LOCK_EX)
                 os.truncate(number, size)
             except BaseException:
-                arrival.close()
+                reservation.close()
                 raise
-            return arrival
+            return reservation
 
-    def grow(self, arrival: Reservation, size: int, check: Check) -> None:
+    def grow(self, reservation: Reservation, size: int, check: Check) -> None:
         """Enlarge a reservation to `size` bytes in total. Raises what `check` raises."""
         with self._alone():
-            check(size, self._held(arrival.whose, besides=arrival.path.name))
-            os.truncate(arrival.file.fileno(), size)
-            arrival.reserved = size
+            check(size, self._held(reservation.account, besides=reservation.path.name))
+            os.truncate(reservation.file.fileno(), size)
+            reservation.reserved = size
 
-    def _held(self, whose: str, besides: str = "") -> Held:
+    def _held(self, account: str, besides: str = "") -> Held:
         """Add up the reservations, and remove those whose process has ended."""
         count, size, of_all, pending = 0, 0, 0, 0
         for path in self._folder.iterdir():
@@ -82,7 +82,7 @@ class DiskReservations:
                 continue
             of_all += 1
             pending += max(0, found.st_size - found.st_blocks * _BLOCK_BYTES)
-            if path.name.startswith(_name(whose)):
+            if path.name.startswith(_name(account)):
                 count, size = count + 1, size + found.st_size
         disk = os.statvfs(self._folder)
         return Held(count, size, of_all, disk.f_bavail * disk.f_frsize - pending - SPARE_BYTES)
@@ -117,5 +117,5 @@ def _stat_if_receiving(path: Path) -> os.stat_result | None:
         os.close(number)
 
 
-def _name(whose: str) -> str:
-    return hashlib.sha256(whose.encode()).hexdigest()[:16]
+def _name(account: str) -> str:
+    return hashlib.sha256(account.encode()).hexdigest()[:16]

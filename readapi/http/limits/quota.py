@@ -23,7 +23,7 @@ class Quota:
     def __init__(self, settings: Settings, state: State) -> None:
         self._settings = settings
         self._state = state
-        self._arrivals = DiskReservations(settings.data_dir)
+        self._reservations = DiskReservations(settings.data_dir)
 
     @asynccontextmanager
     async def upload(self, did: Did, size: int) -> AsyncIterator[None]:
@@ -40,13 +40,13 @@ class Quota:
         """See `Room.begin`."""
         async with self._state.locks.holding(f"uploads {did}"):
             check = partial(self._check_coming, *await self._state.uploads.waiting(did))
-            return await asyncio.to_thread(self._arrivals.begin, did, most_bytes, check)
+            return await asyncio.to_thread(self._reservations.begin, did, most_bytes, check)
 
-    async def grow(self, did: Did, arrival: Reservation, size: int) -> None:
+    async def grow(self, did: Did, reservation: Reservation, size: int) -> None:
         """See `Room.grow`."""
         async with self._state.locks.holding(f"uploads {did}"):
             check = partial(self._check_coming, *await self._state.uploads.waiting(did))
-            await asyncio.to_thread(self._arrivals.grow, arrival, size, check)
+            await asyncio.to_thread(self._reservations.grow, reservation, size, check)
 
     @asynccontextmanager
     async def job(self, did: Did) -> AsyncIterator[None]:
@@ -85,9 +85,9 @@ class Room(NamedTuple):
         """Reserve space for at most `most_bytes`; 0: the length is unknown. Raises RateLimited."""
         return await self.quota.begin(self.did, most_bytes)
 
-    async def grow(self, arrival: Reservation, size: int) -> None:
+    async def grow(self, reservation: Reservation, size: int) -> None:
         """Enlarge the reservation to `size` bytes in total. Raises RateLimited."""
-        await self.quota.grow(self.did, arrival, size)
+        await self.quota.grow(self.did, reservation, size)
 
 
 def _too_many(what: str) -> RateLimited:

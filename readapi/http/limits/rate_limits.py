@@ -47,12 +47,12 @@ class Allowance(NamedTuple):
 
     def lines(self) -> str:
         """The RateLimit header lines, with Retry-After when nothing is left."""
-        told = (
+        lines = (
             f"RateLimit-Limit: {self.limit}\r\n"
             f"RateLimit-Remaining: {self.remaining}\r\n"
             f"RateLimit-Reset: {self.reset_seconds}\r\n"
         )
-        return told if self.allowed else f"{told}Retry-After: {self.wait_seconds}\r\n"
+        return lines if self.allowed else f"{lines}Retry-After: {self.wait_seconds}\r\n"
 
 
 class Spent(Exception):

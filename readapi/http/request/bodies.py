@@ -140,12 +140,12 @@ async def _read_parts(
 
 async def _incoming(request: web.Request, encoding: Encoding, room: Room) -> Incoming | NoRoom:
     try:
-        arrival = await room.begin(min(request.content_length or 0, encoding.most_large_bytes))
+        reservation = await room.begin(min(request.content_length or 0, encoding.most_large_bytes))
     except RateLimited as refusal:
         if not encoding.of_page:
             raise
         return NoRoom(refusal)
-    return Incoming(arrival, room, encoding.most_large_bytes)
+    return Incoming(reservation, room, encoding.most_large_bytes)
 
 
 async def _members_of(request: web.Request, parts: "_Parts") -> Mapping[str, object]:
@@ -227,9 +227,9 @@ class _Parts:
         """
         if not self.encoding.of_page:
             raise refusal
-        told = TooLarge(sentence) if isinstance(refusal, TooLarge) else refusal
+        error = TooLarge(sentence) if isinstance(refusal, TooLarge) else refusal
         while chunk := await next_chunk(part, self.pace):
             self._left_to_drain -= len(chunk)
             if self._left_to_drain < 0:
-                raise told
-        return LeftOut(told, kept)
+                raise error
+        return LeftOut(error, kept)

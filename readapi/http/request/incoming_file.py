@@ -34,7 +34,7 @@ class Room(Protocol):
         """Reserve space for a file of at most `most_bytes`; 0: its length is unknown."""
         ...
 
-    async def grow(self, arrival: Reservation, size: int) -> None:
+    async def grow(self, reservation: Reservation, size: int) -> None:
         """Enlarge the reservation to `size` bytes in total."""
         ...
 
@@ -42,30 +42,30 @@ class Room(Protocol):
 class Incoming(NamedTuple):
     """A file that space is reserved for."""
 
-    arrival: Reservation
+    reservation: Reservation
     room: Room
     most_bytes: int
 
     async def receive(self, part: BodyPartReader, pace: Pace) -> Received:
         """Stream the part to disk, and hash it on the way. Raises TooLarge and RateLimited."""
-        arrival, digest, size = self.arrival, hashlib.sha256(), 0
+        reservation, digest, size = self.reservation, hashlib.sha256(), 0
 
         def write(chunk: bytes) -> None:
             digest.update(chunk)
-            arrival.file.write(chunk)
+            reservation.file.write(chunk)
 
         async for chunk in read_chunks(part, self.most_bytes, pace):
             size += len(chunk)
-            if size > arrival.reserved:
-                await self.room.grow(arrival, size)
+            if size > reservation.reserved:
+                await self.room.grow(reservation, size)
             await asyncio.to_thread(write, chunk)
-        arrival.file.truncate(size)
-        arrival.file.flush()
-        return Received(arrival.path, size, digest.hexdigest(), arrival.close)
+        reservation.file.truncate(size)
+        reservation.file.flush()
+        return Received(reservation.path, size, digest.hexdigest(), reservation.close)
 
     def close(self) -> None:
         """Release the reservation."""
-        self.arrival.close()
+        self.reservation.close()
 
 
 class NoRoom(NamedTuple):

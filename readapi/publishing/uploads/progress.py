@@ -124,9 +124,9 @@ class UploadWatch:
         if self._watched[who.did] >= MOST_WATCHED:
             raise RateLimited(TOO_MANY, headers={"Retry-After": "10"})
         self._watched[who.did] += 1
-        return Events(self._told(upload, seen, who), partial(self._leave, who.did))
+        return Events(self._events(upload, seen, who), partial(self._leave, who.did))
 
-    def told(self, upload: Upload) -> UploadProgress:
+    def describe_state(self, upload: Upload) -> UploadProgress:
         """The upload's progress. Names the track as long as that exists."""
         return UploadProgress(
             upload_id=upload.id,
@@ -153,7 +153,7 @@ class UploadWatch:
             raise _FAILURES.get(str(upload.error), Conflict)(upload.message)
         return upload
 
-    async def _told(self, upload: Upload, seen: int, who: SignedIn) -> AsyncIterator[bytes]:
+    async def _events(self, upload: Upload, seen: int, who: SignedIn) -> AsyncIterator[bytes]:
         clock = asyncio.get_running_loop().time
         until, sent_at = clock() + self._watch.seconds, clock()
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
@@ -161,7 +161,7 @@ class UploadWatch:
             while clock() < until and await self._is_still(who):
                 if followed.upload.version > seen:
                     seen, sent_at = followed.upload.version, clock()
-                    yield b"id: %d\ndata: %b\n\n" % (seen, render_json(self.told(followed.upload)))
+                    yield b"id: %d\ndata: %b\n\n" % (seen, render_json(self.describe_state(followed.upload)))
                 elif clock() - sent_at >= SILENCE_SECONDS:
                     sent_at = clock()
                     yield b":\n\n"

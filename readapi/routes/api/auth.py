@@ -293,12 +293,12 @@ def _onward(back: Return, settings: Settings) -> str | None:
     """Where to redirect after the callback: the program's listener, the page where the sign-in began, or the
     web application.
     """
-    native = None if back.errand is None else NativeClient.read(back.errand.details)
+    native = None if back.purpose is None else NativeClient.read(back.purpose.details)
     if native is not None:
         if back.error is None:
             return native.return_address(code=back.exchange_token or "")
         return native.return_address(error=back.error.kind, error_description=back.error.sentence)
-    page = None if back.errand is None else back.errand.details.get(PAGE)
+    page = None if back.purpose is None else back.purpose.details.get(PAGE)
     place = settings.web_url if page is None else f"{settings.base_url}{page}"
     if place is None:
         return None

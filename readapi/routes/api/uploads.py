@@ -61,7 +61,7 @@ async def publish_track(sent: NewTrack, who: SignedIn, receiving: UploadIntake) 
 @routes.get("/tracks/uploads/{upload_id}", acts=True)
 async def get_upload(upload_id: str, who: SignedIn, state: State, watched: UploadWatch) -> UploadProgress:
     """Get the progress of your upload."""
-    return watched.told(await progress.find_upload(state, upload_id, who))
+    return watched.describe_state(await progress.find_upload(state, upload_id, who))
 
 
 @routes.get("/tracks/uploads/{upload_id}/progress", acts=True, media_types=(EVENT_STREAM,))

@@ -43,11 +43,11 @@ async def leave_to_sign_in(
 ) -> Answer[str]:
     """Redirect an account to its own server to sign in."""
     secret = cookies.secret(browser)
-    errand = AuthorizationPurpose(
+    purpose = AuthorizationPurpose(
         "sign_in", details={PAGE: notices.return_url("signed-in", to), **bind_to_browser(secret)}
     )
     try:
-        page = await signing_in.begin(sent.handle, errand)
+        page = await signing_in.begin(sent.handle, purpose)
     except OAuthError as error:
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):

@@ -101,8 +101,8 @@ async def turn_scrobbling_on(who: InSession, signing_in: SignIn) -> Answer[str]:
 @routes.deed("/settings/scrobbling/off")
 async def turn_scrobbling_off(who: InSession, signing_in: SignIn) -> Answer[str]:
     """Redirect to the account's server to authorize without scrobbling: no scope can be revoked singly."""
-    errand = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
-    return await _away(signing_in.begin(who.did, errand))
+    purpose = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
+    return await _away(signing_in.begin(who.did, purpose))
 
 
 @routes.deed("/settings/tokens")

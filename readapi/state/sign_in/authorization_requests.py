@@ -23,7 +23,7 @@ class AuthorizationPurpose:
     `details` depend on the purpose: the name and life of a developer token, the page to return to.
     """
 
-    purpose: Purpose
+    kind: Purpose
     session_key: str | None = None
     details: Mapping[str, str | int] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class AuthorizationRequest:
     """A pending authorization and its purpose."""
 
     flight: PendingAuthorization
-    errand: AuthorizationPurpose
+    purpose: AuthorizationPurpose
 
 
 _DEPARTURE = TypeAdapter(AuthorizationRequest)
@@ -48,9 +48,9 @@ class AuthorizationRequests:
     def __init__(self, database: Database, vault: Encryption) -> None:
         self._passing = OneTimeStore(database, vault, flights, LIFE, _DEPARTURE)
 
-    async def put(self, departure: AuthorizationRequest) -> None:
+    async def put(self, pending: AuthorizationRequest) -> None:
         """Store a request under its OAuth `state` for ten minutes."""
-        await self._passing.put(departure.flight.state, departure)
+        await self._passing.put(pending.flight.state, pending)
 
     async def take(self, state: str) -> AuthorizationRequest | None:
         """Take the request of a `state`; None when it is unknown, taken or expired."""

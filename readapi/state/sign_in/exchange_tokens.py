@@ -23,7 +23,7 @@ class ExchangeToken:
     did: Did
     handle: Handle
     grant_id: GrantId
-    errand: AuthorizationPurpose
+    purpose: AuthorizationPurpose
 
 
 _ARRIVAL = TypeAdapter(ExchangeToken)
@@ -35,10 +35,10 @@ class ExchangeTokens:
     def __init__(self, database: Database, vault: Encryption) -> None:
         self._passing = OneTimeStore(database, vault, exchanges, LIFE, _ARRIVAL)
 
-    async def put(self, arrival: ExchangeToken) -> str:
+    async def put(self, exchange: ExchangeToken) -> str:
         """Store it for a minute; returns the token."""
         token = new_secret()
-        await self._passing.put(token, arrival)
+        await self._passing.put(token, exchange)
         return token
 
     async def find(self, token: str) -> ExchangeToken | None:

@@ -58,7 +58,7 @@ async def test_all_checks_of_a_sound_record_hold(
 ) -> None:
     """One after another, each saying what it found."""
     made = await checks(network_of_ana, track.uri)
-    told = {check.name: check.told for check in made}
+    told = {check.name: check.sentence for check in made}
 
     assert [check.name for check in made if check.holds] == list(NAMES)
     assert told["address"] == track.uri
@@ -94,7 +94,7 @@ async def test_a_handle_that_names_nobody_is_not_called_malformed(network_of_ana
     """What is wrong is told, not what follows from it."""
     failed = await failure(network_of_ana, "at://nobody.test/fm.svc.track/self")
 
-    assert failed.told.endswith("no account has the handle nobody.test")
+    assert failed.sentence.endswith("no account has the handle nobody.test")
 
 
 async def test_an_account_that_is_not_there_is_told(network_of_ana: ForgedNetwork, track: Written) -> None:
@@ -145,7 +145,7 @@ async def test_a_server_that_refuses_is_told(network_of_ana: ForgedNetwork, trac
 
     failed = await failure(network_of_ana, track.uri)
 
-    assert (failed.name, failed.told) == (
+    assert (failed.name, failed.sentence) == (
         "server",
         f"{network_of_ana.url} does not give the proof: the server answered 503",
     )
@@ -166,7 +166,7 @@ async def test_a_record_that_is_not_there_is_told(
 
     failed = await failure(network_of_ana, absent)
 
-    assert (failed.name, failed.told) == ("path", f"the signed tree has no {TRACK}/{tid_at(START)}")
+    assert (failed.name, failed.sentence) == ("path", f"the signed tree has no {TRACK}/{tid_at(START)}")
 
 
 async def test_a_record_against_its_lexicon_is_told(network_of_ana: ForgedNetwork, ana: ForgedRepo) -> None:
@@ -175,5 +175,5 @@ async def test_a_record_against_its_lexicon_is_told(network_of_ana: ForgedNetwor
     post = ana.create("app.bsky.feed.post", {"text": "hi"})
     ana.commit_frame(1)
 
-    assert "title" in (await failure(network_of_ana, untitled.uri)).told
+    assert "title" in (await failure(network_of_ana, untitled.uri)).sentence
     assert (await failure(network_of_ana, post.uri)).name == "lexicon"

@@ -15,33 +15,33 @@ QUICK = Backoff(first_seconds=0.01, longest_seconds=0.02)
 
 @asynccontextmanager
 async def running(
-    errand: Callable[[str], Awaitable[None]],
+    request: Callable[[str], Awaitable[None]],
     workers: int = 2,
     backoff: Backoff = QUICK,
     attempts: int | None = None,
 ) -> AsyncIterator[RetryQueue[str]]:
-    errands = RetryQueue[str]("test", errand, workers=workers, backoff=backoff, attempts=attempts)
-    task = asyncio.create_task(errands.run())
-    yield errands
+    queue = RetryQueue[str]("test", request, workers=workers, backoff=backoff, attempts=attempts)
+    task = asyncio.create_task(queue.run())
+    yield queue
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def settled(errands: RetryQueue[str]) -> None:
-    await until(lambda: len(errands) == 0)
+async def settled(queue: RetryQueue[str]) -> None:
+    await until(lambda: len(queue) == 0)
     await asyncio.sleep(0.02)
 
 
 async def test_a_key_that_waits_is_not_queued_twice() -> None:
     ran: Counter[str] = Counter()
 
-    async def errand(key: str) -> None:
+    async def request(key: str) -> None:
         ran[key] += 1
 
-    async with running(errand) as errands:
-        errands.ask(["a", "b", "a"])
-        errands.ask(["a"])
-        await settled(errands)
+    async with running(request) as queue:
+        queue.ask(["a", "b", "a"])
+        queue.ask(["a"])
+        await settled(queue)
 
     assert ran == {"a": 1, "b": 1}
 
@@ -50,18 +50,18 @@ async def test_a_key_asked_for_while_it_runs_runs_once_more_after_that() -> None
     """What was asked for after the start may not be covered by it; but two at once would race."""
     ran, at_once, most_at_once = 0, 0, 0
 
-    async def errand(_: str) -> None:
+    async def request(_: str) -> None:
         nonlocal ran, at_once, most_at_once
         ran, at_once = ran + 1, at_once + 1
         most_at_once = max(most_at_once, at_once)
         await asyncio.sleep(0.02)
         at_once -= 1
 
-    async with running(errand) as errands:
-        errands.ask(["a"])
+    async with running(request) as queue:
+        queue.ask(["a"])
         await asyncio.sleep(0.01)
-        errands.ask(["a", "a"])
-        await settled(errands)
+        queue.ask(["a", "a"])
+        await settled(queue)
 
     assert (ran, most_at_once) == (2, 1)
 
@@ -69,16 +69,16 @@ async def test_a_key_asked_for_while_it_runs_runs_once_more_after_that() -> None
 async def test_no_more_run_at_once_than_there_are_workers() -> None:
     at_once, most = 0, 0
 
-    async def errand(_: str) -> None:
+    async def request(_: str) -> None:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
         await asyncio.sleep(0.005)
         at_once -= 1
 
-    async with running(errand, workers=3) as errands:
-        errands.ask(str(number) for number in range(20))
-        await settled(errands)
+    async with running(request, workers=3) as queue:
+        queue.ask(str(number) for number in range(20))
+        await settled(queue)
 
     assert most == 3
 
@@ -86,15 +86,15 @@ async def test_no_more_run_at_once_than_there_are_workers() -> None:
 async def test_a_passing_failure_is_tried_again_until_it_passes() -> None:
     failures = 3
 
-    async def errand(_: str) -> None:
+    async def request(_: str) -> None:
         nonlocal failures
         if failures:
             failures -= 1
             raise Unreachable("down")
 
-    async with running(errand) as errands:
-        errands.ask(["a"])
-        await settled(errands)
+    async with running(request) as queue:
+        queue.ask(["a"])
+        await settled(queue)
 
     assert failures == 0
 
@@ -102,13 +102,13 @@ async def test_a_passing_failure_is_tried_again_until_it_passes() -> None:
 async def test_a_lasting_failure_and_a_broken_errand_are_not_tried_again() -> None:
     ran: Counter[str] = Counter()
 
-    async def errand(key: str) -> None:
+    async def request(key: str) -> None:
         ran[key] += 1
         raise NoSuchHost("gone") if key == "gone" else ZeroDivisionError
 
-    async with running(errand) as errands:
-        errands.ask(["gone", "broken"])
-        await settled(errands)
+    async with running(request) as queue:
+        queue.ask(["gone", "broken"])
+        await settled(queue)
 
     assert ran == {"gone": 1, "broken": 1}
 
@@ -116,14 +116,14 @@ async def test_a_lasting_failure_and_a_broken_errand_are_not_tried_again() -> No
 async def test_patience_ends_after_its_attempts() -> None:
     ran = 0
 
-    async def errand(_: str) -> None:
+    async def request(_: str) -> None:
         nonlocal ran
         ran += 1
         raise Unreachable("down")
 
-    async with running(errand, attempts=3) as errands:
-        errands.ask(["a"])
-        await settled(errands)
+    async with running(request, attempts=3) as queue:
+        queue.ask(["a"])
+        await settled(queue)
 
     assert ran == 3
 
@@ -132,12 +132,12 @@ async def test_who_is_told_when_there_is_a_turn_comes_then_and_has_not_failed() 
     """However often: the number of attempts is not meant for that."""
     ran = 0
 
-    async def errand(_: str) -> None:
+    async def request(_: str) -> None:
         nonlocal ran
         ran += 1
         if ran < 5:
             raise NotNow("too many wait for this server", 0.01)
 
-    async with running(errand, backoff=Backoff(30, 3600), attempts=1) as errands:
-        errands.ask(["a"])
+    async with running(request, backoff=Backoff(30, 3600), attempts=1) as queue:
+        queue.ask(["a"])
         await until(lambda: ran == 5)
