@@ -15,6 +15,7 @@ from readapi.answers import JSON, Answer, render_json
 from readapi.errors import ApiError
 from readapi.http.admission import Authorization, Requirements
 from readapi.http.binding import Services, Signature
+from readapi.http.eager import in_task
 from readapi.http.limits.body_pace import BodyIntake
 from readapi.http.limits.clients import CLIENT
 from readapi.http.limits.quota import Quota
@@ -34,7 +35,7 @@ Done = TypeVar("Done")
 
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-Handler = Callable[..., Awaitable[Any]]
+Handler = Callable[..., Any]
 Handled = TypeVar("Handled", bound=Handler)
 BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
 
@@ -48,7 +49,8 @@ class Endpoint:
     `operational` routes report the state of the service: never cached, exempt from rate limits. A GET that
     `acts` has a side effect each time: its answers are not cached, and it has no HEAD. `redirects`: it may
     answer browsers with a redirect. `status`: of the successful answer. One that is not `described` speaks a
-    protocol of its own, and is not in the OpenAPI description.
+    protocol of its own, and is not in the OpenAPI description. A handler that is no coroutine is
+    called without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
     """
 
     method: Method
@@ -64,6 +66,7 @@ class Endpoint:
     redirects: HTTPStatus | None = None
     status: HTTPStatus = HTTPStatus.OK
     described: bool = True
+    prompt: bool = False
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -108,8 +111,11 @@ class Endpoint:
         finishing = services[Detached]
         assert isinstance(finishing, Detached)
         read_body = self._body_reader(services)
+        is_plain = not inspect.iscoroutinefunction(function)
 
         async def work(request: web.Request, who: SignedIn | None, sent: Members) -> Any:
+            if is_plain:
+                return function(**bind(request, who, sent))
             try:
                 return await function(**bind(request, who, sent))
             finally:
@@ -119,6 +125,8 @@ class Endpoint:
             request[ENDPOINT] = self
             bodies.check_address(request)
             who = admission.admit(request, needs)
+            if not (is_plain or (self.prompt and who is None)):
+                await in_task()
             working = work(request, who, await read_body(request, who))
             result = await (working if self.only_asks else finishing.finish(working))
             return result if isinstance(result, Answer | web.StreamResponse) else self._answer(result)
@@ -171,6 +179,7 @@ class Options(TypedDict, total=False):
     redirects: HTTPStatus
     status: HTTPStatus
     described: bool
+    prompt: bool
 
 
 class Conditions(Options, total=False):

@@ -22,7 +22,7 @@ from readapi.http.request import headers as request_headers
 from readapi.http.request.cookies import Cookies
 from readapi.http.response.cache import AnswerCache, Kept
 from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
-from readapi.http.response.responses import Responses, Result
+from readapi.http.response.responses import Responses, Result, Written
 from readapi.http.viewer import REQUESTER, Requester
 from readapi.metrics import Metrics
 from schemas.errors import Code, ErrorBody
@@ -71,7 +71,7 @@ class Gate:
         self._ids = itertools.count()
         self._id_prefix = os.urandom(6).hex()
 
-    async def answer(self, request: web.Request, application: Application) -> web.StreamResponse:
+    async def answer(self, request: web.Request, application: Application) -> Written | web.StreamResponse:
         """Answer one request."""
         started = time.perf_counter()
         self._metrics.in_flight += 1
@@ -108,7 +108,7 @@ class Gate:
         self._access_log.add(request_id, request.method, path, response.status, seconds)
         return response
 
-    def refuse(self, request: web.BaseRequest, refused: Answer[Any]) -> web.StreamResponse:
+    def refuse(self, request: web.BaseRequest, refused: Answer[Any]) -> Written:
         """Answer what failed before it became a request to the application."""
         request_id = self._new_id()
         self._metrics.requests.count(_NO_ROUTE, refused.status, 0.0)

@@ -5,6 +5,7 @@ Bodies have a least speed of their own (`limits/body_pace.py`).
 """
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
@@ -14,8 +15,10 @@ import structlog
 from aiohttp import web
 
 from readapi import errors
+from readapi.http.connection import EagerConnection, ReadyResponse
 from readapi.http.gate import Gate
 from readapi.http.limits.connections import ConnectionLimits, Seat
+from readapi.http.response.responses import Written
 
 log = structlog.get_logger()
 
@@ -35,8 +38,8 @@ class ConnectionTimeouts:
     stalled: float = 60.0
 
 
-class _Connection(web.RequestHandler):
-    """One client's connection."""
+class _Connection(EagerConnection):
+    """One client's connection, with its limits."""
 
     def __init__(
         self, *args: Any, gate: Gate, seats: ConnectionLimits, patience: ConnectionTimeouts, **options: Any
@@ -69,8 +72,9 @@ class _Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Parse the data. A head that has begun must be complete soon."""
+        before = self.request_count
         super().data_received(data)
-        if self._messages or self._request_in_progress:
+        if self.request_count > before or self.is_busy:
             self._head_is_here()
         elif self._head is None:
             self._await_head()
@@ -110,7 +114,7 @@ class _Connection(web.RequestHandler):
 
     def _late(self) -> None:
         self._head = None
-        if not self._messages and not self._request_in_progress:
+        if not self.is_busy:
             self._abort()
 
     def _abort(self) -> None:
@@ -130,11 +134,8 @@ class _Connection(web.RequestHandler):
             raise ConnectionError("half an answer is already sent")
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log.error("request failed", exc_info=exc)
-            response = self._gate.refuse(request, errors.Internal().answer())
-        else:
-            response = self._gate.refuse(request, errors.BadRequest().answer())
-        response.force_close()
-        return response
+            return ReadyResponse(self._gate.refuse(request, errors.Internal().answer()))
+        return ReadyResponse(self._gate.refuse(request, errors.BadRequest().answer()))
 
 
 class _Server(web.Server):
@@ -148,19 +149,22 @@ class _Server(web.Server):
         patience: ConnectionTimeouts,
         **options: Any,
     ) -> None:
-        async def guarded(request: web.BaseRequest) -> web.StreamResponse:
-            return await gate.answer(request, plain.request_handler)  # type: ignore[arg-type]
-
-        super().__init__(guarded, request_factory=plain.request_factory, handler_cancellation=True, **options)
+        super().__init__(
+            plain.request_handler, request_factory=plain.request_factory, handler_cancellation=True, **options
+        )
         self._options = options
         self._gate = gate
         self._seats = seats
         self._patience = patience
 
+    def _answer(self, request: web.Request) -> Coroutine[Any, Any, Written | web.StreamResponse]:
+        return self._gate.answer(request, self.request_handler)
+
     def __call__(self) -> web.RequestHandler:
         return _Connection(
             self,
             loop=self._loop,
+            answer=self._answer,
             gate=self._gate,
             seats=self._seats,
             patience=self._patience,

@@ -9,6 +9,7 @@ import structlog
 from valkey.asyncio import Valkey
 from valkey.exceptions import ValkeyError
 
+from readapi.http.eager import in_task
 from readapi.http.limits.rate_limits import Allowance, Limiter, Limits
 from schemas.settings import Settings
 
@@ -46,6 +47,7 @@ class SharedLimits(Limits):
         limiter = self.limiter_of(method, path)
         if time.monotonic() < self._asks_again_at:
             return limiter.hit(client)
+        await in_task()  # the client library waits with timeouts
         try:
             return await self._shared(limiter, client)
         except (ValkeyError, OSError) as error:

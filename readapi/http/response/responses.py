@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import HttpVersion, HttpVersion11, web
-from aiohttp.abc import AbstractStreamWriter
 
 from readapi.answers import Answer
 from readapi.http.limits.rate_limits import Allowance
@@ -23,22 +22,12 @@ _CLOSE = b"Connection: close\r\n\r\n"
 _KEEP = b"Connection: keep-alive\r\n\r\n"
 
 
-class Written(web.StreamResponse):
-    """A response of ready-made bytes: the framework would assemble the same ones each time."""
+class Written(NamedTuple):
+    """A whole response as bytes: the framework would assemble the same ones each time."""
 
-    def __init__(self, status: int, head: bytes, body: bytes, *, keep_alive: bool) -> None:
-        super().__init__(status=status)
-        self._parts = (head, body)
-        self._keep_alive = keep_alive
-        self._writer: AbstractStreamWriter | None = None
-
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        self._writer = request.writer
-        return self._writer
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        assert self._writer is not None
-        await self._writer.write(b"".join(self._parts))
+    status: int
+    content: bytes
+    keep_alive: bool
 
 
 class Responses:
@@ -54,7 +43,7 @@ class Responses:
 
     def of(
         self, result: Result, request: web.Request, request_id: str, allowance: Allowance | None
-    ) -> web.StreamResponse:
+    ) -> Written | web.StreamResponse:
         """The response to a request."""
         stamp = self._stamp(request_id, allowance, self._cors.varies and self._cors.is_trusted(request))
         if isinstance(result, web.StreamResponse):
@@ -64,13 +53,13 @@ class Responses:
         form = self._kept(request, result) if isinstance(result, Kept) else self._plain(result)
         body = b"" if request.method == "HEAD" else form.body
         end = _end_head(request.keep_alive, request.version)
-        return Written(form.status, b"".join((form.head, stamp, end)), body, keep_alive=request.keep_alive)
+        return Written(form.status, b"".join((form.head, stamp, end, body)), request.keep_alive)
 
-    def to_nobody(self, answer: Answer[Any], request_id: str) -> web.StreamResponse:
+    def to_nobody(self, answer: Answer[Any], request_id: str) -> Written:
         """The response where no request could be parsed."""
         form = self._plain(answer)
-        head = form.head + self._stamp(request_id, None, False) + _CLOSE
-        return Written(form.status, head, form.body, keep_alive=False)
+        stamp = self._stamp(request_id, None, False)
+        return Written(form.status, b"".join((form.head, stamp, _CLOSE, form.body)), keep_alive=False)
 
     def _kept(self, request: web.Request, kept: Kept) -> Form:
         asked = request.headers

@@ -40,7 +40,7 @@ CHANGES = (NotOwner, Conflict, PrivateAlbum, *REFUSALS)
 
 
 @routes.get("/albums/")
-async def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) -> Answer[AlbumPage]:
+def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) -> Answer[AlbumPage]:
     """List all albums, newest first."""
     return _page(index.list_page("album", cursors.read_position(cursor, "albums"), limit))
 
@@ -57,7 +57,7 @@ async def make_album(
 
 
 @routes.get("/albums/{album_or_artist}")
-async def albums_of(
+def albums_of(
     album_or_artist: ArtistName, index: Index, limit: Limit = 50, cursor: Cursor = None
 ) -> Answer[AlbumPage]:
     """List an artist's albums, newest first."""

@@ -22,7 +22,7 @@ routes = Routes("meta")
 
 
 @routes.get("/health", operational=True)
-async def health() -> Health:
+def health() -> Health:
     """Check that the process answers."""
     return Health(status="ok")
 
@@ -55,18 +55,18 @@ async def openapi(description: Description) -> Answer[dict[str, Any]]:
 
 
 @routes.get(DOCUMENT_PATH)
-async def oauth_client_metadata(client: ClientMetadata) -> Answer[dict[str, Any]]:
+def oauth_client_metadata(client: ClientMetadata) -> Answer[dict[str, Any]]:
     """Get the OAuth client metadata of this service, for authorization servers."""
     return Answer(render_json(client.document()))
 
 
 @routes.get("/oauth-client-metadata.json")
-async def oauth_client_metadata_alias(client: ClientMetadata) -> Answer[dict[str, Any]]:
+def oauth_client_metadata_alias(client: ClientMetadata) -> Answer[dict[str, Any]]:
     """Get the OAuth client metadata, under a shorter path."""
-    return await oauth_client_metadata(client)
+    return oauth_client_metadata(client)
 
 
 @routes.get(JWKS_PATH)
-async def oauth_keys(client: ClientMetadata) -> Answer[dict[str, Any]]:
+def oauth_keys(client: ClientMetadata) -> Answer[dict[str, Any]]:
     """Get the public keys that this service authenticates with at authorization servers (JWKS)."""
     return Answer(render_json(client.keys.published()))

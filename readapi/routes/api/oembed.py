@@ -22,7 +22,7 @@ Format = Annotated[str, Field(description="`json` or `xml`; any other value gets
 
 
 @routes.get("/oembed", raises=(NotFound, FormatNotSupported), media_types=(JSON, "text/xml"))
-async def get_oembed(
+def get_oembed(
     url: Url,
     index: Index,
     addresses: Addresses,

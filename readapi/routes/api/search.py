@@ -45,7 +45,7 @@ Limit = Annotated[int, Field(ge=1, le=50, description="The maximum number of res
 
 
 @routes.get("/search/")
-async def search(
+def search(
     q: Text,
     index: Index,
     type: Types = tuple(_KINDS),

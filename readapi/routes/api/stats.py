@@ -8,7 +8,7 @@ from schemas.api.stats import Stats
 routes = Routes("meta")
 
 
-@routes.get("/stats")
+@routes.get("/stats", prompt=True)
 async def totals(catalog: Snapshots) -> Stats:
     """Get totals over all visible records, as of `as_of`."""
     return await stats.count_totals(catalog)

@@ -49,7 +49,7 @@ TopLimit = Annotated[int, Field(ge=1, le=top_queries.MOST)]
 TagNames = Annotated[tuple[str, ...], Field(max_length=20, description="Tracks with any of these tags.")]
 
 
-@routes.get("/tracks/")
+@routes.get("/tracks/", prompt=True)
 async def list_tracks(
     index: Index,
     supporters: Supporters,
@@ -71,7 +71,7 @@ async def list_tracks(
     return present.make_answer(present.render_object(tracks=page_of_tracks, **following))
 
 
-@routes.get("/tracks/top")
+@routes.get("/tracks/top", prompt=True)
 async def top_tracks(
     index: Index,
     catalog: Snapshots,
@@ -92,7 +92,7 @@ async def top_tracks(
     return present.make_answer(listed, headers={"X-As-Of": datetimes.render(as_of)})
 
 
-@routes.get("/tracks/tags")
+@routes.get("/tracks/tags", prompt=True)
 async def list_tags(
     catalog: Snapshots,
     q: Annotated[str, Field(max_length=100, description="How the tag begins.")] = "",
@@ -103,7 +103,7 @@ async def list_tags(
     return Answer(render_json(counted), headers={"X-As-Of": datetimes.render(as_of)})
 
 
-@routes.get("/tracks/tags/{name:.+}")
+@routes.get("/tracks/tags/{name:.+}", prompt=True)
 async def tracks_by_tag(
     name: str,
     index: Index,
@@ -125,7 +125,7 @@ async def tracks_by_tag(
     )
 
 
-@routes.get("/tracks/by-uri", raises=OF_SPACES)
+@routes.get("/tracks/by-uri", raises=OF_SPACES, prompt=True)
 async def track_by_uri(
     uri: AtUriName, index: Index, supporters: Supporters, finder: SpaceTrackFinder, who: SignedIn | None
 ) -> Answer[Track]:
@@ -134,7 +134,7 @@ async def track_by_uri(
     return _one(index, card, await supporters.among(viewer, [card]))
 
 
-@routes.get("/tracks/{track_id}", raises=OF_SPACES)
+@routes.get("/tracks/{track_id}", raises=OF_SPACES, prompt=True)
 async def get_track(
     track_id: TrackName, index: Index, supporters: Supporters, finder: SpaceTrackFinder, who: SignedIn | None
 ) -> Answer[Track]:
@@ -162,7 +162,7 @@ async def track_proof(
 
 
 @routes.get("/tracks/{track_id}/likes")
-async def track_likes(
+def track_likes(
     track_id: TrackName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
 ) -> Answer[LikerPage]:
     """List the accounts that like a track, newest like first."""
@@ -176,7 +176,7 @@ async def track_likes(
 
 
 @routes.get("/tracks/{track_id}/comments")
-async def track_comments(
+def track_comments(
     track_id: TrackName, index: Index, viewer: Viewer | None, limit: Limit = 50, cursor: Cursor = None
 ) -> Answer[CommentPage]:
     """List the comments on a track, in order of their positions."""

@@ -16,7 +16,7 @@ from readapi.pages.render import Renderer
 routes = Routes("embed")
 
 
-@routes.get("/embed/track/{track_id}", media_types=(HTML,))
+@routes.get("/embed/track/{track_id}", media_types=(HTML,), prompt=True)
 async def embed_track(
     track_id: TrackName, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
@@ -28,7 +28,7 @@ async def embed_track(
     )
 
 
-@routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,))
+@routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,), prompt=True)
 async def embed_album(
     handle: ArtistName, slug: str, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:
@@ -39,7 +39,7 @@ async def embed_album(
     return responses.public_page(renderer, "embed_list.html", view)
 
 
-@routes.get("/embed/playlist/{playlist_id}", media_types=(HTML,))
+@routes.get("/embed/playlist/{playlist_id}", media_types=(HTML,), prompt=True)
 async def embed_playlist(
     playlist_id: ListName, index: Index, supporters: Supporters, renderer: Renderer
 ) -> Answer[str]:

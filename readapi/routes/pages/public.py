@@ -22,7 +22,7 @@ _ORDER = "page of an artist"
 
 
 @routes.get("/", media_types=(HTML,))
-async def home(renderer: Renderer) -> Answer[str]:
+def home(renderer: Renderer) -> Answer[str]:
     """Show the home page."""
     return Answer(renderer.page("home.html"), HTML, headers=security_headers.bare_headers())
 

@@ -16,7 +16,7 @@ _TYPES = ("text/css", "text/javascript", "image/svg+xml")
 
 
 @routes.get("/static/{name}", media_types=_TYPES, raises=(NotFound,))
-async def static_file(name: str, assets: Assets) -> Answer[str]:
+def static_file(name: str, assets: Assets) -> Answer[str]:
     """Return a static file. Its name changes with its content."""
     asset = assets.find(name)
     if asset is None:

@@ -1,7 +1,9 @@
 """Every request passes the gate: one error shape, headers, caching, CORS, limits, one log line."""
 
 import asyncio
+import functools
 import gzip
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import orjson
@@ -10,7 +12,7 @@ from aiohttp import web
 
 from readapi.answers import Answer
 from readapi.errors import IndexNotReady, NotAuthenticated
-from readapi.http.endpoint import Routes
+from readapi.http.endpoint import Handler, Routes
 from readapi.http.limits.rate_limits import Allowance, Spent
 from readapi.http.viewer import InSession, Requester, SignedIn
 from readapi.state.sign_in.grants import GrantId
@@ -30,63 +32,82 @@ class Calls:
     number = 0
 
 
-def routes() -> Routes:
+def as_coroutine(function: Handler) -> Handler:
+    """The same handler as one that has a task."""
+
+    @functools.wraps(function)
+    async def handle(**arguments: object) -> object:
+        return function(**arguments)
+
+    return handle
+
+
+def routes(kind: Callable[[Handler], Handler] = as_coroutine) -> Routes:
     made = Routes("test")
 
     @made.get("/counted")
-    async def counted(calls: Calls) -> Answer[int]:
+    @kind
+    def counted(calls: Calls) -> Answer[int]:
         """Say how often this was asked."""
         calls.number += 1
         return Answer(b"%d" % calls.number)
 
     @made.get("/large")
-    async def large() -> Answer[str]:
+    @kind
+    def large() -> Answer[str]:
         """Answer at length."""
         return Answer(LARGE)
 
     @made.get("/framed")
-    async def framed() -> Answer[str]:
+    @kind
+    def framed() -> Answer[str]:
         """Answer with headers of its own."""
         return Answer(b"<p>", "text/html", headers={"Content-Security-Policy": "frame-ancestors *"})
 
     @made.get("/broken")
-    async def broken() -> Answer[str]:
+    @kind
+    def broken() -> Answer[str]:
         """Fail."""
         raise RuntimeError("the secret cause")
 
     @made.get("/unready", raises=(IndexNotReady,))
-    async def unready() -> Answer[str]:
+    @kind
+    def unready() -> Answer[str]:
         """Refuse."""
         raise IndexNotReady
 
     @made.get("/too-large")
-    async def too_large() -> Answer[str]:
+    @kind
+    def too_large() -> Answer[str]:
         """Refuse as the framework does."""
         raise web.HTTPRequestEntityTooLarge(max_size=1, actual_size=2)
 
     @made.get("/mine")
-    async def mine(calls: Calls, viewer: Viewer | None) -> Answer[str]:
+    @kind
+    def mine(calls: Calls, viewer: Viewer | None) -> Answer[str]:
         """Say who asks, and how often this was asked."""
         calls.number += 1
         return Answer(b'"%b %d"' % (b"nobody" if viewer is None else viewer.did.encode(), calls.number))
 
     @made.get("/once", acts=True)
-    async def once(calls: Calls) -> Answer[int]:
+    @kind
+    def once(calls: Calls) -> Answer[int]:
         """Do something each time."""
         calls.number += 1
         return Answer(b"%d" % calls.number)
 
     @made.get("/health", operational=True)
-    async def health() -> Answer[str]:
+    @kind
+    def health() -> Answer[str]:
         """Live."""
         return Answer(b'"ok"')
 
     return made
 
 
-@pytest.fixture
-async def site():
-    async with running(routes(), {Calls: Calls()}) as running_site:
+@pytest.fixture(params=[as_coroutine, lambda function: function], ids=["in a task", "where its bytes arrive"])
+async def site(request):
+    async with running(routes(request.param), {Calls: Calls()}) as running_site:
         yield running_site
 
 

@@ -1,0 +1,267 @@
+"""Requests start where their bytes arrive: what needs no wait has no task, and all else is as with one."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from readapi.answers import Answer
+from readapi.errors import NotFound
+from readapi.http.endpoint import Routes
+from readapi.http.server import ConnectionTimeouts
+from readapi.http.viewer import Requester, SignedIn
+from schemas.access import Viewer
+from tests.patience import PATIENCE_SECONDS
+from tests.readapi.http.test_server import Connection, connect
+from tests.readapi.site import Site, running
+from tests.readapi.state.people import token
+
+PATIENCE = ConnectionTimeouts(head=30.0, idle=30.0, stalled=1.0)
+FLOOD = b'"' + b"x" * (4 << 20) + b'"'
+
+
+class Seen:
+    """What the handlers of a site have seen."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.called, self.cancelled = asyncio.Event(), asyncio.Event()
+        self.go_on = asyncio.Event()
+
+
+def has_task() -> bytes:
+    return b"true" if asyncio.current_task() else b"false"
+
+
+routes = Routes("test")
+
+
+@routes.get("/plain")
+def plain(seen: Seen, number: int = 0) -> Answer[bool]:
+    """Say whether there is a task."""
+    seen.calls += 1
+    return Answer(has_task())
+
+
+@routes.get("/coroutine")
+async def coroutine() -> Answer[bool]:
+    """Say whether there is a task."""
+    return Answer(has_task())
+
+
+@routes.get("/prompt", prompt=True)
+async def prompt(viewer: Viewer | None) -> Answer[bool]:
+    """Say whether there is a task."""
+    return Answer(has_task())
+
+
+@routes.get("/waits", prompt=True)
+async def waits(seen: Seen) -> Answer[bool]:
+    """Wait until the test says so."""
+    seen.calls += 1
+    seen.called.set()
+    try:
+        await seen.go_on.wait()
+    except asyncio.CancelledError:
+        seen.cancelled.set()
+        raise
+    return Answer(has_task())
+
+
+@routes.get("/refuses", raises=(NotFound,))
+def refuses() -> Answer[bool]:
+    """Refuse."""
+    raise NotFound
+
+
+@routes.get("/fails")
+def fails() -> Answer[bool]:
+    """Fail."""
+    raise RuntimeError("the secret cause")
+
+
+@routes.get("/streams")
+def streams() -> web.StreamResponse:
+    """Answer with a response of the framework."""
+    return web.Response(text="streamed")
+
+
+@routes.get("/flood")
+def flood(seen: Seen) -> Answer[str]:
+    """Answer with more than fits on the way."""
+    seen.calls += 1
+    return Answer(FLOOD)
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture
+async def site(seen: Seen) -> AsyncIterator[Site]:
+    async with running(routes, {Seen: seen}, patience=PATIENCE) as site:
+        yield site
+
+
+def request(path: str, *lines: str, method: str = "GET") -> bytes:
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", *lines, "", ""]).encode()
+
+
+async def answers(connection: Connection, count: int) -> list[tuple[int, bytes]]:
+    """The next responses on a connection: status and body of each."""
+    found = []
+    for _ in range(count):
+        head = await connection[0].readuntil(b"\r\n\r\n")
+        lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
+        body = await connection[0].readexactly(int(lines.get(b"content-length", 0)))
+        found.append((int(head[9:12]), body))
+    return found
+
+
+async def asked(site: Site, *sent: bytes) -> list[tuple[int, bytes]]:
+    """The response to each of these requests, sent one after another on one connection."""
+    connection = await connect(site)
+    found = []
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            for one in sent:
+                connection[1].write(one)
+                found += await answers(connection, 1)
+    finally:
+        connection[1].transport.abort()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [("/plain", b"false"), ("/prompt", b"false"), ("/coroutine", b"true")],
+)
+async def test_what_waits_for_nothing_has_no_task(site: Site, path: str, answer: bytes) -> None:
+    assert await asked(site, request(path)) == [(200, answer)]
+
+
+async def test_a_prompt_handler_has_a_task_for_an_account() -> None:
+    async def who_asks(_: web.Request) -> Requester:
+        return Requester(SignedIn(token("did:plc:mara", "mara.test")), None, by_cookie=False)
+
+    async with running(routes, {Seen: Seen()}, who_asks=who_asks) as site:
+        assert await asked(site, request("/prompt")) == [(200, b"true")]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/refuses", 404), ("/fails", 500), ("/nowhere", 404), ("/plain?number=x", 422), ("/%00", 404)],
+)
+async def test_refusals_and_errors_are_answers(site: Site, path: str, status: int) -> None:
+    """And the connection serves the next request."""
+    (refused, body), after = await asked(site, request(path), request("/plain"))
+
+    assert refused == status
+    assert b'"message":' in body
+    assert b"secret" not in body
+    assert after == (200, b"false")
+    assert site.metrics.in_flight == 0
+
+
+async def test_an_error_of_the_gate_itself_is_an_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> object:
+        raise ValueError("the secret cause")
+
+    monkeypatch.setattr(site.gate._responses, "of", fail)
+
+    ((status, body),) = await asked(site, request("/plain"))
+
+    assert status == 500
+    assert b"internal" in body
+    assert b"secret" not in body
+
+
+async def test_a_response_of_the_framework_is_sent_in_a_task(site: Site) -> None:
+    found = await asked(site, request("/streams"), request("/plain"))
+
+    assert found == [(200, b"streamed"), (200, b"false")]
+
+
+@pytest.mark.parametrize(
+    "lines", [("Connection: close",), ("Expect: 100-continue",), ("Connection: upgrade", "Upgrade: h2c")]
+)
+async def test_requests_that_change_the_connection_have_a_task(site: Site, lines: tuple[str, ...]) -> None:
+    connection = await connect(site, request("/plain", *lines))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        if "Expect" in lines[0]:
+            await connection[0].readuntil(b"100 Continue\r\n\r\n")
+        assert await answers(connection, 1) == [(200, b"true")]
+    connection[1].transport.abort()
+
+
+async def test_requests_with_a_body_have_a_task(site: Site) -> None:
+    ((status, body),) = await asked(site, request("/plain", "Content-Length: 2") + b"{}")
+
+    assert (status, body) == (200, b"true")
+
+
+async def test_pipelined_requests_are_answered_in_order(site: Site, seen: Seen) -> None:
+    seen.go_on.set()
+    paths = ("/plain", "/waits", "/plain", "/refuses", "/coroutine", "/plain")
+
+    connection = await connect(site, b"".join(map(request, paths)))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        found = await answers(connection, len(paths))
+
+    connection[1].transport.abort()
+    assert [status for status, _ in found] == [200, 200, 200, 404, 200, 200]
+
+
+async def test_a_request_in_pieces_is_answered_once(site: Site, seen: Seen) -> None:
+    first, second = request("/plain?number=1"), request("/plain?number=2")
+    connection = await connect(site)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for byte in first + second[:20]:
+            connection[1].write(bytes([byte]))
+            await connection[1].drain()
+            await asyncio.sleep(0)
+        assert await answers(connection, 1) == [(200, b"false")]
+        connection[1].write(second[20:])
+        assert await answers(connection, 1) == [(200, b"false")]
+    assert seen.calls == 2
+    connection[1].transport.abort()
+
+
+async def test_what_waits_after_all_is_called_once_and_answered(site: Site, seen: Seen) -> None:
+    connection = await connect(site, request("/waits"))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await seen.called.wait()
+        connection[1].write(request("/plain"))  # has to wait for the first
+        seen.go_on.set()
+        assert await answers(connection, 2) == [(200, b"true"), (200, b"true")]
+    assert seen.calls == 2
+    connection[1].transport.abort()
+
+
+async def test_a_client_that_leaves_ends_what_waits(site: Site, seen: Seen) -> None:
+    connection = await connect(site, request("/waits"))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await seen.called.wait()
+        connection[1].transport.abort()
+        await seen.cancelled.wait()
+    assert site.metrics.in_flight == 0
+
+
+async def test_a_client_that_takes_no_answers_gets_no_more_of_them(site: Site, seen: Seen) -> None:
+    """It is not answered while its answers lie here, and let go in the end."""
+    connection = await connect(site)
+    connection[1].transport.pause_reading()  # type: ignore[attr-defined]  # of every transport that reads
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        with contextlib.suppress(ConnectionError):
+            for number in range(20):
+                connection[1].write(request(f"/flood?{number}"))
+                await connection[1].drain()
+                await asyncio.sleep(0.01)
+            while not connection[1].is_closing():
+                connection[1].write(b"\r\n")
+                await connection[1].drain()
+                await asyncio.sleep(0.05)
+    assert 1 <= seen.calls < 10
