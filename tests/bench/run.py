@@ -14,6 +14,7 @@ from tests.bench import (
     freshness,
     machine,
     memory,
+    relevance,
     sessions,
     stores,
     streaming,
@@ -25,7 +26,17 @@ from tests.bench.machine import Held, Memory
 from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
-SECTIONS: Final = ("stream", "verify", "commits", "backfill", "api", "recordings", "freshness", "attacks")
+SECTIONS: Final = (
+    "stream",
+    "verify",
+    "commits",
+    "backfill",
+    "api",
+    "recordings",
+    "freshness",
+    "attacks",
+    "relevance",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,8 @@ class Bench:
             yield from freshness.rows(data_dir, scratch, self.effort.found)
         if "attacks" in sections:
             yield from attacks.rows(self.effort.attacked, scratch)
+        if "relevance" in sections:
+            yield from relevance.rows(self.size.tracks, self.build / "relevance")
 
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)
