@@ -1,15 +1,22 @@
 """The command line `fmsvc`: one file a group of commands, imported when one of them runs."""
 
+import io
+import signal
 import sys
+from types import FrameType
 
 from fmsvc.cli import exit_codes
 from fmsvc.cli.app import app
-from fmsvc.cli.output import print_error
+from fmsvc.cli.output import explain, print_error
 from fmsvc.errors import FmsvcError
 
 
 def main() -> None:
     """Run the command of the arguments; ends the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # not every terminal has every script
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run())
 
 
@@ -18,7 +25,7 @@ def run(arguments: list[str] | None = None) -> int:
     from cyclopts import CycloptsError
 
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         print_error(str(error))
         return exit_codes.USAGE
@@ -30,4 +37,12 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has enough
         sys.stdout = None  # so that the interpreter does not flush it again
         return exit_codes.OK
-    return exit_codes.OK
+    except OSError as error:
+        print_error(explain(error))
+        return exit_codes.FAILED
+    return code if isinstance(code, int) else exit_codes.OK
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """End as by Ctrl-C, which leaves no half file."""
+    signal.raise_signal(signal.SIGINT)

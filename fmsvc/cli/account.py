@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from fmsvc import tokens
-from fmsvc.cli import http
-from fmsvc.cli.output import Output, print_error, safe
+from fmsvc import __version__
+from fmsvc.cli.output import PLAIN, Output, print_error, safe
+from fmsvc.cli.service import THE_SERVICE, Service, is_web_address
 from fmsvc.errors import FmsvcError
+from fmsvc.tokens import forget_token, keep_token, kept_token
 
+_TIMEOUT_SECONDS = 30.0
 _WAIT_SECONDS = 600.0  # as long as the service remembers that a sign-in began
-_PLAIN = Output()
 
 
 def login(
@@ -23,10 +24,13 @@ def login(
     /,
     *,
     paste: Annotated[
-        bool, Parameter(negative="", help="Paste a code, where no browser can open on this machine.")
+        bool,
+        Parameter(
+            negative="", show_default=False, help="Paste a code, where no browser can open on this machine."
+        ),
     ] = False,
-    api_url: http.ApiUrl = None,
-    output: Output = _PLAIN,
+    service: Service = THE_SERVICE,
+    output: Output = PLAIN,
 ) -> None:
     """Sign in with a browser, and keep the session.
 
@@ -35,10 +39,10 @@ def login(
     handle
         The handle or DID of your account.
     """
-    address = http.find_api_url(api_url)
-    before = tokens.kept_token(address)
+    address = service.address
+    before = kept_token(address)
     session = _sign_in_by_paste(address, handle) if paste else _sign_in_by_listener(address, handle)
-    place = tokens.keep_token(address, _text(session, "session_id"))
+    place = keep_token(address, _text(session, "session_id"))
     if before is not None:
         _end_former(address, before)
     output.say(f"Signed in as {session.get('handle')}. The session is kept in {place}.")
@@ -46,28 +50,22 @@ def login(
         output.item({name: session.get(name) for name in ("did", "handle")}, ())
 
 
-def logout(*, api_url: http.ApiUrl = None, output: Output = _PLAIN) -> None:
+def logout(*, service: Service = THE_SERVICE, output: Output = PLAIN) -> None:
     """End the kept session, here and at your own server."""
-    address = http.find_api_url(api_url)
-    token = tokens.kept_token(address)
+    address = service.address
+    token = kept_token(address)
     if token is None:
         output.say("No session is kept.")
         return
-    http.request(address, "POST", "auth", "logout", token=token)
-    tokens.forget_token(address)
+    _end_session(address, token)
+    forget_token(address)
     output.say("Signed out.")
 
 
-def me(*, api_url: http.ApiUrl = None, output: Output = _PLAIN) -> None:
+def me(*, service: Service = THE_SERVICE, output: Output = PLAIN) -> None:
     """Show the account that is signed in."""
-    address = http.find_api_url(api_url)
-    token = tokens.find_token(address)
-    if token is None:
-        raise FmsvcError("Not signed in: run fmsvc login, or set FMSVC_TOKEN.", status=401)
-    account = http.request(address, "GET", "auth", "me", token=token)
-    if not isinstance(account, dict):
-        raise FmsvcError("The service's answer has no account.")
-    output.item(account, ("did", "handle", "display_name"))
+    with service.open_signed_in() as client:
+        output.item(client.me(), ("did", "handle", "display_name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +113,15 @@ def _sign_in_by_paste(address: str, handle: str) -> dict[str, Any]:
 
 def _start(address: str, query: dict[str, str]) -> str:
     """The page to visit. What the service names is opened only when it is a web address."""
-    page = _text(http.request(address, "POST", "auth", "start", query=query), "auth_url")
-    if not http.is_web_address(page):
+    page = _text(_request(address, "auth", "start", query=query), "auth_url")
+    if not is_web_address(page):
         raise FmsvcError("The service named no page to sign in at.")
     return safe(page)
 
 
 def _exchange(address: str, code: str, proof: _Proof) -> dict[str, Any]:
     sent = {"exchange_token": code, "code_verifier": proof.verifier}
-    session = http.request(address, "POST", "auth", "exchange", sent=sent)
+    session = _request(address, "auth", "exchange", sent=sent)
     _text(session, "session_id")
     found: dict[str, Any] = session
     return found
@@ -131,9 +129,36 @@ def _exchange(address: str, code: str, proof: _Proof) -> dict[str, Any]:
 
 def _end_former(address: str, session: str) -> None:
     try:
-        http.request(address, "POST", "auth", "logout", token=session)
+        _end_session(address, session)
     except FmsvcError as error:
         print_error(f"The former session was not ended: {error.message}")
+
+
+def _request(
+    address: str, *path: str, query: dict[str, str] | None = None, sent: dict[str, str] | None = None
+) -> Any:
+    """The JSON that a step of the sign-in is answered with. Sent once, and as no account."""
+    from fmsvc._sync.http import Http
+
+    service = Http(
+        token="",
+        api_url=address,
+        timeout=_TIMEOUT_SECONDS,
+        user_agent=f"fmsvc/{__version__}",
+        transport=None,
+        max_retries=0,
+    )
+    try:
+        return service.ask("POST", *path, query=query, sent=sent)
+    finally:
+        service.close()
+
+
+def _end_session(address: str, session: str) -> None:
+    from fmsvc import Client
+
+    with Client(api_url=address, token=session) as client:
+        client.session.logout()
 
 
 def _text(found: object, name: str) -> str:

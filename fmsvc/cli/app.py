@@ -1,26 +1,27 @@
-"""The tree of commands. Those of a file are imported when one of them runs or is described."""
+"""The tree of commands, made of `fmsvc.cli.commands`. A command's module is imported when it runs."""
 
 import cyclopts
 
 from fmsvc import __version__
+from fmsvc.cli.commands import COMMANDS, GROUPS
 
-app = cyclopts.App(
-    name="fmsvc",
-    help="Audio records on the AT Protocol network.",
-    version=f"fmsvc {__version__}",
-    help_format="plaintext",
-)
-# The sentences stand here too, so that help imports nothing; tests hold them to the functions.
-app.command("fmsvc.cli.account:login", name="login", help="Sign in with a browser, and keep the session.")
-app.command(
-    "fmsvc.cli.account:logout", name="logout", help="End the kept session, here and at your own server."
-)
-app.command("fmsvc.cli.account:me", name="me", help="Show the account that is signed in.")
-app.command(
-    "fmsvc.cli.mcp:serve_mcp",
-    name="mcp",
-    help="Serve MCP on standard input and output, for an AI assistant.",
-)
-app.command(
-    "fmsvc.cli.completion:print_completion", name="completion", help="Print the completion script of a shell."
-)
+
+def _make_app() -> cyclopts.App:
+    made = cyclopts.App(
+        name="fmsvc",
+        help="Audio records on the AT Protocol network.",
+        version=f"fmsvc {__version__}",
+        suppress_keyboard_interrupt=False,
+        help_format="plaintext",
+    )
+    groups = {name: cyclopts.App(name=name, help=sentence) for name, sentence in GROUPS.items()}
+    for app_of_group in groups.values():
+        made.command(app_of_group)
+    for path, (function, sentence) in COMMANDS.items():
+        group, _, name = path.rpartition(" ")
+        home = groups[group] if group else made
+        home.command(f"fmsvc.cli.{function}", name=name, help=sentence)
+    return made
+
+
+app = _make_app()

@@ -1,10 +1,13 @@
 """What holds for every command: exit codes, where things are printed, and what never reaches a terminal."""
 
+import asyncio
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -12,30 +15,33 @@ from aiohttp import web
 from fmsvc import tokens
 from fmsvc.cli import exit_codes, output
 from fmsvc.cli.app import app
+from fmsvc.cli.commands import COMMANDS
 from fmsvc.cli.output import Output
 from fmsvc.errors import FmsvcError
+from tests.fmsvc.cli.program import Program
 from tests.fmsvc.cli.terminal import Shell
+from tests.patience import PATIENCE_SECONDS
 
 HOSTILE = "a\x1b]0;owned\x07\x9b31m\u202etxt.exe\r\nb\x7f\u2028"
 SAFE = "a\ufffd]0;owned\ufffd\ufffd31m\ufffdtxt.exe\ufffd\ufffdb\ufffd\ufffd"
 
 
 @pytest.fixture
-async def answers(tmp_path: Path) -> AsyncIterator[tuple[Shell, dict[str, web.Response]]]:
-    """A service whose `/auth/me` answers with `found["me"]`."""
-    found: dict[str, web.Response] = {}
+async def answers(tmp_path: Path) -> AsyncIterator[tuple[Program, dict[str, Any]]]:
+    """A service that answers every request with the JSON and status of `found`."""
+    found: dict[str, Any] = {"status": 200}
 
     async def answer(request: web.Request) -> web.Response:
-        return found["me"]
+        text = found["json"] if isinstance(found["json"], str) else json.dumps(found["json"])
+        return web.Response(text=text, status=found["status"], content_type="application/json")
 
     service = web.Application()
-    service.router.add_get("/auth/me", answer)
+    service.router.add_route("*", "/{path:.*}", answer)
     runner = web.AppRunner(service)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield Shell(tmp_path, address, {"FMSVC_TOKEN": "t"}), found
+    yield Program(tmp_path, f"http://127.0.0.1:{runner.addresses[0][1]}", "t"), found
     await runner.cleanup()
 
 
@@ -43,97 +49,164 @@ async def answers(tmp_path: Path) -> AsyncIterator[tuple[Shell, dict[str, web.Re
     ("status", "code"), [(401, 3), (404, 4), (403, 5), (429, 6), (500, 7), (503, 7), (409, 1), (302, 1)]
 )
 async def test_a_refusal_has_its_exit_code(
-    answers: tuple[Shell, dict[str, web.Response]], status: int, code: int
+    answers: tuple[Program, dict[str, Any]], status: int, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service's sentence goes to stderr, in one line whatever is in it."""
-    shell, found = answers
-    found["me"] = web.json_response({"detail": "some_code", "message": HOSTILE}, status=status)
+    monkeypatch.setattr("fmsvc._sync.http.backoff", lambda _attempt: 0.0)
+    monkeypatch.setattr("fmsvc.answers.backoff", lambda _attempt: 0.0)
+    program, found = answers
+    found |= {"json": {"detail": "some_code", "message": HOSTILE}, "status": status}
 
-    result = await shell.run("me", "--json")
-
-    assert (result.code, result.out, result.err) == (code, "", f"fmsvc: {SAFE}\n")
+    for command in (("me",), ("tracks", "list"), ("tracks", "like", "5")):
+        result = await program.run(*command, "--json")
+        assert (result.code, result.out, result.err) == (code, "", f"fmsvc: {SAFE}\n")
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", "<html>", "null", "5"])
 async def test_an_answer_of_another_shape_is_a_failure(
-    answers: tuple[Shell, dict[str, web.Response]], body: str
+    answers: tuple[Program, dict[str, Any]], body: str
 ) -> None:
-    shell, found = answers
-    found["me"] = web.Response(text=body, content_type="application/json")
+    program, found = answers
+    found["json"] = body
 
-    result = await shell.run("me")
-
-    assert (result.code, result.out) == (1, "")
-    assert result.err.startswith("fmsvc: The service")
-
-
-async def test_names_of_strangers_drive_no_terminal(
-    answers: tuple[Shell, dict[str, web.Response]],
-) -> None:
-    shell, found = answers
-    account = {"did": "did:plc:a", "handle": "h", "display_name": HOSTILE}
-
-    found["me"] = web.json_response(account)
-    shown = await shell.run("me")
-    found["me"] = web.json_response(account)
-    told = await shell.run("me", "--json")
-
-    assert shown.out == f"did: did:plc:a\nhandle: h\ndisplay_name: {SAFE}\n"
-    assert json.loads(told.out)["display_name"] == HOSTILE
-    assert told.out.removesuffix("\n").isascii()
-    assert told.out.removesuffix("\n").isprintable()
+    for command in (("me",), ("tracks", "list"), ("tracks", "get", "5"), ("stats",)):
+        result = await program.run(*command)
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith("fmsvc: The service")
 
 
-async def test_a_service_that_is_not_there(tmp_path: Path) -> None:
-    shell = Shell(tmp_path, "http://127.0.0.1:9", {"FMSVC_TOKEN": "t"})
-    result = await shell.run("me")
-
-    assert (result.code, result.err) == (
-        7,
-        "fmsvc: The service at http://127.0.0.1:9 cannot be reached.\n",
-    )
+TRACK = {"id": 5, "title": HOSTILE, "artist": HOSTILE, "file_id": "x", "tags": [HOSTILE]}
+COMMENT = {"id": 5, "uri": "", "user_did": "", "user_handle": HOSTILE, "text": HOSTILE, "timestamp_ms": 0}
+FOUND = {"type": "tag", "id": 5, "name": HOSTILE, "track_count": 1, "relevance": 1}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "api_url", "said"),
+    ("command", "answer"),
     [
+        (("me",), {"did": HOSTILE, "handle": HOSTILE}),
+        (("tracks", "list"), {"tracks": [TRACK]}),
+        (("tracks", "get", "5"), TRACK),
+        (("tracks", "delete", "5", "-y"), TRACK),
+        (("tracks", "delete", "5"), TRACK),
+        (("comments", "list", "5"), {"comments": [COMMENT | {"created_at": "2026-01-02T03:04:05Z"}]}),
+        (("search", "sea"), {"results": [FOUND], "counts": {}}),
+        (("jobs", "watch", HOSTILE), {"job_id": HOSTILE, "status": "failed", "message": HOSTILE}),
+    ],
+)
+async def test_texts_of_strangers_drive_no_terminal(
+    answers: tuple[Program, dict[str, Any]], command: tuple[str, ...], answer: dict[str, Any]
+) -> None:
+    program, found = answers
+    found["json"] = answer
+
+    shown, told = await program.run(*command), await program.run(*command, "--json")
+
+    printed = shown.out + shown.err + told.out + told.err
+    assert SAFE in shown.out + shown.err
+    assert {character for character in printed if output.safe(character) != character} == {"\n"}
+    assert not told.out or HOSTILE in texts(json.loads(told.out))
+
+
+def texts(found: Any) -> list[str]:
+    """Every text in JSON."""
+    if isinstance(found, (dict, list)):
+        members = found.values() if isinstance(found, dict) else found
+        return [text for member in members for text in texts(member)]
+    return [found] if isinstance(found, str) else []
+
+
+async def test_wrong_usage_is_told(tmp_path: Path) -> None:
+    address = "http://127.0.0.1:9"
+    for arguments, api_url, said in (
         (("me",), "", "No service is named: set FMSVC_API_URL"),
         (("me",), "ftp://x", "must begin with https://"),
         (("mcp",), "", "FMSVC_API_URL"),
-        (("me", "--no-such"), "http://127.0.0.1:9", "Unknown option"),
-        (("no-such",), "http://127.0.0.1:9", "Unknown command"),
-        (("login",), "http://127.0.0.1:9", "HANDLE"),
-    ],
-)
-async def test_wrong_usage_is_told(
-    tmp_path: Path, arguments: tuple[str, ...], api_url: str, said: str
-) -> None:
-    result = await Shell(tmp_path, api_url, {"FMSVC_TOKEN": "t"}).run(*arguments)
+        (("me", "--no-such"), address, "Unknown option"),
+        (("no-such",), address, "Unknown command"),
+        (("tracks", "no-such"), address, "Unknown command"),
+        (("login",), address, "HANDLE"),
+        (("tracks", "get", "five"), address, "five is no track"),
+        (("tracks", "list", "--limit", "0"), address, "Must be >= 1"),
+        (("tracks", "upload", "none.mp3", "x"), address, "There is no file none.mp3"),
+        (
+            ("tracks", "upload", "a", "x", "--publishing", "{"),
+            address,
+            "The publishing settings are not usable",
+        ),
+        (("tracks", "upload", "a", "x", "--features", "{}"), address, "--features is no JSON list"),
+        (("playlists", "get", ".."), address, "A dot is no id"),
+    ):
+        result = await Program(tmp_path, api_url, "t").run(*arguments)
+        assert (result.code, result.out) == (exit_codes.USAGE, ""), arguments
+        assert said in result.err
 
-    assert (result.code, result.out) == (exit_codes.USAGE, "")
-    assert said in result.err
+
+async def test_a_service_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fmsvc._sync.http.backoff", lambda _attempt: 0.0)
+    result = await Program(tmp_path, "http://127.0.0.1:9", "t").run("tracks", "list")
+
+    assert (result.code, result.out) == (exit_codes.UNAVAILABLE, "")
+    assert result.err == "fmsvc: http://127.0.0.1:9/tracks/ gave no complete answer.\n"
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
 async def test_completion_names_the_commands(tmp_path: Path, shell_name: str) -> None:
-    result = await Shell(tmp_path, "").run("completion", shell_name)
+    result = await Program(tmp_path, "").run("completion", shell_name)
 
     assert (result.code, result.err) == (0, "")
-    assert "logout" in result.out
+    assert "restore-revision" in result.out
 
 
-def test_help_of_the_tree_is_that_of_the_functions() -> None:
-    for name in ("login", "logout", "me", "mcp", "completion"):
-        command = app[name]
-        assert command.default_command is not None
-        assert str(command.help).splitlines()[0] == str(command.default_command.__doc__).splitlines()[0]
+def test_help_says_what_the_functions_say() -> None:
+    for path, (_, sentence) in COMMANDS.items():
+        command = app
+        for name in path.split():
+            command = command[name]
+        function = command.default_command
+        assert function is not None
+        assert sentence == str(command.help) == str(function.__doc__).splitlines()[0]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interrupted_download_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if not request.path.endswith("/download"):
+            return web.json_response({"id": 5, "title": "Sea", "file_id": "x"})
+        response = web.StreamResponse(headers={"Content-Length": "1000"})
+        await response.prepare(request)
+        await response.write(b"half")
+        started.set()
+        await ended.wait()
+        return response
+
+    service = web.Application()
+    service.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(service)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    folder = tmp_path / "music"
+    folder.mkdir()
+    shell = Shell(tmp_path, f"http://127.0.0.1:{runner.addresses[0][1]}", {"FMSVC_TOKEN": "t"})
+
+    process = await shell.start("tracks", "download", "5", "-o", str(folder))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await started.wait()
+        process.send_signal(stop)
+        _, err = await process.communicate()
+    ended.set()
+    await runner.cleanup()
+
+    assert (process.returncode, err, list(folder.iterdir())) == (exit_codes.INTERRUPTED, b"", [])
 
 
 def test_help_imports_no_client() -> None:
     """What a command needs is imported when it runs."""
     program = (
-        "import sys; from fmsvc.cli import run; run(['--help']);"
-        "late = ('httpx2', 'keyring', 'webbrowser', 'mcp', 'pydantic');"
+        "import sys; from fmsvc.cli import run;"
+        "[run(words.split()) for words in ('--version', '--help', 'tracks --help', 'tracks upload --help')];"
+        "late = ('httpx2', 'keyring', 'webbrowser', 'mcp', 'pydantic', 'cryptography');"
         "print([name for name in late if name in sys.modules])"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,0 +1,68 @@
+"""`fmsvc search`, `top` and `stats`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from fmsvc.cli import columns
+from fmsvc.cli.arguments import Limit
+from fmsvc.cli.output import PLAIN, Output
+from fmsvc.cli.service import THE_SERVICE, Service
+
+
+def search(
+    query: str,
+    *,
+    type: Annotated[
+        str | None,
+        Parameter(help="Some of tracks, artists, albums, playlists and tags, with commas between."),
+    ] = None,
+    limit: Limit = 20,
+    service: Service = THE_SERVICE,
+    output: Output = PLAIN,
+) -> None:
+    """Search tracks, artists, albums, playlists and tags.
+
+    Parameters
+    ----------
+    query
+        What to search for: 2 to 100 characters.
+    """
+    with service.open() as client:
+        found = client.discover.search(query, type=type, limit=limit)
+    output.rows(found.results, ("type", "id", "title", "by"), _shown)
+
+
+def list_top(
+    *,
+    limit: Limit = 10,
+    period: Annotated[
+        Literal["all_time", "month", "week", "day"] | None, Parameter(help="Likes of this time only.")
+    ] = None,
+    service: Service = THE_SERVICE,
+    output: Output = PLAIN,
+) -> None:
+    """List the tracks with the most likes."""
+    with service.open() as client:
+        output.rows(client.discover.top_tracks(limit=limit, period=period), columns.LIKED_TRACKS)
+
+
+def show_stats(*, service: Service = THE_SERVICE, output: Output = PLAIN) -> None:
+    """Show totals over everything public."""
+    with service.open() as client:
+        output.item(client.stats())
+
+
+def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result of any type, in the columns that all have."""
+    if result["type"] == "artist":
+        names = ("did", "display_name", "handle")
+    elif result["type"] == "playlist":
+        names = ("id", "name", "owner_display_name")
+    elif result["type"] == "tag":
+        names = ("id", "name", "")
+    else:
+        names = ("id", "title", "artist_display_name")
+    shown = zip(("id", "title", "by"), map(result.get, names), strict=True)
+    return {"type": result["type"], **dict(shown)}
