@@ -1,0 +1,36 @@
+"""Albums."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from fmsvc.models.publishing import PublishingDefaults
+
+
+class Album(BaseModel):
+    """The album of a track."""
+
+    id: UUID
+    title: str
+    slug: str
+    description: str | None = None
+    image_url: str | None = None
+
+
+class AlbumSummary(Album):
+    """An album as lists show it."""
+
+    artist: str = ""
+    artist_handle: str = ""
+    track_count: int = 0
+    total_plays: int = 0
+
+
+class AlbumMetadata(AlbumSummary):
+    """Everything about an album but its tracks."""
+
+    uri: str
+    artist_did: str
+    created_at: datetime | None = None
+    publishing_defaults: PublishingDefaults | None = None
