@@ -29,7 +29,7 @@ OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
     Browser: Browser.of,
     Conditions: Conditions.of,
     LastEventId: lambda request: LastEventId(request.headers.get("Last-Event-ID", "")),
-    IdempotencyKey: lambda request: IdempotencyKey(request.headers.get("Idempotency-Key", "")),
+    IdempotencyKey: IdempotencyKey.of,
     web.Request: lambda request: request,
 }
 ABSENT = inspect.Parameter.empty

@@ -21,7 +21,7 @@ from readapi.http.openapi import body_schemas
 from readapi.http.openapi.examples.operations import EXAMPLES
 from readapi.http.openapi.examples.showing import show_example
 from readapi.http.request import cookies, encodings
-from readapi.http.request.headers import Conditions
+from readapi.http.request.headers import Conditions, IdempotencyKey
 from readapi.index.lookups import Index
 from readapi.index.snapshots import Snapshots
 from schemas.errors import ErrorBody
@@ -57,6 +57,15 @@ _TAGS = {
     "search": "Full-text search over all types.",
     "signing in": "Sessions, linked accounts and developer tokens.",
     "tracks": "Tracks, with their likes, comments and proofs.",
+}
+_HEADERS: Mapping[type, dict[str, Any]] = {
+    IdempotencyKey: {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "description": "Your name for this request: repeating it with the same name does nothing more.",
+        "schema": {"type": "string", "maxLength": IdempotencyKey.MOST_LETTERS},
+    }
 }
 _ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
 
@@ -144,7 +153,10 @@ def _operation(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
         "operationId": endpoint.function.__name__,
         "tags": [endpoint.tag],
         "security": _security(endpoint),
-        "parameters": [_parameter(parameter) for parameter in endpoint.signature.parameters],
+        "parameters": [
+            *map(_parameter, endpoint.signature.parameters),
+            *(_HEADERS[kind] for kind in endpoint.signature.headers.values() if kind in _HEADERS),
+        ],
         "responses": _responses(endpoint, shapes),
     }
     if endpoint.signature.body is not None:
@@ -253,7 +265,7 @@ def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
     kinds = [*endpoint.raises, *_ALWAYS]
     if any(parameter.place == "path" for parameter in endpoint.signature.parameters):
         kinds.append(errors.NotFound)
-    if endpoint.signature.parameters:
+    if endpoint.signature.parameters or not _HEADERS.keys().isdisjoint(endpoint.signature.headers.values()):
         kinds.append(errors.InvalidRequest)
     if any(parameter.name == "cursor" for parameter in endpoint.signature.parameters):
         kinds.append(errors.InvalidCursor)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from aiohttp import web
 
 from readapi.answers import JSON
-from readapi.errors import RangeNotSatisfiable
+from readapi.errors import InvalidRequest, RangeNotSatisfiable
 
 VARIES = ("Accept", "Sec-Fetch-Dest", "Sec-Fetch-Mode")  # the headers that `is_to_page` reads
 _SHOWN = frozenset({"document", "embed", "fencedframe", "frame", "iframe", "object"})
@@ -63,9 +63,22 @@ class LastEventId(str):
 
 
 class IdempotencyKey(str):
-    """Idempotency-Key: the client's name for a request that it may repeat; empty when absent."""
+    """Idempotency-Key: the client's name for a request that it may repeat; empty when absent.
+
+    https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header
+    """
 
     __slots__ = ()
+
+    MOST_LETTERS: ClassVar = 255
+
+    @classmethod
+    def of(cls, request: web.Request) -> Self:
+        """The header. Raises InvalidRequest when it is too long."""
+        key = cls(request.headers.get("Idempotency-Key", ""))
+        if len(key) > cls.MOST_LETTERS:
+            raise InvalidRequest.of_field("Idempotency-Key", f"has {cls.MOST_LETTERS} letters at most")
+        return key
 
 
 class Part(NamedTuple):

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from readapi.errors import Conflict, InvalidRequest
+from readapi.errors import Conflict
 from readapi.http.limits.quota import Quota
 from readapi.http.request.headers import IdempotencyKey
 from readapi.http.viewer import SignedIn
@@ -20,7 +20,6 @@ from schemas.publishing import TemplateAccess
 from schemas.stored import Card
 
 KEY_TAKEN = "This Idempotency-Key was used for another request; choose a new one."
-MOST_KEY_LETTERS = 255
 
 
 class JobQueue:
@@ -69,8 +68,6 @@ class JobQueue:
         """The job that was queued with this key. Raises Conflict when that was for another request."""
         if not key:
             return None
-        if len(key) > MOST_KEY_LETTERS:
-            raise InvalidRequest.of_field("Idempotency-Key", f"has {MOST_KEY_LETTERS} letters at most")
         try:
             job_id = await self._state.jobs.made_by(author.did, key, _hash(said))
         except KeyTaken:

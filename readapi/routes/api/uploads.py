@@ -15,7 +15,7 @@ from readapi.errors import (
     UnsupportedMediaType,
 )
 from readapi.http.endpoint import Routes
-from readapi.http.request.headers import LastEventId
+from readapi.http.request.headers import IdempotencyKey, LastEventId
 from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
 from readapi.index.queries import tracks
@@ -49,13 +49,16 @@ OF_FILES = (TooLarge, UnsupportedMediaType, *REFUSALS)
     raises=(ArtistProfileRequired, AudienceUnavailable, NotOwner, *OF_FILES),
     status=ACCEPTED,
 )
-async def publish_track(sent: NewTrack, who: SignedIn, receiving: UploadIntake) -> UploadAccepted:
+async def publish_track(
+    sent: NewTrack, key: IdempotencyKey, who: SignedIn, receiving: UploadIntake
+) -> UploadAccepted:
     """Publish a track: an audio file and its metadata, sent as multipart/form-data.
 
     When this answers, the file is stored durably and will be published as your record, unless it turns out
-    not to be audio. Request the upload to follow its progress.
+    not to be audio. Request the upload to follow its progress. A repeated request with the same
+    `Idempotency-Key`, form and file returns the same upload.
     """
-    return _accepted(await receiving.publish(who, sent))
+    return _accepted(await receiving.publish(who, sent, key))
 
 
 @routes.get("/tracks/uploads/{upload_id}", acts=True)
@@ -86,11 +89,19 @@ async def watch_upload(
     status=ACCEPTED,
 )
 async def replace_audio(
-    track_id: TrackName, sent: NewAudio, index: Index, who: SignedIn, receiving: UploadIntake
+    track_id: TrackName,
+    sent: NewAudio,
+    key: IdempotencyKey,
+    index: Index,
+    who: SignedIn,
+    receiving: UploadIntake,
 ) -> UploadAccepted:
-    """Replace your track's audio. The track keeps its id, likes and comments."""
+    """Replace your track's audio. The track keeps its id, likes and comments.
+
+    A repeated request with the same `Idempotency-Key` and file returns the same upload.
+    """
     track = tracks.find_own_track(index, track_id, who.viewer)
-    return _accepted(await receiving.replace(who, tracks.track_uri(track), sent.file))
+    return _accepted(await receiving.replace(who, tracks.track_uri(track), sent.file, key))
 
 
 @routes.get("/tracks/{track_id}/revisions", raises=(NotOwner, Conflict), acts=True)

@@ -8,13 +8,14 @@ import struct
 import zlib
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from readapi.state.publishing import file_keys
 from tests.network import media
 from tests.network.pds import Json
 from tests.readapi.audio.sounds import sound
-from tests.readapi.studio import COLLECTIONS, Studio, read_events, template
+from tests.readapi.studio import COLLECTIONS, Artist, Studio, read_events, template
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
@@ -183,6 +184,28 @@ async def test_an_albums_template_applies_to_what_is_published_on_it(studio: Stu
         "signed_in",
     )
     assert (of_itself["policy_origin"], of_itself["publishing"]["access"]["listening"]) == ("track", "public")
+
+
+async def test_a_repeated_request_makes_one_upload(studio: Studio, song: Path) -> None:
+    """The same key, form and file are the same upload; any other key, form or account is another."""
+    mara, nora = await studio.artist(), await studio.artist()
+
+    async def send(artist: Artist, title: str, key: str) -> str:
+        form = aiohttp.FormData({"title": title})
+        form.add_field("file", song.read_bytes(), filename="a.flac")
+        headers = {"Authorization": f"Bearer {artist.session}", "Idempotency-Key": key}
+        url = f"{studio.door.address}/tracks/"
+        async with studio.door.client.post(url, data=form, headers=headers) as answer:
+            assert answer.status == 202, await answer.text()
+            return str((await answer.json())["upload_id"])
+
+    first, again = await asyncio.gather(send(mara, "Once", "k"), send(mara, "Once", "k"))
+    done = await mara.settled(first)
+    assert first == again == await send(mara, "Once", "k")
+    others = {await send(mara, "Twice", "k"), await send(nora, "Once", "k")}
+    assert len(others | {first}) == 3
+    assert len(await mara.listed(COLLECTIONS.track)) >= 1
+    assert (await mara.settled(first))["track_id"] == done["track_id"]
 
 
 async def test_an_upload_is_watched_by_its_owner_alone(studio: Studio, song: Path) -> None:
