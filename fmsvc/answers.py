@@ -23,11 +23,11 @@ def backoff(attempt: int) -> float:
 
 def retry_wait(response: httpx2.Response, attempt: int) -> float | None:
     """Seconds that the service asks to wait, else those of `backoff`; None when longer than a minute."""
-    told = response.headers.get("Retry-After", "")
-    if told.isdecimal() and len(told) < 10:
-        return float(told) if float(told) <= _MAX_WAIT_SECONDS else None
+    found = response.headers.get("Retry-After", "")
+    if found.isdecimal() and len(found) < 10:
+        return float(found) if float(found) <= _MAX_WAIT_SECONDS else None
     try:
-        seconds = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+        seconds = (parsedate_to_datetime(found) - datetime.now(UTC)).total_seconds()
     except (TypeError, ValueError):
         return backoff(attempt)
     return max(0.0, seconds) if seconds <= _MAX_WAIT_SECONDS else None
@@ -74,8 +74,25 @@ def members(page: object, member: str) -> list[Any]:
     return found
 
 
+def next_cursor(cursor: object, seen: set[str]) -> str | None:
+    """The cursor of the next page, added to those seen; None after the last. Raises AnswerError."""
+    if cursor is None:
+        return None
+    if not isinstance(cursor, str) or cursor in seen:
+        raise AnswerError("The service's pages go in circles.")
+    seen.add(cursor)
+    return cursor
+
+
 def parse_models(model: type[Model], found: object) -> list[Model]:
     """An answer that is a list. Raises AnswerError."""
     if not isinstance(found, list):
         raise AnswerError("The service's answer is no list.")
     return [parse_model(model, item) for item in found]
+
+
+def parse_object(found: object) -> dict[str, Any]:
+    """An answer that is a JSON object. Raises AnswerError."""
+    if not isinstance(found, dict):
+        raise AnswerError("The service's answer is no object.")
+    return found

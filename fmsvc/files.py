@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -17,10 +17,17 @@ def open_file(path: Path | str, on_progress: OnProgress | None = None) -> Binary
         file = Path(path).expanduser().open("rb")
     except FileNotFoundError:
         raise MissingFileError(f"There is no file {path}.") from None
-    return file if on_progress is None else cast(BinaryIO, _Told(file, on_progress))
+    return file if on_progress is None else cast(BinaryIO, _Reporting(file, on_progress))
 
 
-class _Told:
+def rewind_files(files: Mapping[str, tuple[str, object]]) -> None:
+    """Set files that are sent once more back to their beginnings."""
+    for _name, file in files.values():
+        if not isinstance(file, bytes):
+            cast(BinaryIO, file).seek(0)
+
+
+class _Reporting:
     """A file that reports how far it was read."""
 
     def __init__(self, file: BinaryIO, on_progress: OnProgress) -> None:
@@ -45,7 +52,7 @@ class _Told:
     def close(self) -> None:
         self._file.close()
 
-    def __enter__(self) -> "_Told":
+    def __enter__(self) -> "_Reporting":
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -53,7 +60,7 @@ class _Told:
 
 
 def file_name(title: str, extension: str, fallback: str) -> str:
-    """A name without separators or leading dots, from what a server tells."""
+    """A name without separators or leading dots, from the title and extension that a server gives."""
     stem = "".join(c for c in title if c.isalnum() or c in " -_").strip()[:60] or fallback
     return f"{stem}.{extension}" if re.fullmatch(r"[A-Za-z0-9]{1,8}", extension) else stem
 

@@ -19,7 +19,7 @@ class Albums:
         self._http = http
 
     async def list(self, *, artist: str | None = None, limit: int = 50) -> builtins.list[AlbumSummary]:
-        """Albums of everybody, or of an artist's handle or DID."""
+        """All public albums, or those of an artist by handle or DID."""
         return [album async for album in self.iterate(artist=artist, limit=limit)]
 
     def iterate(self, *, artist: str | None = None, limit: int | None = None) -> AsyncIterator[AlbumSummary]:
@@ -67,6 +67,6 @@ class Albums:
         await self._http.ask("DELETE", "albums", album, signed_in=True)
 
     async def archive(self, album: str, output: Path | str | None = None, *, timeout: float = 300.0) -> Path:
-        """Download the ZIP of every track that one may download; returns its path."""
+        """Download the ZIP of the tracks that the account may download; returns its path."""
         path = Path(output).expanduser() if output is not None else Path(f"album-{album}.zip")
         return await fetch_file(self._http, ("albums", album, "archive"), path, timeout=timeout)

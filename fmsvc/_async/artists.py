@@ -15,7 +15,7 @@ class Artists:
         self._http = http
 
     async def me(self) -> ArtistProfile:
-        """One's own profile. Needs a token."""
+        """The account's own profile. Needs a token."""
         return await self._http.get(ArtistProfile, "artists", "me", signed_in=True)
 
     async def get(self, artist: str) -> ArtistProfile:
@@ -23,14 +23,14 @@ class Artists:
         return await self._http.get(ArtistProfile, "artists", artist)
 
     async def update(self, patch: ArtistProfilePatch) -> ArtistProfile:
-        """Change one's own profile. Needs a token."""
+        """Change the account's own profile. Needs a token."""
         sent = patch.model_dump(exclude_none=True)
         return parse_model(
             ArtistProfile, await self._http.ask("PUT", "artists", "me", sent=sent, signed_in=True)
         )
 
     async def likes(self, artist: str, *, limit: int = 50) -> builtins.list[Track]:
-        """What an account likes, where it shows that."""
+        """The tracks that an account likes, if it shows them."""
         return [track async for track in self.iterate_likes(artist, limit=limit)]
 
     def iterate_likes(self, artist: str, *, limit: int | None = None) -> AsyncIterator[Track]:

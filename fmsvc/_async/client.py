@@ -14,7 +14,8 @@ from fmsvc._async.http import Http
 from fmsvc._async.playlists import Playlists
 from fmsvc._async.publishing import Jobs, Publishing
 from fmsvc._async.tracks import Tracks
-from fmsvc.models import Capabilities, Stats, parse_object
+from fmsvc.answers import parse_object
+from fmsvc.models import Capabilities, Stats
 
 
 class AsyncClient:

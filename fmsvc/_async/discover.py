@@ -4,8 +4,10 @@ import builtins
 from collections.abc import AsyncIterator
 
 from fmsvc._async.http import Http
-from fmsvc.answers import parse_models
-from fmsvc.models import SearchResponse, Tag, Track
+from fmsvc.answers import next_cursor, parse_models
+from fmsvc.models import SearchResponse, SearchResult, Tag, Track
+
+_PAGE = 50
 
 
 class Discover:
@@ -20,12 +22,33 @@ class Discover:
         *,
         type: str | None = None,
         limit: int = 20,
+        tag: str | None = None,
+        artist_did: str | None = None,
         sort: str | None = None,
         cursor: str | None = None,
     ) -> SearchResponse:
         """One page of results. `type`: some of tracks, artists, albums, playlists, tags, with commas."""
-        asked = {"q": query, "type": type, "limit": limit, "sort": sort, "cursor": cursor}
-        return await self._http.get(SearchResponse, "search", "", query=asked)
+        asked = {"q": query, "type": type, "limit": limit, "tag": tag, "artist_did": artist_did}
+        return await self._http.get(
+            SearchResponse, "search", "", query={**asked, "sort": sort, "cursor": cursor}
+        )
+
+    async def iterate(
+        self, query: str, *, type: str | None = None, limit: int | None = None, sort: str | None = None
+    ) -> AsyncIterator[SearchResult]:
+        """The results of a search, page after page."""
+        cursor: str | None = None
+        seen: set[str] = set()
+        left = limit
+        while left is None or left > 0:
+            size = _PAGE if left is None else min(left, _PAGE)
+            page = await self.search(query, type=type, limit=size, sort=sort, cursor=cursor)
+            for result in page.results[:left]:
+                yield result
+            left = None if left is None else left - len(page.results)
+            cursor = next_cursor(page.next_cursor, seen)
+            if cursor is None:
+                return
 
     async def top_tracks(self, *, limit: int = 10, period: str | None = None) -> builtins.list[Track]:
         """The tracks with the most likes, of a `period` like `week`."""

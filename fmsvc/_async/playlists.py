@@ -1,11 +1,12 @@
 """Playlists."""
 
 import builtins
+from collections.abc import AsyncIterator
 from typing import Any
 
 from fmsvc._async.http import Http
 from fmsvc._async.tracks import Tracks
-from fmsvc.answers import parse_model, parse_models
+from fmsvc.answers import parse_model
 from fmsvc.errors import ConfigurationError
 from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
 
@@ -17,8 +18,12 @@ class Playlists:
         self._http, self._tracks = http, tracks
 
     async def list(self) -> builtins.list[Playlist]:
-        """One's own playlists, newest first. Needs a token."""
-        return parse_models(Playlist, await self._http.ask("GET", "lists", "playlists", signed_in=True))
+        """The account's own playlists, newest first. Needs a token."""
+        return [playlist async for playlist in self.iterate()]
+
+    def iterate(self) -> AsyncIterator[Playlist]:
+        """The same, page after page."""
+        return self._http.linked_pages(Playlist, "lists", "playlists", signed_in=True)
 
     async def get(self, playlist: str) -> PlaylistWithTracks:
         """A playlist and its tracks, by id."""
@@ -30,7 +35,11 @@ class Playlists:
 
     async def by_artist(self, artist: str) -> builtins.list[Playlist]:
         """The playlists that a DID shows on its profile."""
-        return parse_models(Playlist, await self._http.ask("GET", "lists", "playlists", "by-artist", artist))
+        return [playlist async for playlist in self.iterate_by_artist(artist)]
+
+    def iterate_by_artist(self, artist: str) -> AsyncIterator[Playlist]:
+        """The same, page after page."""
+        return self._http.linked_pages(Playlist, "lists", "playlists", "by-artist", artist)
 
     async def create(self, name: str) -> Playlist:
         """Make a playlist. Needs a token."""
@@ -70,7 +79,7 @@ class Playlists:
         await self._http.ask("DELETE", "lists", "playlists", playlist, signed_in=True)
 
     async def recommendations(self, playlist: str, *, limit: int = 3) -> PlaylistRecommendations:
-        """Tracks that would go with one's own playlist. Needs a token."""
+        """Tracks that would go with a playlist of the account. Needs a token."""
         path = ("lists", "playlists", playlist, "recommendations")
         return await self._http.get(PlaylistRecommendations, *path, query={"limit": limit}, signed_in=True)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import uuid
 
 from fmsvc._async.http import Http
 from fmsvc._async.tracks import Tracks
@@ -22,7 +23,7 @@ class Publishing:
         """The template saved on a track."""
         found = (await self._tracks.get(track)).publishing
         if found is None:
-            raise AnswerError("The service did not tell the track's publishing template.")
+            raise AnswerError("The service did not state the track's publishing template.")
         return found
 
     async def dry_run(self, track: TrackRef, settings: PublishingDefaults) -> DryRun:
@@ -51,7 +52,7 @@ class Publishing:
         sent = {"settings": None if settings is None else settings.model_dump()}
         path = ("tracks", await self._tracks.id_of(track), "publishing")
         found = await self._http.ask(
-            "POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key
+            "POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key or uuid.uuid4().hex
         )
         return parse_model(Job, found)
 
@@ -70,7 +71,7 @@ class Publishing:
         }
         path = ("albums", album, "publishing")
         found = await self._http.ask(
-            "POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key
+            "POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key or uuid.uuid4().hex
         )
         return parse_model(Job, found)
 

@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import uuid
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from fmsvc._async.http import Http
 from fmsvc._async.proofs import verify_track
 from fmsvc._async.transfers import fetch_file, wait_for_upload
-from fmsvc.answers import parse_model, parse_models
+from fmsvc.answers import parse_model, parse_models, parse_object
 from fmsvc.errors import AnswerError
 from fmsvc.files import OnProgress, file_name, open_file, sha256_of
 from fmsvc.models import (
@@ -23,7 +24,6 @@ from fmsvc.models import (
     UploadProgress,
     UploadResult,
     VerifiedRecord,
-    parse_object,
 )
 
 
@@ -34,16 +34,27 @@ class Tracks:
         self._http = http
 
     async def list(
-        self, *, limit: int = 50, artist_did: str | None = None, sort: str | None = None
+        self,
+        *,
+        limit: int = 50,
+        artist_did: str | None = None,
+        tags: Iterable[str] | None = None,
+        sort: str | None = None,
     ) -> builtins.list[Track]:
-        """Public tracks, the newest first."""
-        return [track async for track in self.iterate(limit=limit, artist_did=artist_did, sort=sort)]
+        """Public tracks, the newest first. `tags`: those with any of them."""
+        found = self.iterate(limit=limit, artist_did=artist_did, tags=tags, sort=sort)
+        return [track async for track in found]
 
     def iterate(
-        self, *, limit: int | None = None, artist_did: str | None = None, sort: str | None = None
+        self,
+        *,
+        limit: int | None = None,
+        artist_did: str | None = None,
+        tags: Iterable[str] | None = None,
+        sort: str | None = None,
     ) -> AsyncIterator[Track]:
         """The same, page after page; all of them without a limit."""
-        query = {"artist_did": artist_did, "sort": sort}
+        query = {"artist_did": artist_did, "tags": [*tags] if tags else None, "sort": sort}
         return self._http.pages(Track, "tracks", "tracks", "", limit=limit, query=query)
 
     async def get(self, track: TrackRef) -> Track:
@@ -60,26 +71,41 @@ class Tracks:
         """The id of a ref; asks the service for at-uris alone."""
         return (await self.get(track)).id if isinstance(track, str) and track.startswith("at://") else track
 
-    async def my(self, *, limit: int = 50) -> builtins.list[Track]:
-        """One's own tracks. Needs a token."""
-        return [track async for track in self.iterate_my(limit=limit)]
+    async def my(
+        self, *, limit: int = 50, q: str | None = None, sort: str | None = None
+    ) -> builtins.list[Track]:
+        """The account's own tracks, also those that others cannot find. `q`: words of them. Needs a token."""
+        return [track async for track in self.iterate_my(limit=limit, q=q, sort=sort)]
 
-    def iterate_my(self, *, limit: int | None = None) -> AsyncIterator[Track]:
+    def iterate_my(
+        self, *, limit: int | None = None, q: str | None = None, sort: str | None = None
+    ) -> AsyncIterator[Track]:
         """The same, page after page."""
-        return self._http.pages(Track, "tracks", "tracks", "me", limit=limit, signed_in=True)
+        query = {"q": q, "sort": sort}
+        return self._http.pages(Track, "tracks", "tracks", "me", limit=limit, query=query, signed_in=True)
 
-    async def liked(self, *, limit: int = 50) -> builtins.list[Track]:
-        """The tracks that one likes. Needs a token."""
-        return [track async for track in self.iterate_liked(limit=limit)]
+    async def liked(
+        self, *, limit: int = 50, q: str | None = None, sort: str | None = None
+    ) -> builtins.list[Track]:
+        """The tracks that the account likes. Needs a token."""
+        return [track async for track in self.iterate_liked(limit=limit, q=q, sort=sort)]
 
-    def iterate_liked(self, *, limit: int | None = None) -> AsyncIterator[Track]:
+    def iterate_liked(
+        self, *, limit: int | None = None, q: str | None = None, sort: str | None = None
+    ) -> AsyncIterator[Track]:
         """The same, page after page."""
-        return self._http.pages(Track, "tracks", "tracks", "liked", limit=limit, signed_in=True)
+        query = {"q": q, "sort": sort}
+        return self._http.pages(Track, "tracks", "tracks", "liked", limit=limit, query=query, signed_in=True)
 
     async def likers(self, track: TrackRef, *, limit: int = 50) -> builtins.list[Liker]:
         """The accounts that like a track, the newest like first."""
+        return [liker async for liker in self.iterate_likers(track, limit=limit)]
+
+    async def iterate_likers(self, track: TrackRef, *, limit: int | None = None) -> AsyncIterator[Liker]:
+        """The same, page after page."""
         path = ("tracks", await self.id_of(track), "likes")
-        return [liker async for liker in self._http.pages(Liker, "users", *path, limit=limit)]
+        async for liker in self._http.pages(Liker, "users", *path, limit=limit):
+            yield liker
 
     async def like(self, track: TrackRef) -> None:
         """Like a track. Needs a token."""
@@ -109,9 +135,10 @@ class Tracks:
         on_progress: OnProgress | None = None,
         idempotency_key: str | None = None,
     ) -> UploadResult:
-        """Publish an audio file, and wait until it is a record. Needs a token. Never sent twice.
+        """Publish an audio file, and wait until it is a record. Needs a token.
 
-        `on_progress(sent, total)` in bytes. Raises MissingFileError, PublishingError, FmsvcError.
+        It is published once, however often it is sent; the `idempotency_key` of an earlier call repeats
+        that one. `on_progress(sent, total)` in bytes. Raises MissingFileError, PublishingError, FmsvcError.
         """
         fields = {
             "title": title,
@@ -134,11 +161,12 @@ class Tracks:
         *,
         timeout: float = 300.0,
         on_progress: OnProgress | None = None,
+        idempotency_key: str | None = None,
     ) -> UploadResult:
         """Put other audio in place of a track's own, and wait for it. Needs a token."""
         found = await self.get(track)
         path = ("tracks", found.id, "audio")
-        done = await self._send("PUT", path, file, None, {}, timeout, on_progress, None)
+        done = await self._send("PUT", path, file, None, {}, timeout, on_progress, idempotency_key)
         return UploadResult(track_id=done.track_id or found.id, title=found.title)
 
     async def _send(
@@ -165,7 +193,7 @@ class Tracks:
                 form=form,
                 files=files,
                 signed_in=True,
-                idempotency_key=idempotency_key,
+                idempotency_key=idempotency_key or uuid.uuid4().hex,
                 timeout=timeout,
             )
         upload_id = parse_object(found).get("upload_id")
@@ -178,7 +206,7 @@ class Tracks:
         return await self._http.get(UploadProgress, "tracks", "uploads", upload_id, signed_in=True)
 
     async def revisions(self, track: TrackRef) -> builtins.list[AudioRevision]:
-        """Earlier versions of one's own track's audio, newest first. Needs a token."""
+        """Earlier versions of the audio of a track of the account, newest first. Needs a token."""
         path = ("tracks", await self.id_of(track), "revisions")
         found = parse_object(await self._http.ask("GET", *path, signed_in=True))
         return parse_models(AudioRevision, found.get("revisions"))
@@ -214,7 +242,7 @@ class Tracks:
         timeout: float = 300.0,
         on_progress: OnProgress | None = None,
     ) -> Path:
-        """Download a track's audio where one may; `output` is a file or a folder. Raises FmsvcError.
+        """Download a track's audio if the account may; `output` is a file or a folder. Raises FmsvcError.
 
         The file is held to its hash where its id names one, and appears whole or not at all.
         """

@@ -88,10 +88,10 @@ async def _fill(http: Http, path: str, file: Any, timeout: float, on_progress: O
 def _start(response: httpx2.Response, file: BinaryIO) -> int | None:
     """Place the file where the answer begins; the size of the whole, None when unknown."""
     if response.status_code == 206:
-        told = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        if told is None or int(told[1]) != file.tell():
+        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if found is None or int(found[1]) != file.tell():
             raise AnswerError("The service resumed the download at another place.")
-        return None if told[2] == "*" else int(told[2])
+        return None if found[2] == "*" else int(found[2])
     file.seek(0)
     file.truncate()
     length = response.headers.get("Content-Length", "")
@@ -104,7 +104,7 @@ async def _copy(
     async for piece in response.aiter_bytes():
         file.write(piece)
         if total is not None and file.tell() > total:
-            raise AnswerError("The service sent more than it told.")
+            raise AnswerError("The service sent more than it announced.")
         if on_progress is not None:
             on_progress(file.tell(), total or 0)
     if total is not None and file.tell() < total:
@@ -177,7 +177,7 @@ def _parse_event(event: bytes) -> tuple[str, Any] | None:
     if "data" not in fields:
         return None
     try:
-        told = fields.get("id", "")
-        return told if told.isdecimal() else "", json.loads(fields["data"])
+        found = fields.get("id", "")
+        return found if found.isdecimal() else "", json.loads(fields["data"])
     except (ValueError, RecursionError):
         raise AnswerError("The service sent an event that is no JSON.") from None

@@ -3,9 +3,9 @@
 from typing import Any
 
 from fmsvc._sync.http import Http
-from fmsvc.answers import parse_model
+from fmsvc.answers import parse_model, parse_object
 from fmsvc.models import Preferences as Values
-from fmsvc.models import PublishingDefaults, parse_object
+from fmsvc.models import PublishingDefaults
 
 
 class Preferences:
@@ -15,7 +15,7 @@ class Preferences:
         self._http = http
 
     def get(self) -> Values:
-        """They as they are. Needs a token."""
+        """The preferences. Needs a token."""
         return self._http.get(Values, "preferences", "", signed_in=True)
 
     def update(

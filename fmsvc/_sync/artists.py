@@ -15,7 +15,7 @@ class Artists:
         self._http = http
 
     def me(self) -> ArtistProfile:
-        """One's own profile. Needs a token."""
+        """The account's own profile. Needs a token."""
         return self._http.get(ArtistProfile, "artists", "me", signed_in=True)
 
     def get(self, artist: str) -> ArtistProfile:
@@ -23,12 +23,12 @@ class Artists:
         return self._http.get(ArtistProfile, "artists", artist)
 
     def update(self, patch: ArtistProfilePatch) -> ArtistProfile:
-        """Change one's own profile. Needs a token."""
+        """Change the account's own profile. Needs a token."""
         sent = patch.model_dump(exclude_none=True)
         return parse_model(ArtistProfile, self._http.ask("PUT", "artists", "me", sent=sent, signed_in=True))
 
     def likes(self, artist: str, *, limit: int = 50) -> builtins.list[Track]:
-        """What an account likes, where it shows that."""
+        """The tracks that an account likes, if it shows them."""
         return [track for track in self.iterate_likes(artist, limit=limit)]
 
     def iterate_likes(self, artist: str, *, limit: int | None = None) -> Iterator[Track]:

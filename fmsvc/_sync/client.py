@@ -14,7 +14,8 @@ from fmsvc._sync.http import Http
 from fmsvc._sync.playlists import Playlists
 from fmsvc._sync.publishing import Jobs, Publishing
 from fmsvc._sync.tracks import Tracks
-from fmsvc.models import Capabilities, Stats, parse_object
+from fmsvc.answers import parse_object
+from fmsvc.models import Capabilities, Stats
 
 
 class Client:

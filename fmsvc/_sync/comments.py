@@ -33,12 +33,12 @@ class Comments:
         return parse_model(Comment, self._http.ask("POST", *path, sent=sent, signed_in=True))
 
     def update(self, comment_id: int, *, text: str | None = None, timestamp_ms: int | None = None) -> Comment:
-        """Change one's own comment; None stays. Needs a token."""
+        """Change a comment of the account; None stays. Needs a token."""
         changes = {"text": text, "timestamp_ms": timestamp_ms}
         sent = {name: value for name, value in changes.items() if value is not None}
         path = ("tracks", "comments", comment_id)
         return parse_model(Comment, self._http.ask("PATCH", *path, sent=sent, signed_in=True))
 
     def delete(self, comment_id: int) -> None:
-        """Delete one's own comment. Needs a token."""
+        """Delete a comment of the account. Needs a token."""
         self._http.ask("DELETE", "tracks", "comments", comment_id, signed_in=True)

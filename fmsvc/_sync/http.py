@@ -10,8 +10,19 @@ import httpx2
 
 from fmsvc import tokens
 from fmsvc.addresses import check_redirect, find_api_url, origin, path_of
-from fmsvc.answers import Model, backoff, media_type, members, parse_json, parse_model, retry_wait
+from fmsvc.answers import (
+    Model,
+    backoff,
+    media_type,
+    members,
+    next_cursor,
+    parse_json,
+    parse_model,
+    parse_models,
+    retry_wait,
+)
 from fmsvc.errors import AnswerError, ConfigurationError, UnreachableError
+from fmsvc.files import rewind_files
 
 MAX_BYTES = 16 << 20
 _MAX_REDIRECTS = 5
@@ -61,7 +72,7 @@ class Http:
         headers = {"Accept": _JSON} | ({"Idempotency-Key": idempotency_key} if idempotency_key else {})
         made = {"json": sent, "data": form, "files": files, "timeout": timeout}
         options: dict[str, Any] = {name: value for name, value in made.items() if value is not None}
-        repeats = self.max_retries if method == "GET" or (idempotency_key and not files) else 0
+        repeats = self.max_retries if method == "GET" or idempotency_key else 0
         options |= {"query": query, "headers": headers, "signed_in": signed_in}
         return parse_json(*self._repeat(repeats, method, path_of(*path), MAX_BYTES, options))
 
@@ -90,6 +101,7 @@ class Http:
     ) -> tuple[httpx2.Response, bytes]:
         """An answer and its body, after at most `repeats` more attempts. `options`: of `open`."""
         for attempt in range(repeats + 1):
+            rewind_files(options.get("files") or {})
             try:
                 with self.open(method, path, **options) as response:
                     body = read_bounded(response, max_bytes)
@@ -115,7 +127,8 @@ class Http:
         page_size: int = 50,
     ) -> Iterator[Model]:
         """The items of a list, page after page, at most `limit` of them. Raises FmsvcError."""
-        left, cursor, seen = limit, None, set()
+        left, cursor = limit, None
+        seen: set[str] = set()
         while left is None or left > 0:
             size = page_size if left is None else min(left, page_size)
             asked = {**(query or {}), "limit": size, "cursor": cursor}
@@ -125,12 +138,23 @@ class Http:
                     return
                 yield parse_model(model, item)
                 left = None if left is None else left - 1
-            cursor = page.get("next_cursor")
+            cursor = next_cursor(page.get("next_cursor"), seen)
             if cursor is None:
                 return
-            if not isinstance(cursor, str) or cursor in seen:
-                raise AnswerError("The service's pages go in circles.")
-            seen.add(cursor)
+
+    def linked_pages(self, model: type[Model], *path: object, signed_in: bool = False) -> Iterator[Model]:
+        """The items of a list whose next page is named by the header `Link` (RFC 8288). Raises FmsvcError."""
+        cursor: str | None = None
+        seen: set[str] = set()
+        while True:
+            options = {"query": {"cursor": cursor}, "headers": {"Accept": _JSON}, "signed_in": signed_in}
+            response, body = self._repeat(self.max_retries, "GET", path_of(*path), MAX_BYTES, options)
+            for item in parse_models(model, parse_json(response, body)):
+                yield item
+            following = response.links.get("next", {}).get("url", "")
+            cursor = next_cursor(httpx2.QueryParams(following.partition("?")[2]).get("cursor"), seen)
+            if cursor is None:
+                return
 
     @contextmanager
     def open(

@@ -1,11 +1,12 @@
 """Playlists."""
 
 import builtins
+from collections.abc import Iterator
 from typing import Any
 
 from fmsvc._sync.http import Http
 from fmsvc._sync.tracks import Tracks
-from fmsvc.answers import parse_model, parse_models
+from fmsvc.answers import parse_model
 from fmsvc.errors import ConfigurationError
 from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
 
@@ -17,8 +18,12 @@ class Playlists:
         self._http, self._tracks = http, tracks
 
     def list(self) -> builtins.list[Playlist]:
-        """One's own playlists, newest first. Needs a token."""
-        return parse_models(Playlist, self._http.ask("GET", "lists", "playlists", signed_in=True))
+        """The account's own playlists, newest first. Needs a token."""
+        return [playlist for playlist in self.iterate()]
+
+    def iterate(self) -> Iterator[Playlist]:
+        """The same, page after page."""
+        return self._http.linked_pages(Playlist, "lists", "playlists", signed_in=True)
 
     def get(self, playlist: str) -> PlaylistWithTracks:
         """A playlist and its tracks, by id."""
@@ -30,7 +35,11 @@ class Playlists:
 
     def by_artist(self, artist: str) -> builtins.list[Playlist]:
         """The playlists that a DID shows on its profile."""
-        return parse_models(Playlist, self._http.ask("GET", "lists", "playlists", "by-artist", artist))
+        return [playlist for playlist in self.iterate_by_artist(artist)]
+
+    def iterate_by_artist(self, artist: str) -> Iterator[Playlist]:
+        """The same, page after page."""
+        return self._http.linked_pages(Playlist, "lists", "playlists", "by-artist", artist)
 
     def create(self, name: str) -> Playlist:
         """Make a playlist. Needs a token."""
@@ -70,7 +79,7 @@ class Playlists:
         self._http.ask("DELETE", "lists", "playlists", playlist, signed_in=True)
 
     def recommendations(self, playlist: str, *, limit: int = 3) -> PlaylistRecommendations:
-        """Tracks that would go with one's own playlist. Needs a token."""
+        """Tracks that would go with a playlist of the account. Needs a token."""
         path = ("lists", "playlists", playlist, "recommendations")
         return self._http.get(PlaylistRecommendations, *path, query={"limit": limit}, signed_in=True)
 

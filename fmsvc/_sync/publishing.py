@@ -1,6 +1,7 @@
 """Who may listen, download and find: publishing templates, and the jobs that change them."""
 
 import time
+import uuid
 
 from fmsvc._sync.http import Http
 from fmsvc._sync.tracks import Tracks
@@ -21,7 +22,7 @@ class Publishing:
         """The template saved on a track."""
         found = (self._tracks.get(track)).publishing
         if found is None:
-            raise AnswerError("The service did not tell the track's publishing template.")
+            raise AnswerError("The service did not state the track's publishing template.")
         return found
 
     def dry_run(self, track: TrackRef, settings: PublishingDefaults) -> DryRun:
@@ -49,7 +50,9 @@ class Publishing:
         """Queue a change of a track's access; None: that of its album or account. See `client.jobs.wait`."""
         sent = {"settings": None if settings is None else settings.model_dump()}
         path = ("tracks", self._tracks.id_of(track), "publishing")
-        found = self._http.ask("POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key)
+        found = self._http.ask(
+            "POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key or uuid.uuid4().hex
+        )
         return parse_model(Job, found)
 
     def set_album(
@@ -66,7 +69,9 @@ class Publishing:
             "replace_overrides": replace_overrides,
         }
         path = ("albums", album, "publishing")
-        found = self._http.ask("POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key)
+        found = self._http.ask(
+            "POST", *path, sent=sent, signed_in=True, idempotency_key=idempotency_key or uuid.uuid4().hex
+        )
         return parse_model(Job, found)
 
 

@@ -217,13 +217,37 @@ def test_an_upload_reports_progress_and_waits_over_broken_events(tmp_path: Path)
     assert b'["a", "b"]' in asked[0].content
 
 
-def test_an_upload_whose_answer_is_lost_is_not_sent_again(tmp_path: Path):
+def test_an_upload_whose_answer_is_lost_is_sent_again_whole_with_the_same_key(tmp_path: Path):
     song = tmp_path / "song.mp3"
-    song.write_bytes(b"a")
-    made, asked = client(httpx2.ReadError("gone"))
-    with pytest.raises(fmsvc.UnreachableError):
-        made.tracks.upload(song, "Song", idempotency_key="k")
-    assert len(asked) == 1
+    song.write_bytes(b"sound")
+    done = {"upload_id": "u", "status": "completed", "track_id": 9}
+    made, asked = client(httpx2.ReadError("gone"), httpx2.Response(202, json=done), events(done))
+    assert made.tracks.upload(song, "Song", image=song).track_id == 9
+    first, again = asked[:2]
+    assert first.headers["Idempotency-Key"] == again.headers["Idempotency-Key"] != ""
+    assert first.content.count(b"sound") == again.content.count(b"sound") == 2
+
+
+def test_playlists_go_from_page_to_page_by_the_link_header():
+    playlist = {"id": "p", "name": "n", "owner_did": "did:web:a", "owner_handle": "a"}
+    link = '<https://elsewhere.test/lists/playlists?cursor=more>; rel="next"'
+    made, asked = client(ok([playlist], Link=link), ok([playlist]))
+    assert len(made.playlists.list()) == 2
+    assert [(request.url.host, request.url.params.get("cursor")) for request in asked] == [
+        ("api.test", None),
+        ("api.test", "more"),
+    ]
+    made, _ = client(ok([playlist], Link=link), ok([playlist], Link=link))
+    with pytest.raises(fmsvc.AnswerError):
+        made.playlists.by_artist("did:web:a")
+
+
+def test_search_goes_from_page_to_page_up_to_the_limit():
+    tag = {"type": "tag", "id": 1, "name": "sea", "track_count": 2, "relevance": 1.0}
+    page = {"results": [tag, tag], "counts": {"tags": 9}}
+    made, asked = client(ok({**page, "next_cursor": "more"}), ok({**page, "next_cursor": "again"}))
+    assert len(list(made.discover.iterate("sea", limit=3))) == 3
+    assert [request.url.params.get("limit") for request in asked] == ["3", "1"]
 
 
 def test_a_missing_file_and_address_and_token_are_typed_errors(monkeypatch: pytest.MonkeyPatch):
