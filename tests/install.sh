@@ -1,6 +1,6 @@
 #!/bin/sh
 # Programs that some tests run and neither pip nor npm brings, on machines of CI: a browser, proxies, promtool,
-# systemd-analyze, curl and openssl. Elsewhere those tests are skipped, and say so.
+# systemd-analyze, curl, openssl and tmux. Elsewhere those tests are skipped, and say so.
 set -eu
 
 there() {
@@ -9,12 +9,12 @@ there() {
     done
 }
 
-if [ -z "${CI:-}" ] || there chromium nginx caddy promtool systemd-analyze curl openssl; then
+if [ -z "${CI:-}" ] || there chromium nginx caddy promtool systemd-analyze curl openssl tmux; then
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends chromium curl fonts-dejavu-core nginx openssl systemd
+apt-get install -y -qq --no-install-recommends chromium curl fonts-dejavu-core nginx openssl systemd tmux
 # One program of each, without the services and libraries that their packages bring.
 folder="$(mktemp -d)"
 cd "$folder"

@@ -33,6 +33,8 @@ def run(arguments: list[str] | None = None) -> int:
         print_error(error.message)
         return exit_codes.find_exit_code(error)
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the line has ^C, and perhaps a question
         return exit_codes.INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has enough
         sys.stdout = None  # so that the interpreter does not flush it again
