@@ -33,7 +33,7 @@ from tests.promises.documented import ROOT, Block
 from tests.readapi.studio import Artist, Studio, open_studio
 
 ADDRESS, ELSEWHERE, BACKUPS = "http://127.0.0.1:8000", "https://music.example/", "/backups/"
-RUN = {"curl", "fmsvc-server", "make", "openssl"}
+RUN = {"curl", "fmsvc", "fmsvc-server", "make", "openssl"}
 ON_THE_MACHINE = {
     "useradd": "changes the machine's users",
     "install": "writes to /etc",
@@ -53,6 +53,9 @@ known = {{PREFIX + name.upper() for name in Settings.model_fields}}
 assert not {{name for name in os.environ if name.startswith(PREFIX)}} - known
 '
 exec {python} -m readapi "$@"
+"""
+CLIENT = """#!/bin/sh
+FMSVC_API_URL={address} exec {python} -m fmsvc "$@"
 """
 # Commands within sentences that want a stopped service or something to work on, and the tests that run them.
 RUN_ELSEWHERE = {
@@ -124,7 +127,8 @@ async def reader(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
     (folder / ".curlrc").write_text("silent\nshow-error\nfail-with-body\nnoproxy=*\n")
     programs = folder / "bin"
     programs.mkdir()
-    (programs / "fmsvc-server").write_text(SERVE.format(python=shlex.quote(sys.executable)))
+    python = shlex.quote(sys.executable)
+    (programs / "fmsvc-server").write_text(SERVE.format(python=python))
     (programs / "fmsvc-server").chmod(0o755)
     data_dir = folder / "data"
     async with Testnet.connect(network) as net, open_studio(net, data_dir) as studio:
@@ -133,6 +137,8 @@ async def reader(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
         assert done["status"] == "completed", done
         track = await artist.track(done["track_id"])
         assert (await artist.ask("POST", f"/tracks/{track['id']}/like")).status == 200
+        (programs / "fmsvc").write_text(CLIENT.format(address=studio.door.address, python=python))
+        (programs / "fmsvc").chmod(0o755)
         port = int(studio.door.address.rpartition(":")[2])
         variables = {
             **server.settings(net, data_dir, port),
@@ -157,8 +163,8 @@ async def test_commands_do_what_is_shown(reader: Reader, block: Block) -> None:
     """Requests are answered as it is told; `serve` takes its settings; a backup is made and restored."""
     for number, command in enumerate(documented.commands(block.text)):
         program = next(word for word in shlex.split(command.text) if "=" not in word)
-        if program == "curl":
-            need("curl")
+        if program == "curl" or command.answer is not None:
+            need("curl" if program == "curl" else "sh")
             found = await reader.ask(command.text, command.answer)
             await reader.learn(found if isinstance(found, dict) else {})
         elif program == "make":
@@ -167,7 +173,7 @@ async def test_commands_do_what_is_shown(reader: Reader, block: Block) -> None:
             empty = reader.folder / f"{block.page}-{number}".replace("/", "-")
             await reader.type(command.text, FMSVC_DATA_DIR=str(empty))
         elif program in RUN:
-            need(program if program != "fmsvc-server" else "sh")
+            need("sh" if program.startswith("fmsvc") else program)
             await reader.type(command.text)
         else:
             check_unrun(command.text)
