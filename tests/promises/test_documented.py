@@ -33,6 +33,7 @@ from tests.promises.documented import ROOT, Block
 from tests.readapi.studio import Artist, Studio, open_studio
 
 ADDRESS, ELSEWHERE, BACKUPS = "http://127.0.0.1:8000", "https://music.example/", "/backups/"
+PLC = "https://plc.directory"
 RUN = {"curl", "fmsvc", "fmsvc-server", "make", "openssl"}
 ON_THE_MACHINE = {
     "useradd": "changes the machine's users",
@@ -68,6 +69,7 @@ RUN_ELSEWHERE = {
     "trash restore FILE_ID": "tests/readapi/publishing/originals/test_trash.py",
 }
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+PROGRAMS = [block for block in documented.blocks() if block.language == "python"]
 SHELL = [block for block in documented.blocks() if block.language == "sh"]
 
 
@@ -181,6 +183,22 @@ async def test_commands_do_what_is_shown(reader: Reader, block: Block) -> None:
 
 @pytest.mark.network
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("block", PROGRAMS, ids=str)
+async def test_programs_run(reader: Reader, block: Block) -> None:
+    """As the artist of the service, with a recording beside them."""
+    (reader.folder / "song.wav").write_bytes(media.tone(2, 660))
+    program = reader.folder / "program.py"
+    text = block.text.replace(PLC, reader.studio.net.plc_url)
+    for address in (ADDRESS, ELSEWHERE.rstrip("/")):
+        text = text.replace(address, reader.studio.door.address)
+    program.write_text(text)
+    service = {"FMSVC_API_URL": reader.studio.door.address, "FMSVC_TOKEN": reader.artist.session}
+    printed = await reader.type(f"{sys.executable} {program}", **service)
+    assert printed.strip() or "assert" in text
+
+
+@pytest.mark.network
+@pytest.mark.asyncio(loop_scope="module")
 async def test_commands_within_sentences_work(reader: Reader) -> None:
     """Beside the service that they are about; others are run by tests that are named."""
     for text in documented.inline("fmsvc-server"):
@@ -216,7 +234,7 @@ def test_what_is_not_run_is_listed_for_operators_too() -> None:
 
 def test_every_language_has_a_runner() -> None:
     """This file's: shell, and one test for each of the others."""
-    assert {block.language for block in documented.blocks()} == {"sh", "html", "yaml"}
+    assert {block.language for block in documented.blocks()} == {"sh", "html", "yaml", "python"}
 
 
 @pytest.mark.network
