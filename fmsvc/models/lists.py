@@ -22,6 +22,7 @@ class Playlist(BaseModel):
     name: str
     owner_did: str
     owner_handle: str
+    owner_display_name: str | None = None
     track_count: int = 0
     image_url: str | None = None
     show_on_profile: bool = False

@@ -78,6 +78,7 @@ class SearchResponse(BaseModel):
     results: list[SearchResult]
     counts: dict[str, int]
     next_cursor: str | None = None
+    has_more: bool = False
 
 
 class Tag(BaseModel):

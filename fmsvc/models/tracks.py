@@ -25,17 +25,20 @@ class Track(BaseModel):
     artist: str = ""
     artist_handle: str = ""
     artist_did: str = ""
+    artist_avatar_url: str | None = None
     play_count: int = 0
     like_count: int = 0
     comment_count: int = 0
     album: Album | None = None
     image_url: str | None = None
+    thumbnail_url: str | None = None
     audio_url: str | None = Field(default=None, alias="r2_url")
     stream_url: str | None = None
     tags: list[str] = Field(default_factory=list)
     features: list[Artist] = Field(default_factory=list)
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    indexed_at: datetime | None = None
     unlisted: bool = False
     visibility: str = "public"
     publishing: PublishingDefaults | None = None
@@ -51,6 +54,9 @@ class Track(BaseModel):
     original_file_type: str | None = None
     rights: dict[str, Any] | None = None
     labels: list[str] = Field(default_factory=list)
+    uri: str | None = None
+    cid: str | None = None
+    atproto_record_url: str | None = None
     atproto_uri: str | None = Field(default=None, alias="atproto_record_uri")
     atproto_cid: str | None = Field(default=None, alias="atproto_record_cid")
 
@@ -82,6 +88,7 @@ class UploadProgress(BaseModel):
     phase: str | None = None
     progress_pct: int = 0
     track_id: int | None = None
+    atproto_uri: str | None = None
     error: str | None = None
 
 
@@ -128,6 +135,7 @@ class Comment(BaseModel):
     user_did: str
     user_handle: str
     user_display_name: str | None = None
+    user_avatar_url: str | None = None
     text: str
     timestamp_ms: int
     created_at: datetime

@@ -105,13 +105,16 @@ async def _tracks(client: Any, artist: Artist, song: Path, other_song: Path, fol
     )
 
     replaced = await client.tracks.replace_audio(track.id, other_song)
+    await eventually(
+        lambda: client.tracks.get(track.id), lambda found: found.pds_blob_cid != track.pds_blob_cid
+    )
     assert (replaced.track_id, replaced.title) == (track.id, "Harbour Wall")
     [earlier] = await client.tracks.revisions(track.id)
     displaced = await client.tracks.restore_revision(track.id, earlier.id)
     assert displaced.track_id == track.id
 
     await eventually(
-        lambda: client.tracks.get(track.id), lambda found: found.original_file_id == track.original_file_id
+        lambda: client.tracks.get(track.id), lambda found: found.pds_blob_cid == track.pds_blob_cid
     )
     path = await client.tracks.download(track.id, folder)
     assert (path.name, path.read_bytes()) == (f"Harbour Wall{song.suffix}", song.read_bytes())
