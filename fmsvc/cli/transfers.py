@@ -121,7 +121,8 @@ def download(
     """
     if to is not None and len(refs) > 1 and not to.is_dir():
         raise FmsvcError(f"{to} is no folder, and only one file can be written to it.", code="usage")
-    transfers = {f"track {ref}": _download(read_ref(ref), to) for ref in refs}
+    taken: set[Path] = set()
+    transfers = {f"track {ref}": _download(read_ref(ref), to, taken) for ref in refs}
     return _run(None, service, output, transfers, ("path", "bytes"))
 
 
@@ -135,13 +136,18 @@ def _upload(file: Path, title: str, given: dict[str, Any]) -> Transfer:
     return send
 
 
-def _download(ref: "TrackRef", to: Path | None) -> Transfer:
+def _download(ref: "TrackRef", to: Path | None, taken: set[Path]) -> Transfer:
+    """`taken`: the paths of the other downloads, which may be of the same title."""
+
     async def fetch(client: "AsyncClient", on_progress: OnProgress | None) -> dict[str, Any]:
         path = to
         if path is None or path.is_dir():
             track = await client.tracks.get(ref)
             extension = track.original_file_type or track.file_type
             path = (path or Path()) / file_name(track.title, extension, f"track-{track.id}")
+            if path in taken:
+                path = path.with_stem(f"{path.stem} {track.id}")
+            taken.add(path)
             if path.exists():  # the service named it, and must not choose a file to replace
                 raise FmsvcError(f"{path} exists already: --output {path} replaces it.")
         done = await client.tracks.download(ref, path, on_progress=on_progress)

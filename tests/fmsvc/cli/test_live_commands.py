@@ -100,10 +100,11 @@ async def test_several_files_at_once(studio: Studio, song: Path, tmp_path: Path)
         await artist.track(int(track_id))
     folder = tmp_path / "parts"
     folder.mkdir()
-    await program.say("tracks", "download", *ids, "-o", "parts")
-    assert sorted(path.name for path in folder.iterdir()) == [
-        f"0{number} Part.flac" for number in range(1, 6)
-    ]
+    ids.append(await published(program, artist, "05 Part"))
+    saved = {one["path"] for one in await program.lines("tracks", "download", *ids, "-o", "parts")}
+    assert saved == {str(path.relative_to(tmp_path)) for path in folder.iterdir()}
+    [other] = saved - {f"parts/0{number} Part.flac" for number in range(1, 6)}
+    assert other in [f"parts/05 Part {track_id}.flac" for track_id in ids[-2:]]
 
     again = await program.run("tracks", "download", ids[0], "-o", "parts")
     assert (again.code, again.err) == (
