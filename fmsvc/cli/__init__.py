@@ -1,6 +1,7 @@
 """The command line `fmsvc`: one file a group of commands, imported when one of them runs."""
 
 import io
+import os
 import signal
 import sys
 from types import FrameType
@@ -26,6 +27,7 @@ def run(arguments: list[str] | None = None) -> int:
 
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
     except CycloptsError as error:
         print_error(str(error))
         return exit_codes.USAGE
@@ -37,7 +39,7 @@ def run(arguments: list[str] | None = None) -> int:
             print(file=sys.stderr)  # the line has ^C, and perhaps a question
         return exit_codes.INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has enough
-        sys.stdout = None  # so that the interpreter does not flush it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left has no reader
         return exit_codes.OK
     except OSError as error:
         print_error(explain(error))

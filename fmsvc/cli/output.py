@@ -79,7 +79,10 @@ class Output:
             table.add_row(*(Text(_text(find_member(members, name))) for name in names))
         if table.row_count:
             width = None if sys.stdout.isatty() else _WIDE
-            Console(file=sys.stdout, width=width).print(table)
+            console = Console(file=sys.stdout, width=width)
+            with console.capture() as printed:  # so that a closed pipe ends all commands in the same way
+                console.print(table)
+            print(printed.get(), end="")
         else:
             self.say("Nothing found.")
 

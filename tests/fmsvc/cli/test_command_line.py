@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,6 +26,42 @@ from tests.patience import PATIENCE_SECONDS
 
 HOSTILE = "a\x1b]0;owned\x07\x9b31m\u202etxt.exe\r\nb\x7f\u2028"
 SAFE = "a\ufffd]0;owned\ufffd\ufffd31m\ufffdtxt.exe\ufffd\ufffdb\ufffd\ufffd"
+
+
+# Every command of plyrfm 0.0.1a25, with each of its options.
+PLYRFM = """
+tracks list --limit 5
+tracks get 42
+tracks get at://did:plc:a/fm.plyr.track/b
+tracks upload track.mp3 "Song Title" --album A --tag a -t b --publishing {} --description D
+tracks update 42 --title T --album A --tags a,b --features [] --image i.png --description ''
+tracks delete 42 --yes
+tracks delete 42 -y
+tracks download 42 --output song.mp3
+tracks download 42 -o song.mp3
+tracks replace-audio 42 track.mp3
+tracks revisions 42
+tracks restore-revision 42 7 -y
+tracks like 42
+tracks unlike 42
+tracks my --limit 5
+tracks liked --limit 5
+playlists list
+playlists get p
+playlists create Name
+playlists add-track p 42
+playlists remove-track p 42
+playlists update p --name N --show-on-profile
+playlists update p --no-show-on-profile
+playlists delete p -y
+tags list --q a --limit 5
+tags get ambient --limit 5
+artists me
+artists update --bio B --display-name N --support-url U --show-liked-on-profile
+discover search sea --type tracks --limit 5
+discover top --limit 5
+me
+""".strip().splitlines()
 
 
 @pytest.fixture
@@ -157,6 +195,12 @@ async def test_completion_names_the_commands(tmp_path: Path, shell_name: str) ->
     assert "restore-revision" in result.out
 
 
+@pytest.mark.parametrize("typed", PLYRFM)
+def test_plyrfms_commands_are_understood(typed: str) -> None:
+    """With the arguments and options that it documents; test_live_commands.py runs them."""
+    app.parse_args(shlex.split(typed), print_error=False, exit_on_error=False)
+
+
 def test_help_says_what_the_functions_say() -> None:
     for path, (_, sentence) in COMMANDS.items():
         command = app
@@ -165,6 +209,24 @@ def test_help_says_what_the_functions_say() -> None:
         function = command.default_command
         assert function is not None
         assert sentence == str(command.help) == str(function.__doc__).splitlines()[0]
+
+
+async def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
+    """As `head` is, when it has read its lines."""
+    shell = Shell(tmp_path, "")
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "fmsvc", "completion", "bash"),
+        stdout=writer,
+        stderr=asyncio.subprocess.PIPE,
+        env=shell.environment(),
+    )
+    os.close(writer)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        _, err = await process.communicate()
+
+    assert (process.returncode, err) == (0, b"")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
