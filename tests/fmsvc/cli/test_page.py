@@ -1,7 +1,6 @@
 """docs/cli.md says what the program says, and its examples work."""
 
 import asyncio
-import dataclasses
 import json
 import re
 import shlex
@@ -13,7 +12,7 @@ import pytest
 from fmsvc.cli import exit_codes
 from fmsvc.cli.commands import COMMANDS
 from tests.fmsvc.cli.program import Program
-from tests.fmsvc.cli.terminal import Result, Shell
+from tests.fmsvc.cli.terminal import Result
 from tests.network.person import Person
 from tests.patience import PATIENCE_SECONDS
 from tests.promises import documented
@@ -37,11 +36,9 @@ def examples() -> list[list[str]]:
     return [shlex.split(command.text)[1:] for block in blocks for command in documented.commands(block)]
 
 
-async def test_the_page_shows_the_help(tmp_path: Path) -> None:
-    shell = dataclasses.replace(Shell(tmp_path, ""), variables={"COLUMNS": "80", "NO_COLOR": "1"})
-    printed = await shell.run("--help")
-
-    assert f"```\n{printed.out.strip()}\n```" in PAGE.read_text()
+def test_the_page_lists_the_commands() -> None:
+    rows = (f"{path:27}{sentence}" for path, (_, sentence) in COMMANDS.items())
+    assert "```\n{}\n```".format("\n".join(rows)) in PAGE.read_text()
 
 
 def test_the_page_lists_the_exit_codes() -> None:
