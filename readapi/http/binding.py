@@ -16,6 +16,7 @@ from readapi.http.request import validation
 from readapi.http.request.cookies import Browser
 from readapi.http.request.headers import Accept, Conditions, IdempotencyKey, LastEventId
 from readapi.http.request.validation import Members
+from readapi.http.router import PATH_VALUES
 from readapi.http.viewer import InSession, SignedIn
 from schemas.access import Viewer
 from schemas.api.shape import Asked
@@ -149,7 +150,7 @@ class Signature:
 
 def _read_parameter(request: web.Request, parameter: Parameter) -> str | list[str] | None:
     if parameter.place == "path":
-        return request.match_info[parameter.name]
+        return request[PATH_VALUES][parameter.name]
     if parameter.many:
         return request.query.getall(parameter.name, None)
     return request.query.get(parameter.name)

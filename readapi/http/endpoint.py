@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,6 +21,7 @@ from readapi.http.limits.quota import Quota
 from readapi.http.request import bodies
 from readapi.http.request.encodings import Encoding
 from readapi.http.request.validation import Members
+from readapi.http.router import PATH_NAME
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.scopes import Need
 from readapi.state.publishing.profile_visibility import ProfileVisibility
@@ -38,8 +38,6 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Any]
 Handled = TypeVar("Handled", bound=Handler)
 BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
-
-_PATH_NAME = re.compile(r"{(\w+)(?::[^{}]*)?}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class Endpoint:
     @property
     def documented_path(self) -> str:
         """The path with bare names, as OpenAPI writes it."""
-        return _PATH_NAME.sub(r"{\1}", self.path)
+        return PATH_NAME.sub(r"{\1}", self.path)
 
     def handler(
         self, services: Services
@@ -230,7 +228,7 @@ class Routes:
         def register(function: Handled) -> Handled:
             if not inspect.getdoc(function):
                 raise TypeError(f"{function.__module__}.{function.__name__} has no docstring")
-            signature = Signature.of(function, frozenset(_PATH_NAME.findall(path)))
+            signature = Signature.of(function, frozenset((name for name, _ in PATH_NAME.findall(path))))
             kind = signature.person.kind if signature.person and signature.person.required else None
             signed_in = kind is not None or bool(requires)
             needs = Requirements(signed_in, kind is InSession, requires, even_ended, from_any_page)

@@ -18,7 +18,9 @@ from readapi import errors
 from readapi.http.connection import EagerConnection, ReadyResponse
 from readapi.http.gate import Gate
 from readapi.http.limits.connections import ConnectionLimits, Seat
+from readapi.http.request import bodies
 from readapi.http.response.responses import Written
+from readapi.http.router import Router
 
 log = structlog.get_logger()
 
@@ -144,6 +146,7 @@ class _Server(web.Server):
     def __init__(
         self,
         plain: web.Server,
+        router: Router,
         gate: Gate,
         seats: ConnectionLimits,
         patience: ConnectionTimeouts,
@@ -153,12 +156,13 @@ class _Server(web.Server):
             plain.request_handler, request_factory=plain.request_factory, handler_cancellation=True, **options
         )
         self._options = options
+        self._router = router
         self._gate = gate
         self._seats = seats
         self._patience = patience
 
     def _answer(self, request: web.Request) -> Coroutine[Any, Any, Written | web.StreamResponse]:
-        return self._gate.answer(request, self.request_handler)
+        return self._gate.answer(request, self._router.answer)
 
     def __call__(self) -> web.RequestHandler:
         return _Connection(
@@ -173,20 +177,28 @@ class _Server(web.Server):
 
 
 class Runner(web.AppRunner):
-    """Runs an application behind the gate."""
+    """Runs the handlers of a router behind the gate."""
 
     def __init__(
         self,
-        app: web.Application,
+        router: Router,
         gate: Gate,
         seats: ConnectionLimits,
         patience: ConnectionTimeouts | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(app, access_log=None, **options)
+        super().__init__(web.Application(client_max_size=bodies.MOST_BYTES), access_log=None, **options)
+        self._router = router
         self._gate = gate
         self._seats = seats
         self._patience = patience or ConnectionTimeouts()
 
     async def _make_server(self) -> web.Server:
-        return _Server(await super()._make_server(), self._gate, self._seats, self._patience, **self._kwargs)
+        return _Server(
+            await super()._make_server(),
+            self._router,
+            self._gate,
+            self._seats,
+            self._patience,
+            **self._kwargs,
+        )

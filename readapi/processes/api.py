@@ -49,7 +49,7 @@ from readapi.pds.refresh_process import RefreshProcess
 from readapi.pds.writing import Writing
 from readapi.processes import port, publishing_services
 from readapi.processes.account_services import AccountServices
-from readapi.processes.app import all_endpoints, build_app
+from readapi.processes.app import all_endpoints, build_router
 from readapi.processes.audio_metrics import SECONDS as AUDIO_SECONDS
 from readapi.processes.audio_metrics import AudioWatch
 from readapi.processes.periodic import repeat
@@ -162,10 +162,10 @@ async def _serving(
     audio_watch = AudioWatch(people.state)
     audio_watch.watch(metrics)
     gate.watch(metrics)
-    app = build_app(endpoints, offered)
+    router = build_router(endpoints, offered)
     places = ConnectionLimits(settings, connections.raise_file_limit())
     places.watch(metrics)
-    runner = Runner(app, gate, places, shutdown_timeout=STOP_SECONDS)
+    runner = Runner(router, gate, places, shutdown_timeout=STOP_SECONDS)
     beside = [
         asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
         asyncio.create_task(heap.keep_trimming()),

@@ -1,15 +1,11 @@
-"""Builds the aiohttp application from the routes in `readapi.routes` and the services that they use."""
+"""Builds the router from the routes in `readapi.routes` and the services that they use."""
 
 import importlib
 import pkgutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
-
-from aiohttp import web
-from aiohttp.hdrs import METH_ANY
+from collections.abc import Iterable, Mapping
 
 from readapi.http.endpoint import Endpoint, Routes
-from readapi.http.request import bodies
+from readapi.http.router import Handler, Router
 from readapi.routes import api, pages
 
 
@@ -24,30 +20,17 @@ def all_endpoints() -> list[Endpoint]:
     return found
 
 
-def build_app(endpoints: Iterable[Endpoint], services: Mapping[type, object]) -> web.Application:
-    """Build the application from endpoints and services. The gate sends what its handlers return."""
-    app = web.Application(client_max_size=bodies.MOST_BYTES)
+def build_router(endpoints: Iterable[Endpoint], services: Mapping[type, object]) -> Router:
+    """Build the router from endpoints and services. The gate sends what its handlers return."""
+    router = Router()
     paths: dict[str, list[Endpoint]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, []).append(endpoint)
-    # Patterns with the same prefix are tried in turn, so the shortest, which are requested most, come first.
+    # Patterns with the same beginning are tried in turn: the shortest, which are requested most, come first.
     for path, offered in sorted(paths.items(), key=lambda item: item[1][0].documented_path.count("/")):
-        # The gate turns Answers into responses before aiohttp sees them.
-        handlers: dict[str, Any] = {}
+        handlers: dict[str, Handler] = {}
         for endpoint in offered:
             handlers |= dict.fromkeys(endpoint.methods, endpoint.handler(services))
         for address in {path, path.rstrip("/") or "/"}:
-            resource = app.router.add_resource(address)
-            for method, handler in handlers.items():
-                resource.add_route(method, handler)
-            resource.add_route(METH_ANY, _refusing(frozenset(handlers)))
-    return app
-
-
-def _refusing(methods: frozenset[str]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """A handler for other methods of a path; no later pattern is tried, so `Allow` lists its methods."""
-
-    async def refuse(request: web.Request) -> web.StreamResponse:
-        raise web.HTTPMethodNotAllowed(request.method, sorted(methods))
-
-    return refuse
+            router.add(address, handlers)
+    return router

@@ -21,7 +21,7 @@ from readapi.http.limits.rate_limits import Limits
 from readapi.http.server import ConnectionTimeouts, Runner
 from readapi.http.viewer import Requester
 from readapi.metrics import Metrics
-from readapi.processes.app import build_app
+from readapi.processes.app import build_router
 from schemas.settings import Settings
 
 
@@ -80,7 +80,7 @@ async def running(
     site = Site(gate, metrics, access_log, log, version)
     offered: dict[type, object] = {Authorization: Authorization(settings), Detached: Detached()}
     runner = Runner(
-        build_app(routes.endpoints, {**offered, **(services or {})}),
+        build_router(routes.endpoints, {**offered, **(services or {})}),
         gate,
         ConnectionLimits(settings, most=1000, of_one_client=of_one_client),
         patience,

@@ -9,6 +9,7 @@ from pydantic import Field
 from readapi.errors import InvalidRequest, NotFound
 from readapi.http.binding import Signature
 from readapi.http.request.headers import Conditions
+from readapi.http.router import PATH_VALUES
 from readapi.http.viewer import SignedIn
 from schemas.access import Viewer
 from schemas.api.shape import Asked
@@ -47,7 +48,8 @@ def bound(
     handler: Any, query: str = "", sent: dict[str, Any] | None = None, **path: str
 ) -> dict[str, object]:
     """The arguments of a handler for a request without a viewer."""
-    request = make_mocked_request("GET", f"/{query}", match_info=path)
+    request = make_mocked_request("GET", f"/{query}")
+    request[PATH_VALUES] = path
     binder = Signature.of(handler, frozenset(path)).binder({Catalogue: CATALOGUE})
     return binder(request, None, sent or {})
 

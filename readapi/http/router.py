@@ -1,0 +1,82 @@
+"""Addresses → handlers. aiohttp's router makes several objects and coroutines for each request.
+
+The most explicit pattern wins: the one with the longest fixed beginning, then the one that was added first.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import HttpVersion11, hdrs, web
+
+from readapi.answers import Answer
+from readapi.errors import NotFound
+
+Handler = Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]
+PATH_NAME = re.compile(
+    r"{(\w+)(?::([^{}]*))?}"
+)  # of a path: its name, and the expression that it has to match
+PATH_VALUES = web.RequestKey("path_values", dict[str, str])  # the values of a path's names
+_PART = "[^{}/]+"
+
+
+class Router:
+    """Finds the handler of a request by its path and method, and calls it."""
+
+    def __init__(self) -> None:
+        self._plain: dict[str, Mapping[str, Handler]] = {}
+        self._patterns: dict[str, list[tuple[re.Pattern[str], Mapping[str, Handler]]]] = {}
+
+    def add(self, path: str, handlers: Mapping[str, Handler]) -> None:
+        """Add a path with its handlers by method. A name in braces matches one part, or its expression."""
+        beginning, brace, _ = path.partition("{")
+        if not brace:
+            self._plain[path] = handlers
+            return
+        below = self._patterns.setdefault(beginning.rpartition("/")[0], [])
+        below.append((_compile(path), handlers))
+
+    async def answer(self, request: web.Request) -> Answer[Any] | web.StreamResponse:
+        """Call the handler. Raises NotFound, and web.HTTPMethodNotAllowed with the methods of the path."""
+        if hdrs.EXPECT in request.headers:
+            await _let_continue(request)
+        handlers, request[PATH_VALUES] = self._find(request.rel_url.path_safe)
+        handler = handlers.get(request.method)
+        if handler is None:
+            raise web.HTTPMethodNotAllowed(request.method, sorted(handlers))
+        return await handler(request)
+
+    def _find(self, path: str) -> tuple[Mapping[str, Handler], dict[str, str]]:
+        if (handlers := self._plain.get(path)) is not None:
+            return handlers, {}
+        above = path
+        while above:
+            above = above.rpartition("/")[0]
+            for pattern, handlers in self._patterns.get(above, ()):
+                if (match := pattern.fullmatch(path)) is not None:
+                    return handlers, {name: _unescape(value) for name, value in match.groupdict().items()}
+        raise NotFound
+
+
+def _compile(path: str) -> re.Pattern[str]:
+    fixed, *rest = PATH_NAME.split(path)
+    names = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    return re.compile(
+        re.escape(fixed)
+        + "".join(f"(?P<{name}>{expression or _PART}){re.escape(after)}" for name, expression, after in names)
+    )
+
+
+def _unescape(value: str) -> str:
+    """Slashes and percent signs are still escaped in a path that was split."""
+    return value.replace("%2F", "/").replace("%25", "%") if "%" in value else value
+
+
+async def _let_continue(request: web.Request) -> None:
+    """Send `100 Continue` to a client that waits for it before it sends the body."""
+    if request.version != HttpVersion11:
+        return
+    if request.headers[hdrs.EXPECT].lower() != "100-continue":
+        raise web.HTTPExpectationFailed
+    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    request.writer.output_size = 0  # `handle_error` takes it for a part of the answer otherwise
