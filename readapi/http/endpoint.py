@@ -37,6 +37,7 @@ Done = TypeVar("Done")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Any]
 Handled = TypeVar("Handled", bound=Handler)
+_READY = (Answer, web.StreamResponse)
 BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
 
 
@@ -127,7 +128,7 @@ class Endpoint:
                 await in_task()
             working = work(request, who, await read_body(request, who))
             result = await (working if self.only_asks else finishing.finish(working))
-            return result if isinstance(result, Answer | web.StreamResponse) else self._answer(result)
+            return result if isinstance(result, _READY) else self._answer(result)
 
         return handle
 
@@ -157,7 +158,7 @@ class Endpoint:
     def _answer(self, result: object) -> Answer[Any]:
         if result is None:
             return Answer(b"", status=HTTPStatus.NO_CONTENT)
-        return Answer(render_json(result), status=self.status)
+        return Answer(render_json(result), status=self.status.value)
 
 
 async def _read_nothing(_: web.Request, __: SignedIn | None) -> Members:

@@ -35,6 +35,7 @@ WhoAsks = Callable[[web.Request], Awaitable[Requester | None]]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NO_ROUTE = "none"
+_OK = HTTPStatus.OK.value
 
 
 class Gate:
@@ -151,7 +152,7 @@ class Gate:
         kept = self.cache.find(request.raw_path, version)
         if kept is None or (is_somebody and kept.caching is OF_NOBODY):
             made = await application(request)
-            if not isinstance(made, Answer) or made.status != HTTPStatus.OK or request[ENDPOINT].acts:
+            if not isinstance(made, Answer) or made.status != _OK or request[ENDPOINT].acts:
                 return made
             endpoint = request[ENDPOINT]
             kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))

@@ -107,9 +107,10 @@ class Headers:
         if answer.headers:
             return self._head(answer, status, caching)
         usual = status, answer.media_type, caching
-        if usual not in self._usual:
-            self._usual[usual] = self._head(answer, status, caching)
-        return self._usual[usual]
+        head = self._usual.get(usual)
+        if head is None:
+            head = self._usual[usual] = self._head(answer, status, caching)
+        return head
 
     def complete(self, response: web.StreamResponse) -> None:
         """Add the constant headers to a response of the framework; its own win."""

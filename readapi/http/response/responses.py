@@ -17,6 +17,9 @@ from schemas.settings import Settings
 
 Result = Answer[Any] | Kept | web.StreamResponse
 
+# Numbers: members of an enumeration take a microsecond to hash.
+_OK = HTTPStatus.OK.value
+_UNCHANGED = HTTPStatus.NOT_MODIFIED.value
 _END = b"\r\n"
 _CLOSE = b"Connection: close\r\n\r\n"
 _KEEP = b"Connection: keep-alive\r\n\r\n"
@@ -46,11 +49,14 @@ class Responses:
     ) -> Written | web.StreamResponse:
         """The response to a request."""
         stamp = self._stamp(request_id, allowance, self._cors.varies and self._cors.is_trusted(request))
-        if isinstance(result, web.StreamResponse):
+        if isinstance(result, Kept):
+            form = self._kept(request, result)
+        elif isinstance(result, Answer):
+            form = self._plain(result)
+        else:
             self._headers.complete(result)
             headers.add_headers(result, stamp)
             return result
-        form = self._kept(request, result) if isinstance(result, Kept) else self._plain(result)
         body = b"" if request.method == "HEAD" else form.body
         end = _end_head(request.keep_alive, request.version)
         return Written(form.status, b"".join((form.head, stamp, end, body)), request.keep_alive)
@@ -76,13 +82,13 @@ class Responses:
     def _form(self, kept: Kept, way: Way) -> Form:
         answer, told = kept.answer, f"ETag: {kept.etag}\r\n"
         if way == "unchanged":
-            head = self._headers.head(answer, HTTPStatus.NOT_MODIFIED, kept.caching)
-            return Form(HTTPStatus.NOT_MODIFIED, head + told.encode(), b"")
+            head = self._headers.head(answer, _UNCHANGED, kept.caching)
+            return Form(_UNCHANGED, head + told.encode(), b"")
         body = answer.body
         if way == "gzip":
             body, told = kept.zipped(), f"{told}Content-Encoding: gzip\r\n"
-        head = self._headers.head(answer, HTTPStatus.OK, kept.caching)
-        return Form(HTTPStatus.OK, head + f"{told}Content-Length: {len(body)}\r\n".encode(), body)
+        head = self._headers.head(answer, _OK, kept.caching)
+        return Form(_OK, head + f"{told}Content-Length: {len(body)}\r\n".encode(), body)
 
     def _plain(self, answer: Answer[Any]) -> Form:
         head = self._headers.head(answer, answer.status, NEVER)
