@@ -9,10 +9,9 @@ from fmsvc.cli.service import THE_SERVICE, Service
 def list_tokens(*, service: Service = THE_SERVICE, output: Output = PLAIN) -> None:
     """List your developer tokens, without their values."""
     with service.open_signed_in() as client:
-        found = client.session.developer_tokens()
-    output.rows(
-        found.get("tokens") or [], ("id", "name", "prefix", "created_at", "last_used_at", "expires_at")
-    )
+        found = client.session.developer_tokens().get("tokens")
+    tokens = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    output.rows(tokens, ("id", "name", "prefix", "created_at", "last_used_at", "expires_at"))
 
 
 def revoke(

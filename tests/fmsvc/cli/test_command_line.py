@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from fmsvc import tokens
+from fmsvc import errors, tokens
 from fmsvc.cli import exit_codes, output
 from fmsvc.cli.app import app
 from fmsvc.cli.commands import COMMANDS
@@ -98,6 +98,43 @@ async def test_a_refusal_has_its_exit_code(
     for command in (("me",), ("tracks", "list"), ("tracks", "like", "5")):
         result = await program.run(*command, "--json")
         assert (result.code, result.out, result.err) == (code, "", f"fmsvc: {SAFE}\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ConfigurationError("x"), exit_codes.USAGE),
+        (errors.MissingFileError("x"), exit_codes.USAGE),
+        (errors.UnreachableError("x"), exit_codes.UNAVAILABLE),
+        (errors.ProofError("x"), exit_codes.UNPROVEN),
+        (errors.PublishingError("x"), exit_codes.FAILED),
+    ],
+)
+def test_what_no_answer_says_has_its_exit_code_too(error: FmsvcError, code: int) -> None:
+    assert exit_codes.find_exit_code(error) == code
+
+
+async def test_a_file_of_another_hash_is_not_kept(answers: tuple[Program, dict[str, Any]]) -> None:
+    program, found = answers
+    found["json"] = TRACK | {"title": "../../Sea", "file_id": f"bafkrei{'a' * 52}"}
+    (program.folder / "music").mkdir()
+
+    result = await program.run("tracks", "download", "5", "-o", "music")
+
+    assert (result.code, result.out) == (exit_codes.UNPROVEN, "")
+    assert list(program.folder.rglob("*")) == [program.folder / "music"]
+
+
+async def test_a_name_from_the_service_stays_in_the_folder(
+    answers: tuple[Program, dict[str, Any]],
+) -> None:
+    program, found = answers
+    found["json"] = TRACK | {"title": "../\x1b[31m.bashrc", "file_type": "/../sh"}
+
+    result = await program.run("tracks", "download", "5", "--json")
+
+    assert json.loads(result.out)["path"] == "31mbashrc"
+    assert [path.name for path in program.folder.iterdir()] == ["31mbashrc"]
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", "<html>", "null", "5"])

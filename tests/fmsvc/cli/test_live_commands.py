@@ -1,6 +1,7 @@
 """Every command against the whole service and a real PDS, as people who know plyrfm's commands type them."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -25,6 +26,29 @@ async def published(program: Program, artist: Artist, title: str, *more: str) ->
     assert done["title"] == title
     await artist.track(done["track_id"])
     return str(done["track_id"])
+
+
+# From plyrfm's own page.
+DOCUMENTED = """
+plyrfm tracks list
+plyrfm tracks my
+plyrfm tracks upload track.mp3 "Song Title"
+plyrfm tracks download 42
+"""
+
+
+async def test_what_plyrfm_documents(studio: Studio, other_song: Path, tmp_path: Path) -> None:
+    artist = await studio.artist()
+    program = Program(tmp_path, artist.door.address, artist.session)
+    shutil.copy(other_song, tmp_path / "track.mp3")
+    printed, ref = "", ""
+    for line in DOCUMENTED.strip().splitlines():
+        printed = await program.say(*shlex.split(line.replace("42", ref))[1:])
+        if "upload" in line:
+            ref = printed.split()[1]
+            await artist.track(int(ref))
+
+    assert printed == f"path: Song Title.mp3\nbytes: {other_song.stat().st_size}\n"
 
 
 async def test_tracks(studio: Studio, song: Path, other_song: Path, tmp_path: Path) -> None:
