@@ -13,7 +13,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = 9  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION = 10  # raise it when a field, a card or the folding of text changes: older indexes are made anew
 VERSION_FILE = (
     "version"  # in each index's folder, in digits; indexes without it are older than all that have it
 )
@@ -32,6 +32,8 @@ STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
 OTHER = "other"  # a `kind` in `words` of everything but tracks: there are few of them
 WHOLE = "="  # before the rest of a whole name
+BETWEEN_NAMES = "|"  # a word of no name, so that no phrase goes on from one name to the next
+Scope = Literal["artist", "album", "tag"]  # of the names that one of a document's words can come from
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 
 _MILLISECOND_BITS = 41  # up to the year 2039
@@ -62,6 +64,7 @@ def words_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     _add_raw(builder, "doc", "did", "kind", "tag")
     _add_numbers(builder, "id", "recent", "popular")
+    builder.add_unsigned_field("length", fast=True)  # words of the name, the first if there are several
     _add_text(builder)
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
@@ -83,13 +86,17 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
 
     `text`: all words, those of the description too. `*_starts`: the beginnings of words and names, for
     searching while somebody types. `near`: what is left of words and whole names without any one of their
-    letters; two that share such a rest are a typo apart. Nothing private has any of these.
+    letters; two that share such a rest are a typo apart. Long words of own names have the rests without two
+    letters as well. `ends`: what the words of own names end with. `scoped`: words with the kind of name that
+    they are from, see `scoped_word`, and the number of words of own names, see `word_count`.
+    Nothing private has any of these.
     """
     builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
     for name in ("exact_starts", "title_starts", "names_starts"):
         builder.add_text_field(name, tokenizer_name=STARTS, index_option="basic")
-    for name in ("title", "names", "near", "text"):
+    for name in ("title", "near", "text", "ends", "scoped"):
         builder.add_text_field(name, tokenizer_name=WORDS, index_option="basic")
+    builder.add_text_field("names", tokenizer_name=WORDS, index_option="position")
 
 
 def social_schema() -> tantivy.Schema:
@@ -100,6 +107,16 @@ def social_schema() -> tantivy.Schema:
     _add_numbers(builder, "id", "recent", "at")
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
+
+
+def scoped_word(scope: Scope, word: str) -> str:
+    """The term for a word of an artist's or album's name, or of a tag."""
+    return f"{scope}:{word}"
+
+
+def word_count(count: int) -> str:
+    """The term for an own name of so many words."""
+    return f"#{count}"
 
 
 def version_in(folder: Path) -> int:

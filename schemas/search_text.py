@@ -9,6 +9,8 @@ WORD_LETTERS = 64  # longer words are cut, the same way in the index and in a qu
 SHORT_NAME_LETTERS = 16
 REMEMBERED_LETTERS = 256  # of a text whose spelling is kept at hand
 NEAR_LETTERS = range(3, 33)  # shorter words are near too many others; longer ones have too many rests
+FAR_LETTERS = range(8, 17)  # words of a name that may have two typos
+END_LETTERS = 3  # of the shortest end of a word that is a term of its own
 
 _IGNORED = re.compile(
     "['’ʼ`´\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1-\u05c7\u064b-\u065f\u0670\u00ad"
@@ -83,6 +85,22 @@ def letter_deletions(word: str) -> list[str]:
     if len(word) not in NEAR_LETTERS:
         return []
     return [word, *(word[:at] + word[at + 1 :] for at in range(len(word)))]
+
+
+def two_deletions(word: str) -> list[str]:
+    """The word without any two of its letters: words two typos apart share such a rest, or one of fewer."""
+    return list(
+        dict.fromkeys(
+            word[:first] + word[first + 1 : second] + word[second + 1 :]
+            for second in range(len(word))
+            for first in range(second)
+        )
+    )
+
+
+def word_ends(word: str) -> list[str]:
+    """What a word ends with, from its second letter on: letters from its middle begin one of these."""
+    return [word[at:] for at in range(1, min(len(word), NEAR_LETTERS.stop) - END_LETTERS + 1)]
 
 
 def whole_rests(name: str) -> list[str]:

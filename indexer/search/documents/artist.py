@@ -97,4 +97,4 @@ def artist_documents(person: Person, popular: int | None) -> Documents:
     if popular is None:
         return Documents(shown, None)
     found = result_fields("artist", name, popular, artist_id, hit)
-    return Documents(shown, found | term_fields(person.names, prose=person.bio))
+    return Documents(shown, found | term_fields(person.names, prose=person.bio, scope="artist"))

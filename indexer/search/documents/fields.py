@@ -1,15 +1,29 @@
 """The fields of search documents that all kinds share: search terms, sort keys, and cards as JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
 
 from schemas import search_text
 from schemas.access import Place
-from schemas.search_index import OTHER, WHOLE, Kind, kind_id, popular_key, recent_key, round_count
+from schemas.search_index import (
+    BETWEEN_NAMES,
+    OTHER,
+    WHOLE,
+    Kind,
+    Scope,
+    kind_id,
+    popular_key,
+    recent_key,
+    round_count,
+    scoped_word,
+    word_count,
+)
 
 Fields = dict[str, Any]
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # the catalogue's times are UTC without saying so
@@ -63,37 +77,69 @@ def result_fields(kind: Kind, name: Fields, count: int, public_id: int, hit: dic
     }
 
 
-def term_fields(names: Sequence[str], beside: Sequence[str] = (), prose: str | None = None) -> Fields:
-    """The search terms of a document: from its own names, related names (`beside`), and a longer text."""
+def term_fields(
+    names: Sequence[str],
+    beside: Mapping[Scope, Sequence[str]] = MappingProxyType({}),
+    prose: str | None = None,
+    scope: Scope | None = None,
+) -> Fields:
+    """The search terms of a document: from its own names, related names (`beside`), and a longer text.
+
+    `scope`: what its own names are names of; None for those of tracks and playlists.
+    """
     own = [_name(name) for name in dict.fromkeys(names) if name]
-    every = own + [_name(name) for name in dict.fromkeys(beside) if name]
+    scoped = {kind: [_name(name) for name in dict.fromkeys(given) if name] for kind, given in beside.items()}
+    if scope is not None:
+        scoped[scope] = [*own, *scoped.get(scope, ())]
+    every = list(dict.fromkeys([*own, *chain.from_iterable(scoped.values())]))
     whole = [name.whole for name in own]
     words = " ".join([name.words for name in every])
     near = [WHOLE + rest for name in whole for rest in search_text.whole_rests(name)]
     return {
+        "length": own[0].length if own else 0,
         "exact": whole,
         "exact_starts": whole,
-        "near": " ".join([*near, *(name.near for name in every)]),
+        "near": " ".join([*near, *(name.near for name in every), *(name.far for name in own)]),
         "title": " ".join([name.words for name in own]),
         "title_starts": [word for name in own for word in name.spaced],
-        "names": words,
+        "names": f" {BETWEEN_NAMES} ".join([name.words for name in every]),
         "names_starts": [word for name in every for word in name.spaced],
+        "ends": " ".join([name.ends for name in own]),
+        "scoped": " ".join([*_scoped(scoped), *(word_count(name.length) for name in own)]),
         "text": " ".join([words, *dict.fromkeys(search_text.split_words(prose))]) if prose else words,
     }
 
 
+def _scoped(names: Mapping[Scope, Sequence["_Name"]]) -> Iterator[str]:
+    for scope, given in names.items():
+        for word in dict.fromkeys(word for name in given for word in name.words.split()):
+            yield scoped_word(scope, word)
+
+
 class _Name(NamedTuple):
-    """The search terms of one name."""
+    """The search terms of one name, and the number of its words."""
 
     whole: str
     words: str
-    spaced: list[str]
+    spaced: tuple[str, ...]
     near: str
+    far: str
+    ends: str
+    length: int
 
 
 @lru_cache(maxsize=8192)  # artists' names and tags come again and again
 def _name(name: str) -> _Name:
     words = search_text.split_words(name)
-    spaced = [word for word in words if not search_text.is_unspaced(word)]
-    near = " ".join([rest for word in dict.fromkeys(spaced) for rest in search_text.letter_deletions(word)])
-    return _Name(search_text.squeeze_name(name), " ".join(words), spaced, near)
+    spaced = tuple(word for word in words if not search_text.is_unspaced(word))
+    once = dict.fromkeys(spaced)
+    far = (word for word in once if len(word) in search_text.FAR_LETTERS)
+    return _Name(
+        search_text.squeeze_name(name),
+        " ".join(words),
+        spaced,
+        near=" ".join([rest for word in once for rest in search_text.letter_deletions(word)]),
+        far=" ".join([rest for word in far for rest in search_text.two_deletions(word)]),
+        ends=" ".join([end for word in once for end in search_text.word_ends(word)]),
+        length=len(search_text.split_runs(name)),
+    )

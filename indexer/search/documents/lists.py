@@ -170,7 +170,7 @@ def _album(row: Row, owner: Person, album: Album, tracks: Sequence[Item]) -> Doc
     found = result_fields("album", name, plays, record_id(row.uri), hit)
     return Documents(
         {**name, **_shown("album", row, owner, tracks, card), "slug": album.slug},
-        found | term_fields([album.title], owner.names, row.description),
+        found | term_fields([album.title], {"artist": owner.names}, row.description, "album"),
     )
 
 
@@ -194,7 +194,7 @@ def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
     found = result_fields("playlist", name, 0, record_id(row.uri), hit)
     return Documents(
         name | _shown("playlist", row, owner, tracks, card),
-        found | term_fields([title], owner.names, row.description),
+        found | term_fields([title], {"artist": owner.names}, row.description),
     )
 
 

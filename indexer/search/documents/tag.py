@@ -49,5 +49,5 @@ def tag_documents(name: str, track_count: int, total_plays: int) -> Documents:
     hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
     return Documents(
         {**both, **of_kind("tag"), "card": card_json(card)},
-        result_fields("tag", both, track_count, tag_id, hit) | term_fields([name]),
+        result_fields("tag", both, track_count, tag_id, hit) | term_fields([name], scope="tag"),
     )

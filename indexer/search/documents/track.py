@@ -29,7 +29,7 @@ from indexer.search.documents.people import Person
 from schemas.access import Access, may_download, may_see
 from schemas.audio import file_of, hidden_file
 from schemas.ids import Did, checked_id
-from schemas.search_index import popular_key
+from schemas.search_index import Scope, popular_key
 
 # Few tracks out of many: each table is narrowed before any is joined, and only their own rows are unpacked.
 TRACKS = """
@@ -257,7 +257,8 @@ class _Rendering:
         row = self.row
         featured = [name for person in self.features for name in person.names]
         albums = [row.album or "", self.album.title if self.album else ""]
-        beside = [*self.owner.names, row.artist, *featured, *albums, *(row.tags or ())]
+        artists = [*self.owner.names, row.artist, *featured]
+        beside: dict[Scope, list[str]] = {"artist": artists, "album": albums, "tag": row.tags or []}
         return term_fields([row.title], beside, row.description)
 
     def _shows_blob(self) -> bool:

@@ -4,23 +4,31 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 from tantivy import Query
 
 from readapi.errors import InvalidCursor
+from readapi.index.folder import exclude_query
 from readapi.index.lookups import Index
 from readapi.index.paging import Position
 from readapi.index.search import tiers
+from readapi.index.search.conditions import any_condition, condition_query
 from readapi.index.search.highlights import Highlighter
-from readapi.index.search.matches import Hit, Matches, Place, Sort
+from readapi.index.search.matches import RELAXED, STRICTLY, WITH_TYPOS, Hit, Matches, Place, Reach, Sort
 from readapi.index.search.query import QueryWords
 from readapi.index.search.tiers import Tiers
+from readapi.index.search.weights import STEPS
 from schemas.ids import normalise_tag
 from schemas.search_index import COUNT_SHIFT, KINDS, Kind, kind_of
 
 _LARGEST = 2**64 - 1
+_REACHES: Final = (STRICTLY, WITH_TYPOS, RELAXED)
+# The least relevance of each tier and how much popularity adds, in sevenths: see readapi.index.search.tiers.
+_TIERS: Final = [(6, 1), (5.5, 0.5), (5, 0.5), (4.5, 0.5), (4, 0.5), (3, 1), (2, 1), (1, 1), (0.5, 0.5)]
+_RELAXED: Final = [(0.5 * (STEPS - step) / (STEPS + 1), 0.5 / (STEPS + 1)) for step in range(STEPS + 1)]
+_BANDS: Final[list[tuple[float, float]]] = [*_TIERS, *_RELAXED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,9 @@ class Found(NamedTuple):
 
 
 class _Cursor(NamedTuple):
-    """Where each kind's page ended. The first page settles whether matches with typos are included."""
+    """Where each kind's page ended. The first page settles how far the search goes."""
 
-    with_typos: bool
+    reach: Reach
     places: Mapping[Kind, Place]
 
 
@@ -58,9 +66,9 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
     matches = Matches(
         index.words,
         Tiers(index.words, words),
-        _filters(index, wanted),
+        _filters(index, wanted, words),
         wanted.sort,
-        with_typos=cursor.with_typos if cursor else None,
+        reach=cursor.reach if cursor else None,
     )
     shown: list[tuple[Hit, float]] = []
     ends: dict[Kind, Place] = {}
@@ -71,15 +79,18 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
         shown += _rate_hits(index, kind, matches, hits[:limit], wanted.sort)
     # Sorts that are stable keep equals in the order of their kinds.
     shown.sort(key=lambda one: -one[1] if wanted.sort == "relevance" else one[0].minus_key)
-    return Found(_render_hits(index, shown, words), matches.totals, _write_cursor(matches.with_typos, ends))
+    return Found(_render_hits(index, shown, words), matches.totals, _write_cursor(matches.reach, ends))
 
 
-def _filters(index: Index, wanted: Search) -> list[Query]:
-    filters = []
+def _filters(index: Index, wanted: Search, words: QueryWords) -> list[Query]:
+    filters = [condition_query(index.words, condition) for condition in words.required]
     if wanted.tag is not None:
         filters.append(index.words.term("tag", normalise_tag(wanted.tag)))
     if wanted.artist_did is not None:
         filters.append(index.words.term("did", wanted.artist_did))
+    excluded = any_condition(index.words, words.excluded)
+    if excluded is not None:
+        filters.append(exclude_query(Query.all_query(), excluded))
     return filters
 
 
@@ -115,25 +126,26 @@ def _result(hit: bytes, relevance: float, highlight: str | None) -> bytes:
 
 def _relevance(tier: int, popular: int) -> float:
     """Between 0 and 1: the tier, and within it how popular the result is."""
-    return (tiers.COUNT - 1 - tier + math.log2(2 + (popular >> COUNT_SHIFT)) / 32) / tiers.COUNT
+    floor, width = _BANDS[min(tier, len(_BANDS) - 1)]
+    return (floor + width * math.log2(2 + (popular >> COUNT_SHIFT)) / 32) / 7
 
 
-def _write_cursor(with_typos: bool, ends: Mapping[Kind, Place]) -> str | None:
+def _write_cursor(reach: Reach, ends: Mapping[Kind, Place]) -> str | None:
     if not ends:
         return None
     places = {kind: [place.tier, *place.position] for kind, place in ends.items()}
-    return orjson.dumps([int(with_typos), places]).decode()
+    return orjson.dumps([reach, places]).decode()
 
 
 def _read_cursor(after: str) -> _Cursor:
     try:
-        with_typos, written = orjson.loads(after)
+        reach, written = orjson.loads(after)
         places = {kind: _place(*written[kind]) for kind in KINDS if kind in written}
     except (orjson.JSONDecodeError, TypeError, ValueError) as error:
         raise InvalidCursor from error
-    if not places or with_typos not in (0, 1):
+    if not places or reach not in _REACHES:
         raise InvalidCursor
-    return _Cursor(bool(with_typos), places)
+    return _Cursor(reach, places)
 
 
 def _place(tier: int, key: int, record_id: int) -> Place:

@@ -6,19 +6,23 @@ so a cursor may go on in either.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tantivy import DocAddress, Query
 
 from readapi.index.folder import IndexFolder, exclude_query, ignore_score, match_all, match_any
 from readapi.index.paging import Listing, Position, Row
 from readapi.index.search import tiers
+from readapi.index.search.relaxed import relaxed_query
 from readapi.index.search.tiers import Tiers
+from readapi.index.search.weights import relaxed_step
 from schemas import search_index
 from schemas.search_index import KINDS, Kind, kind_of
 
 Sort = Literal["relevance", "recent", "popular"]
 FEW = 50  # matches without a typo, below which those with one join
+PAGE = 20  # matches with those, below which the relaxed tier joins
+MOST_RELAXED = 100  # matches of that tier, the best ones
 AT_ONCE = 256
 
 # What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
@@ -56,8 +60,15 @@ class _Found(NamedTuple):
     matches: list[Match] | None
 
 
+# How far a search went, as its first page settles it.
+Reach = Literal[0, 1, 2]
+STRICTLY: Final[Reach] = 0
+WITH_TYPOS: Final[Reach] = 1
+RELAXED: Final[Reach] = 2
+
+
 class Matches:
-    """The matches of one search, by kind. `with_typos` is given when an earlier page has settled it."""
+    """The matches of one search, by kind. `reach` is given when an earlier page has settled it."""
 
     def __init__(
         self,
@@ -65,14 +76,16 @@ class Matches:
         wanted: Tiers,
         filters: Iterable[Query],
         sort: Sort,
-        with_typos: bool | None,
+        reach: Reach | None,
     ) -> None:
         self._folder, self._wanted, self._sort = folder, wanted, sort
         self._filters = [ignore_score(query) for query in filters]
         self._few: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
-        self.with_typos = bool(with_typos)
-        found = self._settled() if with_typos is None else self._found(KINDS, self._tiers)
+        self.reach = reach or STRICTLY
+        found = self._settled() if reach is None else self._found(KINDS, self._tiers)
+        if self.reach == RELAXED and found.matches is not None:
+            found = self._with_relaxed(found.matches)
         if self._keep(KINDS, found):
             return
         if not self._keep(_OTHERS, self._found(_OTHERS, self._tiers)):
@@ -101,10 +114,10 @@ class Matches:
 
     @property
     def _tiers(self) -> range:
-        return tiers.ALL if self.with_typos else tiers.STRICT
+        return tiers.ALL if self.reach else tiers.STRICT
 
     def _everything(self) -> Query:
-        return match_any(self._wanted.strict, self._wanted.near) if self.with_typos else self._wanted.strict
+        return match_any(self._wanted.strict, self._wanted.near) if self.reach else self._wanted.strict
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
@@ -119,8 +132,29 @@ class Matches:
         else:
             matches = [match for match in found.matches if match[0] in tiers.STRICT]
             strict = _Found(len(matches), matches)
-        self.with_typos = strict.total < FEW
-        return found if self.with_typos else strict
+        if strict.total >= FEW:
+            return strict
+        self.reach = RELAXED if found.total < PAGE else WITH_TYPOS
+        return found
+
+    def _with_relaxed(self, better: list[Match]) -> _Found:
+        """These matches, and those of the relaxed tier that are not among them."""
+        is_found = any(tier in tiers.STRICT for tier, *_ in better)
+        relaxed = relaxed_query(self._folder, self._wanted, forgiving=not is_found)
+        if relaxed is None:
+            return _Found(len(better), better)
+        hits, _ = self._folder.search(self._matching(relaxed.query, KINDS), MOST_RELAXED)
+        addresses = [address for _, address in hits]
+        keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
+        ids = self._folder.numbers("id", addresses)
+        seen = {minus_id for _, _, minus_id, _ in better}
+        matches = [*better]
+        lengths = self._folder.numbers("length", addresses)
+        for (score, address), key, number, length in zip(hits, keys, ids, lengths, strict=True):
+            step = relaxed_step(score / relaxed.weight, length == relaxed.length)
+            if step is not None and -number not in seen:
+                matches.append((tiers.COUNT + step, -key, -number, address))
+        return _Found(len(matches), matches)
 
     def _keep(self, kinds: Sequence[Kind], found: _Found) -> bool:
         """Keep all matches of these kinds, if they are few."""

@@ -243,3 +243,98 @@ def test_typos_join_only_when_there_is_little_else(tmp_path: Path):
 
     assert "Ecko" in index.titles("echo")
     index.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("night rain over the harbour by ana ray", "Night Rain over the Harbour"),
+        ("something else official audio", "Something Else"),
+        ("deja vu feat. nobody known", "Déjà Vu"),
+        ("nigt rane over teh harbour", "Night Rain over the Harbour"),
+        ("somehtnig", "Something Else"),
+        ("beutifl", "<b>Bold</b> & Beautiful"),
+        ("arbou", "Night Rain over the Harbour"),
+        ("night rain wrong harbour", "Night Rain over the Harbour"),
+        ("夜の東北", "夜の東京"),
+    ],
+)
+def test_what_is_nearly_right_is_found_first(stocked, text, title):
+    """Words too many, wrong ones, several typos, the middle of a word."""
+    assert stocked.titles(text)[0] == title
+
+
+def test_additions_are_found_where_they_are_the_title(tmp_path):
+    """Nothing is a stop word."""
+    index = Indexed(tmp_path)
+    index.write([track_documents(1, "Lyrics", ANA), track_documents(2, "Remix by Remix", BEN, likes=9)])
+
+    assert index.titles("lyrics") == ["Lyrics"]
+    assert index.titles("remix by remix")[0] == "Remix by Remix"
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ('"night rain"', ["Night Rain", "Night Rain over the Harbour"]),
+        ('"rain night"', []),
+        ('"ray night"', []),
+        ("rain -night", ["Nigth Rain", "Might of Rain"]),
+        ("rain artist:benat", ["Might of Rain", "Nigth Rain"]),
+        ('rain album:"the night"', ["Rain"]),
+        ('tag:"field recording"', ["demo.wav"]),
+        ("rain -artist:ana", ["Might of Rain", "Nigth Rain"]),
+        ('"夜の東京"', ["夜の東京"]),
+        ("-rain", []),
+    ],
+)
+def test_operators_hold_in_every_tier(stocked, text, titles):
+    """Whatever is found, no tier goes round them."""
+    assert sorted(stocked.titles(text)) == sorted(titles)
+
+
+def test_cursors_visit_every_relaxed_result_once(tmp_path):
+    """In the order of one long page; there are never more than a hundred."""
+    index = Indexed(tmp_path)
+    index.write(track_documents(n, f"Harbour Lights {n}", ANA, likes=n % 4) for n in range(150))
+    asked = Search("harbour lights wrongly", kinds=("track",))
+    found, after = [], None
+    for _ in itertools.count():
+        page = execute_search(index.index, asked, after, 17)
+        found += page.results
+        after = page.after
+        if after is None:
+            break
+
+    assert len(set(found)) == len(found) == page.counts["track"] == 100
+    assert found == execute_search(index.index, asked, None, 1000).results
+    index.close()
+
+
+def test_relaxed_matches_join_only_when_there_is_less_than_a_page(tmp_path):
+    """Twenty that hold all words are enough."""
+    index = Indexed(tmp_path)
+    index.write(track_documents(n, f"Harbour Lights {n}", ANA) for n in range(20))
+    index.write([track_documents(20, "Harbour", ANA)])
+    assert "Harbour" not in index.titles("harbour lights")
+
+    index.drop("track:0")
+
+    assert index.titles("harbour lights")[-1] == "Harbour"
+    index.close()
+
+
+def test_popularity_does_not_beat_the_better_match(tmp_path):
+    """Names of as many words as were typed come before longer ones, in order or not."""
+    index = Indexed(tmp_path)
+    index.write(
+        [
+            track_documents(1, "Night Rain", ANA),
+            track_documents(2, "Night Rain over the Harbour", ANA, likes=5000),
+        ]
+    )
+
+    assert index.titles("night ra") == ["Night Rain", "Night Rain over the Harbour"]
+    assert index.titles("rain night") == ["Night Rain", "Night Rain over the Harbour"]
+    index.close()
