@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -53,14 +54,14 @@ def parse_json(response: httpx2.Response, body: bytes) -> Any:
                 "The service did not answer with JSON.", status=response.status_code, request_id=request_id
             ) from None
     if not response.is_success:
-        raise make_refusal(response.status_code, found, request_id)
+        raise make_refusal(response.status_code, found, request_id, response.headers.get("Retry-After"))
     return found
 
 
-def parse_model(model: type[Model], found: object) -> Model:
-    """An answer's JSON as a model. Raises AnswerError."""
+def parse_model(model: type[Model], found: object, context: Mapping[str, str] | None = None) -> Model:
+    """An answer's JSON as a model. `context`: for the model's validators. Raises AnswerError."""
     try:
-        return model.model_validate(found)
+        return model.model_validate(found, context=context)
     except ValidationError as error:
         fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors()[:3])
         raise AnswerError(f"The service's answer is no {model.__name__}: {fields or 'no object'}.") from None

@@ -1,8 +1,13 @@
 """Exceptions of the client: what the service refused, or why it could not be asked."""
 
+import re
+
 
 class FmsvcError(Exception):
-    """`message` is a sentence. `status` and `code` are those of the answer, None when there was none."""
+    """`message` is a sentence. `status` and `code` are those of the answer, None when there was none.
+
+    `retry_after`: the seconds that the service asks to wait.
+    """
 
     def __init__(
         self,
@@ -11,12 +16,14 @@ class FmsvcError(Exception):
         status: int | None = None,
         code: str | None = None,
         request_id: str | None = None,
+        retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
         self.code = code
         self.request_id = request_id
+        self.retry_after = retry_after
 
 
 class ConfigurationError(FmsvcError, ValueError):
@@ -81,11 +88,28 @@ _BY_STATUS: dict[int, type[RefusedError]] = {
 _SETUP = ("scope_upgrade_required", "artist_profile_required")
 
 
-def make_refusal(status: int, body: object, request_id: str | None) -> RefusedError:
-    """The exception for a refusal's status and JSON body, which may be anything."""
-    told = body if isinstance(body, dict) else {}
-    code = told.get("detail") if isinstance(told.get("detail"), str) else None
-    said = told.get("message")
+def make_refusal(
+    status: int, body: object, request_id: str | None, retry_after: str | None = None
+) -> RefusedError:
+    """The exception for a refusal's status and JSON body, which may be anything.
+
+    The message names the fields that are wrong. `retry_after`: the header, which may be a date.
+    """
+    found = body if isinstance(body, dict) else {}
+    code = found.get("detail") if isinstance(found.get("detail"), str) else None
+    said = found.get("message")
     message = said if isinstance(said, str) and said else f"The service answered with status {status}."
     kind = SetupRequiredError if code in _SETUP else _BY_STATUS.get(status, RefusedError)
-    return kind(message[:2000], status=status, code=code, request_id=request_id)
+    return kind(
+        " ".join([message, *_faults(found.get("errors"))])[:2000],
+        status=status,
+        code=code,
+        request_id=request_id,
+        retry_after=int(retry_after) if retry_after and re.fullmatch("[0-9]{1,6}", retry_after) else None,
+    )
+
+
+def _faults(errors: object) -> list[str]:
+    """Fields that the service found wrong, each with the reason."""
+    named = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    return [f"{one.get('field')}: {one.get('message')}" for one in named[:20]]

@@ -7,7 +7,9 @@ from typing import ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from fmsvc.mcp.api import ApiError, caller
+from fmsvc.errors import ConfigurationError, FmsvcError, UnreachableError
+from fmsvc.mcp.caller import caller
+from fmsvc.mcp.text import clean
 
 Given = ParamSpec("Given")
 Told = TypeVar("Told")
@@ -44,22 +46,33 @@ def explained(tool: Callable[Given, Awaitable[Told]]) -> Callable[Given, Awaitab
     async def work(*args: Given.args, **kwargs: Given.kwargs) -> Told:
         try:
             return await tool(*args, **kwargs)
-        except ApiError as error:
+        except FmsvcError as error:
             raise ToolError(explain(error)) from error
 
     return work
 
 
-def explain(error: ApiError) -> str:
+def explain(error: FmsvcError) -> str:
     """The refusal, its code and request id, and the next step."""
-    known = f" ({error.code}" + (f", request {error.request_id})" if error.request_id else ")")
-    return f"{error.message}{known} {next_step(error)}".rstrip()
+    code = find_code(error)
+    known = f" ({code}" + (f", request {error.request_id})" if error.request_id else ")")
+    said = "The API does not answer." if isinstance(error, UnreachableError) else clean(error.message)
+    return f"{said}{known} {find_next_step(error, code)}".rstrip()
 
 
-def next_step(error: ApiError) -> str:
+def find_code(error: FmsvcError) -> str:
+    """The code of the API's refusal, or the one that an error of the client amounts to."""
+    if error.code is not None:
+        return clean(error.code)[:100]
+    if isinstance(error, ConfigurationError):
+        return "invalid_request"
+    return "unavailable"
+
+
+def find_next_step(error: FmsvcError, code: str) -> str:
     """What a model should do about it."""
-    if error.code == "not_authenticated":
+    if code == "not_authenticated":
         return caller().how_to_sign_in
-    if error.code == "rate_limited":
-        return f"Wait {error.wait_seconds or 'some'} seconds before the next call, and ask for larger pages."
-    return _NEXT.get(error.code, "Tell the user.")
+    if code == "rate_limited":
+        return f"Wait {error.retry_after or 'some'} seconds before the next call, and ask for larger pages."
+    return _NEXT.get(code, "Tell the user.")

@@ -3,18 +3,20 @@
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qs, unquote
 
-from fmsvc.mcp.api import Api, ApiError
+from fmsvc.answers import parse_object
+from fmsvc.errors import FmsvcError
+from fmsvc.mcp.caller import CallerApi
 
 
-async def granted(api: Api) -> frozenset[str]:
+async def granted(caller: CallerApi) -> frozenset[str]:
     """The last names of the collections that the caller may write: `like`, `track`; empty without a token."""
-    if api.token is None:
+    if not caller.has_token:
         return frozenset()
     try:
-        scopes = (await api.get("auth", "me")).get("scopes")
-    except ApiError:
+        scopes = parse_object(await caller.http.ask("GET", "auth", "me")).get("scopes")
+    except FmsvcError:
         return frozenset()
-    return frozenset(_written(str(scope) for scope in scopes or ()))
+    return frozenset(_written(str(scope) for scope in (scopes if isinstance(scopes, list) else ())))
 
 
 def may_write(names: Iterable[str], collection: str) -> bool:

@@ -4,12 +4,12 @@ Names and arguments of the first thirteen are those of plyrfm-mcp, so that promp
 working.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from fmsvc.mcp import shapes
-from fmsvc.mcp.api import ApiError, caller
+from fmsvc.mcp.caller import caller
 
 Limit = Annotated[int, Field(ge=1, le=100)]
 Cursor = Annotated[str | None, Field(max_length=2000, description="`next_cursor` of the page before.")]
@@ -22,22 +22,6 @@ ListId = Annotated[str, Field(pattern=r"^[0-9A-Za-z-]{1,64}$", description="UUID
 Account = Annotated[str, Field(min_length=1, max_length=2048, description="DID or handle.")]
 
 
-def with_page(told: Any) -> Any:
-    """A track of the API with the address of its page."""
-    return {**told, "page_url": f"{caller().address}/track/{told['id']}"}
-
-
-def with_pages(told: dict[str, Any]) -> dict[str, Any]:
-    """An answer whose tracks have the addresses of their pages."""
-    return {**told, "tracks": [with_page(track) for track in told.get("tracks", ())]}
-
-
-def need_token() -> None:
-    """Refuse a caller without a token here, without asking the API. Raises ApiError."""
-    if caller().token is None:
-        raise ApiError(401, "not_authenticated", "This needs the user's account.")
-
-
 async def list_tracks(
     limit: Limit = 20,
     cursor: Cursor = None,
@@ -45,8 +29,9 @@ async def list_tracks(
     artist_did: Annotated[str | None, Field(max_length=2048)] = None,
 ) -> shapes.Tracks:
     """List public tracks, newest first or by popularity; of one artist where artist_did is given."""
-    told = await caller().get("tracks", "", limit=limit, cursor=cursor, sort=sort, artist_did=artist_did)
-    return shapes.Tracks.model_validate(with_pages(told))
+    return await caller().get(
+        shapes.Tracks, "tracks", "", limit=limit, cursor=cursor, sort=sort, artist_did=artist_did
+    )
 
 
 async def get_track(track_id: TrackRef) -> shapes.TrackDetail:
@@ -54,7 +39,7 @@ async def get_track(track_id: TrackRef) -> shapes.TrackDetail:
 
     Share page_url with people. This plays nothing.
     """
-    return shapes.TrackDetail.model_validate(with_page(await caller().get("tracks", track_id)))
+    return await caller().get(shapes.TrackDetail, "tracks", track_id)
 
 
 async def search(
@@ -71,17 +56,17 @@ async def search(
     The search is lexical: a title that fits says nothing of how a track sounds. Read a hit with get_track,
     get_album, get_playlist or get_artist. `counts` are true totals.
     """
-    told = await caller().get("search", "", q=query, type=type, limit=limit, cursor=cursor)
-    return shapes.SearchResults.model_validate(told)
+    return await caller().get(
+        shapes.SearchResults, "search", "", q=query, type=type, limit=limit, cursor=cursor
+    )
 
 
 async def top_tracks(
-    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    limit: Limit = 10,
     period: Literal["all_time", "month", "week", "day"] = "all_time",
 ) -> shapes.TopTracks:
     """List the tracks that most accounts liked in a period."""
-    tracks = await caller().list("tracks", "top", limit=limit, period=period)
-    return shapes.TopTracks.model_validate(with_pages({"tracks": tracks}))
+    return await caller().get(shapes.TopTracks, "tracks", "top", limit=limit, period=period)
 
 
 async def list_tags(
@@ -89,65 +74,60 @@ async def list_tags(
     limit: Limit = 20,
 ) -> shapes.Tags:
     """List tags with how many tracks carry them, the most used first."""
-    return shapes.Tags.model_validate({"tags": await caller().list("tracks", "tags", q=q, limit=limit)})
+    return await caller().get(shapes.Tags, "tracks", "tags", q=q, limit=limit)
 
 
 async def tracks_by_tag(
     tag: Annotated[str, Field(min_length=1, max_length=300)], limit: Limit = 50, cursor: Cursor = None
 ) -> shapes.TaggedTracks:
     """List public tracks that carry exactly this tag, newest first."""
-    told = await caller().get("tracks", "tags", tag, limit=limit, cursor=cursor)
-    return shapes.TaggedTracks.model_validate(with_pages(told))
+    return await caller().get(shapes.TaggedTracks, "tracks", "tags", tag, limit=limit, cursor=cursor)
 
 
 async def get_playlist(playlist_id: ListId) -> shapes.PlaylistWithTracks:
     """Read a playlist with its tracks, in order."""
-    told = await caller().get("lists", "playlists", playlist_id)
-    return shapes.PlaylistWithTracks.model_validate(with_pages(told))
+    return await caller().get(shapes.PlaylistWithTracks, "lists", "playlists", playlist_id)
 
 
 async def playlists_by_artist(
     artist_did: Annotated[str, Field(pattern=r"^did:[a-z]+:[^\s/]+$", max_length=2048)],
 ) -> shapes.Playlists:
     """List the playlists that an account shows on its profile. A handle's DID is in get_artist."""
-    return shapes.Playlists.model_validate(
-        {"playlists": await caller().list("lists", "playlists", "by-artist", artist_did)}
-    )
+    return await caller().get(shapes.Playlists, "lists", "playlists", "by-artist", artist_did)
 
 
 async def my_tracks(limit: Limit = 20, cursor: Cursor = None) -> shapes.OwnTracks:
     """List the tracks that the caller's own account published, private ones too. Needs a token."""
-    need_token()
-    told = await caller().get("tracks", "me", limit=limit, cursor=cursor)
-    return shapes.OwnTracks.model_validate(with_pages(told))
+    caller().need_token()
+    return await caller().get(shapes.OwnTracks, "tracks", "me", limit=limit, cursor=cursor)
 
 
 async def liked_tracks(limit: Limit = 20, cursor: Cursor = None) -> shapes.OwnTracks:
     """List the tracks that the caller likes, newest like first. Needs a token."""
-    need_token()
-    told = await caller().get("tracks", "liked", limit=limit, cursor=cursor)
-    return shapes.OwnTracks.model_validate(with_pages(told))
+    caller().need_token()
+    return await caller().get(shapes.OwnTracks, "tracks", "liked", limit=limit, cursor=cursor)
 
 
 async def list_revisions(track_id: TrackRef) -> shapes.Revisions:
     """List earlier versions of a track's audio, newest first. Needs the token of its owner."""
-    need_token()
-    return shapes.Revisions.model_validate(await caller().get("tracks", track_id, "revisions"))
+    caller().need_token()
+    return await caller().get(shapes.Revisions, "tracks", track_id, "revisions")
 
 
 async def list_playlists() -> shapes.Playlists:
     """List the caller's own playlists. Needs a token."""
-    need_token()
-    return shapes.Playlists.model_validate({"playlists": await caller().list("lists", "playlists")})
+    caller().need_token()
+    return await caller().get(shapes.Playlists, "lists", "playlists")
 
 
 async def playlist_recommendations(
     playlist_id: ListId, limit: Annotated[int, Field(ge=1, le=10)] = 3
 ) -> shapes.Recommendations:
     """List tracks that would go with one of the caller's playlists. Needs the owner's token."""
-    need_token()
-    told = await caller().get("lists", "playlists", playlist_id, "recommendations", limit=limit)
-    return shapes.Recommendations.model_validate(with_pages(told))
+    caller().need_token()
+    return await caller().get(
+        shapes.Recommendations, "lists", "playlists", playlist_id, "recommendations", limit=limit
+    )
 
 
 async def list_albums(
@@ -156,49 +136,46 @@ async def list_albums(
     cursor: Cursor = None,
 ) -> shapes.Albums:
     """List albums, of one artist where one is given."""
-    told = await caller().get("albums", artist or "", limit=limit, cursor=cursor)
-    return shapes.Albums.model_validate(told)
+    return await caller().get(shapes.Albums, "albums", artist or "", limit=limit, cursor=cursor)
 
 
 async def get_album(album_id: ListId) -> shapes.AlbumWithTracks:
     """Read an album with its tracks, in order."""
-    return shapes.AlbumWithTracks.model_validate(with_pages(await caller().get("albums", "by-id", album_id)))
+    return await caller().get(shapes.AlbumWithTracks, "albums", "by-id", album_id)
 
 
 async def get_artist(artist: Account) -> shapes.Artist:
     """Read the profile of an account by its DID or handle."""
-    return shapes.Artist.model_validate(await caller().get("artists", artist))
+    return await caller().get(shapes.Artist, "artists", artist)
 
 
 async def track_comments(track_id: TrackRef, limit: Limit = 50, cursor: Cursor = None) -> shapes.Comments:
     """List the comments of a track by the moment they stand at."""
-    told = await caller().get("tracks", track_id, "comments", limit=limit, cursor=cursor)
-    return shapes.Comments.model_validate(told)
+    return await caller().get(shapes.Comments, "tracks", track_id, "comments", limit=limit, cursor=cursor)
 
 
 async def track_proof(track_id: TrackRef) -> shapes.Proof:
     """Tell how it is known that the artist published a track, and how to check that oneself."""
-    told = await caller().get("tracks", track_id, "proof")
-    return shapes.Proof.model_validate({**told, "verify_with": f"fmsvc verify {told['uri']}"})
+    return await caller().get(shapes.Proof, "tracks", track_id, "proof")
 
 
 async def get_stats() -> shapes.Stats:
     """Tell the totals of the index: tracks, artists, plays, likes and more."""
-    return shapes.Stats.model_validate(await caller().get("stats"))
+    return await caller().get(shapes.Stats, "stats")
 
 
 async def publishing_job(
     job_id: Annotated[str, Field(pattern=r"^[0-9A-Za-z-]{1,64}$")],
 ) -> shapes.Job:
     """Tell how far one of the caller's changes of access is. Needs a token."""
-    need_token()
-    return shapes.Job.model_validate(await caller().get("tracks", "publishing-jobs", job_id))
+    caller().need_token()
+    return await caller().get(shapes.Job, "tracks", "publishing-jobs", job_id)
 
 
 async def publishing_capabilities() -> shapes.Capabilities:
     """Tell which audiences the caller may choose for tracks, and why not others. Needs a token."""
-    need_token()
-    return shapes.Capabilities.model_validate(await caller().get("capabilities"))
+    caller().need_token()
+    return await caller().get(shapes.Capabilities, "capabilities")
 
 
 PUBLIC = (

@@ -9,8 +9,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import Tool, ToolAnnotations
 
 from fmsvc import __version__
+from fmsvc.answers import parse_object
+from fmsvc.errors import FmsvcError
 from fmsvc.mcp import grants, guides, reading, writing
-from fmsvc.mcp.api import CALLER, ApiError, Connect, caller
+from fmsvc.mcp.caller import CALLER, Connect, caller
 from fmsvc.mcp.errors import explain, explained
 
 Work = Callable[..., Awaitable[Any]]
@@ -46,7 +48,7 @@ class Server(MCPServer[Any]):
 
 
 def build_server(connect: Connect, address: str, lifespan: Lifespan | None = None) -> Server:
-    """The server. `connect` gives the API for the sender of a message; `address` is the API's public one.
+    """The server. `connect` gives the sender of a message; `address` is the API's public one.
 
     There are no streams: what is listed changes with the caller's token alone, so nobody waits for changes.
     """
@@ -95,11 +97,11 @@ def _add_resources(server: Server, address: str) -> None:
     @server.resource("fmsvc://me", title="The connected account", mime_type="text/plain")
     async def me() -> str:
         """The account that the caller's token belongs to, and what it grants."""
-        if caller().token is None:
+        if not caller().has_token:
             return f"No account is connected. {caller().how_to_sign_in}"
         try:
-            told = await caller().get("auth", "me")
-        except ApiError as error:
+            told = parse_object(await caller().http.ask("GET", "auth", "me"))
+        except FmsvcError as error:
             return explain(error)
         granted = " ".join(told.get("scopes", ()))
         return f"Connected as @{told.get('handle')} ({told.get('did')}). Granted: {granted}"

@@ -12,9 +12,10 @@ from typing import Annotated, Any, Final
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
+from fmsvc.answers import parse_object
 from fmsvc.mcp import shapes
-from fmsvc.mcp.api import caller
-from fmsvc.mcp.reading import TrackRef, need_token, with_page
+from fmsvc.mcp.caller import caller
+from fmsvc.mcp.reading import TrackRef
 
 _WORDS: Final = {
     "public": "everybody",
@@ -30,9 +31,9 @@ async def like_track(
     track_id: TrackRef, like: Annotated[bool, Field(description="False takes the like back.")] = True
 ) -> shapes.Liked:
     """Like a track with the caller's account, or take that back. Likes are public. Ask the user first."""
-    need_token()
-    told = await caller().send("POST" if like else "DELETE", "tracks", track_id, "like")
-    return shapes.Liked.model_validate({"track_id": track_id, **told})
+    caller().need_token()
+    found = await caller().http.ask("POST" if like else "DELETE", "tracks", track_id, "like")
+    return caller().read(shapes.Liked, {"track_id": track_id, **parse_object(found)})
 
 
 async def set_publishing(
@@ -45,9 +46,9 @@ async def set_publishing(
     Without a confirmation nothing is changed: the answer tells what would be. Show that to the user, and
     only if they agree call again with the same settings and the confirmation.
     """
-    need_token()
-    me = await caller().get("auth", "me")
-    track = shapes.TrackDetail.model_validate(with_page(await caller().get("tracks", track_id)))
+    caller().need_token()
+    me = parse_object(await caller().http.ask("GET", "auth", "me"))
+    track = await caller().get(shapes.TrackDetail, "tracks", track_id)
     if track.artist_did != me.get("did"):
         raise ToolError("This track belongs to another account: do not try again with this one.")
     change = shapes.PublishingChange(
@@ -68,9 +69,8 @@ async def set_publishing(
             "Call without a confirmation, show the answer to the user, and use its confirmation."
         )
     sent = {"settings": settings.model_dump()}
-    job = await caller().send(
-        "POST", "tracks", track_id, "publishing", sent=sent, headers={"Idempotency-Key": expected}
-    )
+    path = ("tracks", track_id, "publishing")
+    job = parse_object(await caller().http.ask("POST", *path, sent=sent, idempotency_key=expected))
     return change.model_copy(update={"job_id": job.get("job_id"), "status": str(job.get("status"))})
 
 
@@ -82,7 +82,7 @@ def _confirmation(track: shapes.TrackDetail, settings: shapes.Template) -> str:
 
 async def _check_available(settings: shapes.Template) -> None:
     """Raises ToolError where the caller may not choose an audience."""
-    may = shapes.Capabilities.model_validate(await caller().get("capabilities"))
+    may = await caller().get(shapes.Capabilities, "capabilities")
     for chosen, kinds in (
         (settings.access.listening, may.audiences),
         (settings.access.downloads, may.downloads),

@@ -13,7 +13,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from fmsvc.mcp import build_server
-from fmsvc.mcp.api import TIMEOUT_SECONDS, Api
+from fmsvc.mcp.caller import CallerApi
 from readapi.http.limits.clients import CLIENT_HEADER
 from readapi.http.request.bodies import MOST_BYTES
 from readapi.mcp.caller import CALLER, Caller
@@ -26,24 +26,40 @@ HOW_TO_SIGN_IN = (
 )
 
 
+class CountedTransport(httpx2.AsyncBaseTransport):
+    """The worker's connections to its socket, for requests that are counted for one client.
+
+    Closing it closes no connection.
+    """
+
+    def __init__(self, way: httpx2.AsyncBaseTransport, client: str) -> None:
+        self._way, self._client = way, client
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it with the header that names the client."""
+        request.headers[CLIENT_HEADER] = self._client
+        return await self._way.handle_async_request(request)
+
+
 def make_manager(settings: Settings, socket: Path) -> StreamableHTTPSessionManager:
     """The server without sessions and streams, so that any worker can answer any message."""
-    # All requests go to the socket, whatever their address.
     way = httpx2.AsyncHTTPTransport(
         uds=str(socket), verify=False, limits=httpx2.Limits(max_connections=MOST_CONNECTIONS)
     )
-    http = httpx2.AsyncClient(
-        transport=way, base_url="http://localhost", timeout=TIMEOUT_SECONDS, trust_env=False
-    )
 
-    def connect(request: Any) -> Api:
+    def connect(request: Any) -> CallerApi:
         caller: Caller = request.scope[CALLER]
-        counted = {CLIENT_HEADER: caller.client}
-        return Api(http, settings.base_url, HOW_TO_SIGN_IN, caller.token, counted)
+        return CallerApi.of(
+            token=caller.token,
+            api_url="http://localhost",  # the socket's, whatever the address says
+            address=settings.base_url,
+            how_to_sign_in=HOW_TO_SIGN_IN,
+            transport=CountedTransport(way, caller.client),
+        )
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
-        async with http:
+        async with way:
             yield
 
     server = build_server(connect, settings.base_url, lifespan)

@@ -94,7 +94,9 @@ async def test_without_an_address_it_says_which_variable_is_missing():
 )
 async def test_the_address_comes_from_the_environment(environ, address, monkeypatch):
     """Without the slash at its end."""
-    monkeypatch.delenv("SSL_CERT_FILE")
-    server = stdio_server(token=None, api_url=None, environ=environ)
+    for name in ("FMSVC_API_URL", "FMSVC_URL", "FMSVC_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
 
-    assert server.website_url == address
+    assert stdio_server().website_url == address

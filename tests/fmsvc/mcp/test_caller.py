@@ -6,20 +6,24 @@ from typing import Any
 import httpx2
 import pytest
 
-from fmsvc.mcp.api import CALLER, MOST_BYTES, Api, ApiError
-from fmsvc.mcp.errors import explain
+from fmsvc._async.http import MAX_BYTES
+from fmsvc.errors import FmsvcError, UnreachableError
+from fmsvc.mcp.caller import CALLER, CallerApi
+from fmsvc.mcp.errors import explain, find_code
 
 ADDRESS = "https://api.example"
+JSON = {"Content-Type": "application/json"}
 
 
-def api(answer: Callable[[httpx2.Request], httpx2.Response], token: str | None = "secret") -> Api:
-    http = httpx2.AsyncClient(transport=httpx2.MockTransport(answer), base_url=ADDRESS)
-    return Api(http, ADDRESS, "Sign in so.", token, {"X-Mine": "yes"})
+def api(answer: Callable[[httpx2.Request], httpx2.Response], token: str | None = "secret") -> CallerApi:
+    return CallerApi.of(
+        token=token, api_url=ADDRESS, how_to_sign_in="Sign in so.", transport=httpx2.MockTransport(answer)
+    )
 
 
-async def refused(answer: Callable[[httpx2.Request], httpx2.Response]) -> ApiError:
-    with pytest.raises(ApiError) as caught:
-        await api(answer).get("tracks", 1)
+async def refused(answer: Callable[[httpx2.Request], httpx2.Response]) -> FmsvcError:
+    with pytest.raises(FmsvcError) as caught:
+        await api(answer).http.ask("GET", "tracks", 1)
     return caught.value
 
 
@@ -31,10 +35,10 @@ async def test_segments_and_values_are_escaped():
         asked.append(request)
         return httpx2.Response(200, json={})
 
-    await api(answer).get("tracks", "at://a/../b?c#d", q="x&y=z", cursor=None)
+    await api(answer).http.ask("GET", "tracks", "at://a/../b?c#d", query={"q": "x&y=z", "cursor": None})
 
     assert asked[0].url.raw_path == b"/tracks/at%3A%2F%2Fa%2F..%2Fb%3Fc%23d?q=x%26y%3Dz"
-    assert (asked[0].headers["Authorization"], asked[0].headers["X-Mine"]) == ("Bearer secret", "yes")
+    assert asked[0].headers["Authorization"] == "Bearer secret"
 
 
 @pytest.mark.parametrize("segment", [".", ".."])
@@ -46,10 +50,10 @@ async def test_an_argument_of_dots_leads_to_no_other_route(segment: str):
         asked.append(request.url.path)
         return httpx2.Response(200, json={})
 
-    with pytest.raises(ApiError) as caught:
-        await api(answer).send("POST", "tracks", segment, "like")
+    with pytest.raises(FmsvcError) as caught:
+        await api(answer).http.ask("POST", "tracks", segment, "like")
 
-    assert (caught.value.status, asked) == (400, [])
+    assert (find_code(caught.value), asked) == ("invalid_request", [])
 
 
 async def test_a_redirect_is_not_followed():
@@ -62,21 +66,21 @@ async def test_a_redirect_is_not_followed():
 
     error = await refused(answer)
 
-    assert (error.status, error.code, len(asked)) == (302, "unavailable", 1)
+    assert (error.status, find_code(error), len(asked)) == (302, "unavailable", 1)
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"<html>", "no JSON"),
-        (b'{"a": ', "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b"x" * (MOST_BYTES + 1), "too long"),
+        (b"<html>", "not answer with JSON"),
+        (b'{"a": ', "not answer with JSON"),
+        (b"[" * 100_000, "not answer with JSON"),
+        (b"x" * (MAX_BYTES + 1), "too long"),
     ],
 )
 async def test_answers_that_are_none_are_refused(content, said):
     """However long they are."""
-    assert said in (await refused(lambda _: httpx2.Response(200, content=content))).message
+    assert said in (await refused(lambda _: httpx2.Response(200, content=content, headers=JSON))).message
 
 
 async def test_no_answer_is_an_error_like_others():
@@ -87,11 +91,25 @@ async def test_no_answer_is_an_error_like_others():
 
     error = await refused(fail)
 
-    assert (error.status, error.code, error.message) == (
-        0,
-        "unavailable",
-        "The API does not answer (ConnectError).",
+    assert isinstance(error, UnreachableError)
+    assert explain(error) == (
+        "The API does not answer. (unavailable) "
+        "Try again once; then tell the user that the service cannot be reached."
     )
+
+
+async def test_a_token_of_the_process_is_not_sent_for_a_caller_without_one(monkeypatch):
+    """Neither from the environment nor a kept one."""
+    monkeypatch.setenv("FMSVC_TOKEN", "secret")
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json={})
+
+    await api(answer, token=None).http.ask("GET", "stats")
+
+    assert "Authorization" not in asked[0].headers
 
 
 async def test_refusals_are_explained():
