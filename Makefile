@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test test-fast lint map sdk network bench soak test-duckdb-next lock clean
+.PHONY: help serve demo test test-fast lint map clients sdk network bench soak test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -35,6 +35,9 @@ lint: $(INSTALLED) ## format, style, types, who imports whom
 
 map: $(INSTALLED) ## write docs/map.md from the modules' docstrings
 	$(BIN)/python docs/map.py > docs/map.md
+
+clients: $(INSTALLED) ## write docs/clients.md from fmsvc/operations.py
+	$(BIN)/python docs/clients.py > docs/clients.md
 
 sdk: $(INSTALLED) ## write fmsvc/_sync from fmsvc/_async
 	$(BIN)/python docs/generate_sync.py

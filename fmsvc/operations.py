@@ -1,103 +1,160 @@
-"""Each operation of `/openapi.json` and the method of the client that calls it, or why none does."""
+"""Each operation of `/openapi.json`: its method, command and MCP tool, or why there is none.
+
+docs/clients.md is made from this table by `make clients`; tests compare it with the description of the API,
+both clients, the command line and the MCP server.
+"""
 
 from typing import Final, NamedTuple
 
 
+class Missing(str):
+    """Why a column is empty: one sentence."""
+
+    __slots__ = ()
+
+
 class Operation(NamedTuple):
-    """`method`: an attribute path of Client, empty when there is none; then `reason` says why."""
+    """A name, or the reason for none, in each column.
+
+    `method`: an attribute path of Client and AsyncClient. `command`: the words after `fmsvc`.
+    """
 
     method: str
-    reason: str = ""
+    command: str
+    tool: str
 
 
-_BROWSER = "Part of a sign-in, which `fmsvc login` or a browser does."
-_SAME = "Another address of an operation that has a method."
-_OPERATOR = "For operators and their monitoring."
-_PLAYER = "A player asks for it; `stream_url` of a track is its address."
-_AUTHORIZATION = "For authorization servers."
+def _unserved(reason: str) -> Operation:
+    return Operation(*[Missing(reason)] * 3)
+
+
+_BROWSER = _unserved("Part of a sign-in, which `fmsvc login` or a browser does.")
+_SAME = _unserved("Another address of an operation that is served.")
+_OPERATOR = _unserved("For operators and their monitoring.")
+_PLAYER = _unserved("For players: `stream_url` of a track is its address.")
+_AUTHORIZATION = _unserved("For authorization servers.")
+
+_NO_WRITES = Missing(
+    "Assistants like tracks and change access; other changes are made with the command line."
+)
+_NO_FILES = Missing(
+    "Assistants get no files: the prompts `upload_guide` and `download_guide` show the command."
+)
+_NO_ACCOUNT = Missing("Assistants do not manage sessions, tokens and preferences.")
+_NO_PEOPLE = Missing("Assistants get the number of likes, not who gave them.")
+_NO_SECOND_TOOL = Missing("Another tool finds the same.")
+_NO_SECOND_COMMAND = Missing("Another command shows the same.")
+_PROGRAM = Missing("For programs that show several accounts.")
+_PAGES = Missing("For pages that embed a player.")
+_STATE = Missing("A command that cannot be served says so itself.")
+_TOOL_STATE = Missing("A tool that cannot be served says so itself.")
+_PLAYED = Missing("For players, which report what was heard.")
+_ORDER = Missing("Needs the whole list of tracks: for programs.")
 
 OPERATIONS: Final[dict[str, Operation]] = {
-    "add_track": Operation("playlists.add_track"),
-    "album_archive": Operation("albums.archive"),
-    "album_by_id": Operation("albums.get"),
-    "albums_of": Operation("albums.list"),
-    "callback": Operation("", _BROWSER),
-    "change_album": Operation("albums.update"),
-    "change_comment": Operation("comments.update"),
-    "change_playlist": Operation("playlists.update"),
-    "change_track": Operation("tracks.update"),
-    "comment_on_track": Operation("comments.add"),
-    "delete_album": Operation("albums.delete"),
-    "delete_comment": Operation("comments.delete"),
-    "delete_playlist": Operation("playlists.delete"),
-    "delete_track": Operation("tracks.delete"),
-    "download_file": Operation("", _SAME),
-    "download_file_alias": Operation("", _SAME),
-    "download_track": Operation("tracks.download"),
-    "drop_account": Operation("session.drop_account"),
-    "exchange": Operation("", _BROWSER),
-    "get_album": Operation("albums.get_by_slug"),
-    "get_artist": Operation("artists.get"),
-    "get_capabilities": Operation("capabilities"),
-    "get_oembed": Operation("oembed"),
-    "get_playlist": Operation("playlists.get"),
-    "get_preferences": Operation("preferences.get"),
-    "get_publishing_job": Operation("jobs.get"),
-    "get_track": Operation("tracks.get"),
-    "get_upload": Operation("tracks.upload_progress"),
-    "health": Operation("", _OPERATOR),
-    "like_track": Operation("tracks.like"),
-    "liked_tracks": Operation("artists.likes"),
-    "list_albums": Operation("albums.list"),
-    "list_developer_tokens": Operation("session.developer_tokens"),
-    "list_revisions": Operation("tracks.revisions"),
-    "list_tags": Operation("tags.list"),
-    "list_tracks": Operation("tracks.list"),
-    "logout": Operation("session.logout"),
-    "make_album": Operation("albums.create"),
-    "make_playlist": Operation("playlists.create"),
-    "me": Operation("me"),
-    "measured": Operation("", _OPERATOR),
-    "oauth_client_metadata": Operation("", _AUTHORIZATION),
-    "oauth_client_metadata_alias": Operation("", _AUTHORIZATION),
-    "oauth_keys": Operation("", _AUTHORIZATION),
-    "openapi": Operation("", "This table is made from it."),
-    "own_playlists": Operation("playlists.list"),
-    "own_profile": Operation("artists.me"),
-    "own_tracks": Operation("tracks.my"),
-    "play_track": Operation("tracks.play"),
-    "playlist_by_uri": Operation("playlists.get_by_uri"),
-    "playlists_of": Operation("playlists.by_artist"),
-    "publish_album_anew": Operation("publishing.set_album"),
-    "publish_anew": Operation("publishing.set"),
-    "publish_track": Operation("tracks.upload"),
-    "put_cover": Operation("albums.set_cover"),
-    "put_preferences": Operation("preferences.update"),
-    "put_profile": Operation("artists.update"),
-    "ready": Operation("ready"),
-    "recommend_tracks": Operation("playlists.recommendations"),
-    "remove_track": Operation("playlists.remove_track"),
-    "reorder_playlist": Operation("playlists.reorder"),
-    "replace_audio": Operation("tracks.replace_audio"),
-    "restore_revision": Operation("tracks.restore_revision"),
-    "revoke_developer_token": Operation("session.revoke_developer_token"),
-    "search": Operation("discover.search"),
-    "start": Operation("", _BROWSER),
-    "start_add_account": Operation("", _BROWSER),
-    "start_by_link": Operation("", _BROWSER),
-    "start_developer_token": Operation("", _BROWSER),
-    "start_scope_upgrade": Operation("", _BROWSER),
-    "stream_file": Operation("", _PLAYER),
-    "stream_track": Operation("", _PLAYER),
-    "switch_account": Operation("session.switch_account"),
-    "top_tracks": Operation("discover.top_tracks"),
-    "totals": Operation("stats"),
-    "track_by_uri": Operation("tracks.get_by_uri"),
-    "track_comments": Operation("comments.list"),
-    "track_likes": Operation("tracks.likers"),
-    "track_proof": Operation("tracks.proof"),
-    "tracks_by_tag": Operation("tags.tracks"),
-    "tracks_liked": Operation("tracks.liked"),
-    "unlike_track": Operation("tracks.unlike"),
-    "watch_upload": Operation("tracks.upload"),
+    "add_track": Operation("playlists.add_track", "playlists add-track", _NO_WRITES),
+    "album_archive": Operation("albums.archive", "albums download", _NO_FILES),
+    "album_by_id": Operation("albums.get", "albums get", "get_album"),
+    "albums_of": Operation("albums.list", "albums list", "list_albums"),
+    "callback": _BROWSER,
+    "change_album": Operation("albums.update", "albums update", _NO_WRITES),
+    "change_comment": Operation("comments.update", "comments update", _NO_WRITES),
+    "change_playlist": Operation("playlists.update", "playlists update", _NO_WRITES),
+    "change_track": Operation("tracks.update", "tracks update", _NO_WRITES),
+    "comment_on_track": Operation("comments.add", "comments add", _NO_WRITES),
+    "delete_album": Operation("albums.delete", "albums delete", _NO_WRITES),
+    "delete_comment": Operation("comments.delete", "comments delete", _NO_WRITES),
+    "delete_playlist": Operation("playlists.delete", "playlists delete", _NO_WRITES),
+    "delete_track": Operation("tracks.delete", "tracks delete", _NO_WRITES),
+    "download_file": _SAME,
+    "download_file_alias": _SAME,
+    "download_track": Operation("tracks.download", "tracks download", _NO_FILES),
+    "drop_account": Operation("session.drop_account", _PROGRAM, _NO_ACCOUNT),
+    "exchange": _BROWSER,
+    "get_album": Operation("albums.get_by_slug", _NO_SECOND_COMMAND, _NO_SECOND_TOOL),
+    "get_artist": Operation("artists.get", "artists get", "get_artist"),
+    "get_capabilities": Operation("capabilities", "publishing choices", "publishing_capabilities"),
+    "get_oembed": Operation("oembed", _PAGES, _PAGES),
+    "get_playlist": Operation("playlists.get", "playlists get", "get_playlist"),
+    "get_preferences": Operation("preferences.get", "preferences show", _NO_ACCOUNT),
+    "get_publishing_job": Operation("jobs.get", "jobs watch", "publishing_job"),
+    "get_track": Operation("tracks.get", "tracks get", "get_track"),
+    "get_upload": Operation("tracks.upload_progress", "tracks upload", _NO_FILES),
+    "health": _OPERATOR,
+    "like_track": Operation("tracks.like", "tracks like", "like_track"),
+    "liked_tracks": Operation("artists.likes", "artists likes", _NO_PEOPLE),
+    "list_albums": Operation("albums.list", "albums list", "list_albums"),
+    "list_developer_tokens": Operation("session.developer_tokens", "tokens list", _NO_ACCOUNT),
+    "list_revisions": Operation("tracks.revisions", "tracks revisions", "list_revisions"),
+    "list_tags": Operation("tags.list", "tags list", "list_tags"),
+    "list_tracks": Operation("tracks.list", "tracks list", "list_tracks"),
+    "logout": Operation("session.logout", "logout", _NO_ACCOUNT),
+    "make_album": Operation("albums.create", "albums create", _NO_WRITES),
+    "make_playlist": Operation("playlists.create", "playlists create", _NO_WRITES),
+    "me": Operation("me", "me", Missing("The resource `fmsvc://me` tells it.")),
+    "measured": _OPERATOR,
+    "oauth_client_metadata": _AUTHORIZATION,
+    "oauth_client_metadata_alias": _AUTHORIZATION,
+    "oauth_keys": _AUTHORIZATION,
+    "openapi": _unserved("This table is compared with it."),
+    "own_playlists": Operation("playlists.list", "playlists list", "list_playlists"),
+    "own_profile": Operation("artists.me", "artists me", _NO_SECOND_TOOL),
+    "own_tracks": Operation("tracks.my", "tracks my", "my_tracks"),
+    "play_track": Operation("tracks.play", _PLAYED, _PLAYED),
+    "playlist_by_uri": Operation("playlists.get_by_uri", _NO_SECOND_COMMAND, _NO_SECOND_TOOL),
+    "playlists_of": Operation("playlists.by_artist", "playlists by-artist", "playlists_by_artist"),
+    "publish_album_anew": Operation("publishing.set_album", "publishing set", _NO_WRITES),
+    "publish_anew": Operation("publishing.set", "publishing set", "set_publishing"),
+    "publish_track": Operation("tracks.upload", "tracks upload", _NO_FILES),
+    "put_cover": Operation("albums.set_cover", "albums update", _NO_WRITES),
+    "put_preferences": Operation("preferences.update", "preferences update", _NO_ACCOUNT),
+    "put_profile": Operation("artists.update", "artists update", _NO_WRITES),
+    "ready": Operation("ready", _STATE, _TOOL_STATE),
+    "recommend_tracks": Operation(
+        "playlists.recommendations", "playlists recommendations", "playlist_recommendations"
+    ),
+    "remove_track": Operation("playlists.remove_track", "playlists remove-track", _NO_WRITES),
+    "reorder_playlist": Operation("playlists.reorder", _ORDER, _NO_WRITES),
+    "replace_audio": Operation("tracks.replace_audio", "tracks replace-audio", _NO_FILES),
+    "restore_revision": Operation("tracks.restore_revision", "tracks restore-revision", _NO_WRITES),
+    "revoke_developer_token": Operation("session.revoke_developer_token", "tokens revoke", _NO_ACCOUNT),
+    "search": Operation("discover.search", "search", "search"),
+    "start": _BROWSER,
+    "start_add_account": _BROWSER,
+    "start_by_link": _BROWSER,
+    "start_developer_token": _BROWSER,
+    "start_scope_upgrade": _BROWSER,
+    "stream_file": _PLAYER,
+    "stream_track": _PLAYER,
+    "switch_account": Operation("session.switch_account", _PROGRAM, _NO_ACCOUNT),
+    "top_tracks": Operation("discover.top_tracks", "top", "top_tracks"),
+    "totals": Operation("stats", "stats", "get_stats"),
+    "track_by_uri": Operation("tracks.get_by_uri", "tracks get", "get_track"),
+    "track_comments": Operation("comments.list", "comments list", "track_comments"),
+    "track_likes": Operation("tracks.likers", "tracks likers", _NO_PEOPLE),
+    "track_proof": Operation("tracks.proof", "verify", "track_proof"),
+    "tracks_by_tag": Operation("tags.tracks", "tags get", "tracks_by_tag"),
+    "tracks_liked": Operation("tracks.liked", "tracks liked", "liked_tracks"),
+    "unlike_track": Operation("tracks.unlike", "tracks unlike", "like_track"),
+    "watch_upload": Operation("tracks.upload", "tracks upload", _NO_FILES),
+}
+
+# What serves no operation of its own, and what it does instead. `iterate…` stands beside a list's method.
+LOCAL_METHODS: Final = {
+    "close": "Closes the connections.",
+    "jobs.wait": "Asks `jobs.get` until the job is done.",
+    "publishing.dry_run": "Compares the settings of a track with those wanted, and with `capabilities`.",
+    "publishing.show": "The settings that `tracks.get` answers with.",
+    "tracks.id_of": "The id of a ref.",
+    "tracks.verify": "Checks a record's proof on the caller's machine.",
+}
+LOCAL_COMMANDS: Final = {
+    "completion": "Prints a script for a shell.",
+    "discover search": "Another name of `search`.",
+    "discover top": "Another name of `top`.",
+    "login": "Signs in with a browser and keeps the session.",
+    "mcp": "Serves MCP on standard input and output.",
+    "publishing dry-run": "Shows what `publishing set` would do.",
+    "publishing show": "Shows the settings that `tracks get` answers with.",
+    "tracks upload-files": "Does `tracks upload` for each of several files.",
 }
