@@ -1,7 +1,6 @@
 """`fmsvc login`, `logout` and `me`, against a real service and a real PDS."""
 
 import asyncio
-import dataclasses
 import json
 import stat
 from pathlib import Path
@@ -10,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import aiohttp
 import pytest
 
+from tests.fmsvc.cli.program import Program
 from tests.fmsvc.cli.terminal import Shell
 from tests.network.person import Person
 from tests.patience import PATIENCE_SECONDS
@@ -27,6 +27,11 @@ def shell(door: Door, tmp_path: Path) -> Shell:
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part\nmv {opened}.part {opened}\n')
     browser.chmod(0o700)
     return Shell(tmp_path, door.address, {"BROWSER": str(browser)})
+
+
+def program_of(shell: Shell) -> Program:
+    """What needs no browser costs no process of its own."""
+    return Program(shell.home, shell.api_url)
 
 
 async def find_page(shell: Shell) -> str:
@@ -70,11 +75,11 @@ async def test_a_person_signs_in_and_out(shell: Shell, door: Door, person: Perso
     out, err = await sign_in(shell, door, person, "--json")
     path = shell.home / "fmsvc" / "tokens.json"
     kept = json.loads(path.read_text())
-    me = await shell.run("me", "--json")
-    shown = await shell.run("me")
-    ended = await shell.run("logout")
-    after = await shell.run("me")
-    again = await shell.run("logout")
+    me = await program_of(shell).run("me", "--json")
+    shown = await program_of(shell).run("me")
+    ended = await program_of(shell).run("logout")
+    after = await program_of(shell).run("me")
+    again = await program_of(shell).run("logout")
 
     assert json.loads(out) == {"did": person.account.did, "handle": person.account.handle}
     assert f"Signed in as {person.account.handle}." in err
@@ -112,12 +117,12 @@ async def test_a_code_is_pasted_where_no_browser_is(shell: Shell, door: Door, pe
 
     assert process.returncode == 0, err
     assert not (shell.home / "opened").exists()
-    assert (await shell.run("me")).code == 0
+    assert (await program_of(shell).run("me")).code == 0
 
 
 async def test_a_wrong_code_signs_nobody_in(shell: Shell, person: Person) -> None:
-    wrong = await shell.run("login", "--paste", person.account.handle, typed="x" * 43 + "\n")
-    none = await shell.run("login", "--paste", person.account.handle)
+    wrong = await program_of(shell).run("login", "--paste", person.account.handle, typed="x" * 43 + "\n")
+    none = await program_of(shell).run("login", "--paste", person.account.handle)
 
     assert (wrong.code, none.code) == (3, 2)
     assert "This exchange token was used already, or is older than a minute." in wrong.err
@@ -153,7 +158,7 @@ async def test_whoever_refuses_is_told(shell: Shell, door: Door, person: Person)
 async def test_a_token_of_the_environment_is_sent(shell: Shell, door: Door, person: Person) -> None:
     """And is neither kept nor ended."""
     session = await door.sign_in(person)
-    other = dataclasses.replace(shell, variables={"FMSVC_TOKEN": session})
+    other = Program(shell.home, door.address, session)
 
     me, ended = await other.run("me", "--json"), await other.run("logout")
 
