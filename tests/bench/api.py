@@ -16,7 +16,10 @@ from tests.network.server import free_port
 CONNECTIONS: Final = 16  # where the ratios are taken
 REFERENCE: Final = "aiohttp answering a fixed JSON body"
 BY_CPU: Final = "the same by the servers' CPU time"
+SAME_SIZE: Final = "aiohttp answering a fixed body of the same size, by the servers' CPU time"
 UNCACHED: Final = "no response cache"
+ZIPPED: Final = "Accept-Encoding: gzip"
+HEAD_BYTES: Final = 800  # of our responses, which the load generator counts too
 
 WITH_SESSION: Final = "GET /stats with a session"
 WITHOUT_SESSION: Final = "the same with another cookie, by the server's CPU time"
@@ -57,6 +60,12 @@ class ApiBench:
             yield from self._compared(name, self.worker, file, rounds)
             yield from self._compared(f"{name}, {UNCACHED}", self._uncached, file, rounds)
 
+    def zipped(self, kinds: Mapping[str, list[str]], rounds: int) -> Iterator[Row]:
+        """Lists as browsers ask for them, each compressed anew."""
+        for name, paths in kinds.items():
+            file = self._loader.paths(paths)
+            yield from self._compared(f"{name}, {UNCACHED}, gzip", self._uncached, file, rounds, ZIPPED)
+
     def searches(self, classes: Mapping[str, list[str]], rounds: int) -> Iterator[Row]:
         """The same for each class of search, which a cache has nothing to do with."""
         for name, paths in classes.items():
@@ -68,10 +77,11 @@ class ApiBench:
 
         To receive a cookie of this length costs something too, whoever's it is.
         """
-        file, other = self._loader.paths(["/stats"]), "other" + cookie
-        self._turn(self.worker, file, cookie)
+        file = self._loader.paths(["/stats"])
+        known, other = f"Cookie: {cookie}", f"Cookie: other{cookie}"
+        self._turn(self.worker, file, known)
         turns = [
-            (self._turn(self.worker, file, other), self._turn(self.worker, file, cookie))
+            (self._turn(self.worker, file, other), self._turn(self.worker, file, known))
             for _ in range(rounds)
         ]
         ratio = median(known.per_cpu_second / unknown.per_cpu_second for unknown, known in turns)
@@ -85,22 +95,33 @@ class ApiBench:
             curves[name] = self._curve(self.worker, self._loader.paths(paths), levels)
         return curves
 
-    def _compared(self, name: str, server: Server, paths: Path, rounds: int) -> Iterator[Row]:
-        self._turn(server, paths)  # the first is for warming up
-        turns = [(self._turn(self._reference, self._fixed), self._turn(server, paths)) for _ in range(rounds)]
-        fixed, ours = zip(*turns, strict=True)
+    def _compared(
+        self, name: str, server: Server, paths: Path, rounds: int, header: str | None = None
+    ) -> Iterator[Row]:
+        warm = self._turn(server, paths, header)
+        sized = self._loader.paths([f"/{max(round(warm.load.mean_bytes) - HEAD_BYTES, 2)}"])
+        turns = [
+            (
+                self._turn(self._reference, self._fixed),
+                self._turn(self._reference, sized),
+                self._turn(server, paths, header),
+            )
+            for _ in range(rounds)
+        ]
+        fixed, _, ours = zip(*turns, strict=True)
         ratios = {
-            REFERENCE: rounded(median(o.load.per_second / f.load.per_second for f, o in turns)),
-            BY_CPU: rounded(median(o.per_cpu_second / f.per_cpu_second for f, o in turns)),
+            REFERENCE: rounded(median(o.load.per_second / f.load.per_second for f, _, o in turns)),
+            BY_CPU: rounded(median(o.per_cpu_second / f.per_cpu_second for f, _, o in turns)),
+            SAME_SIZE: rounded(median(o.per_cpu_second / s.per_cpu_second for _, s, o in turns)),
         }
         yield Row(name, rounded(median(turn.load.per_second for turn in ours)), "requests/s", ratios)
         slowest, fixed_slowest = (median(turn.load.p99 for turn in column) for column in (ours, fixed))
         slower = {REFERENCE: rounded(slowest / fixed_slowest)}
         yield Row(p99(name), rounded(slowest), "ms", slower)
 
-    def _turn(self, server: Server, paths: Path, cookie: str | None = None) -> Turn:
+    def _turn(self, server: Server, paths: Path, header: str | None = None) -> Turn:
         before = machine.cpu_seconds(server.pid)
-        load = self._loader.run(server.url, paths, CONNECTIONS, cookie)
+        load = self._loader.run(server.url, paths, CONNECTIONS, header)
         spent = max(machine.cpu_seconds(server.pid) - before, 0.01)
         return Turn(load, load.requests / spent)
 

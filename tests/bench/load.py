@@ -49,12 +49,12 @@ class Loader:
         file.write_text("".join(f"{path}\n" for path in paths))
         return file
 
-    def run(self, url: str, paths: Path, connections: int, cookie: str | None = None) -> Load:
-        """Load the server. Raises when any answer was not a 2xx or 3xx."""
+    def run(self, url: str, paths: Path, connections: int, header: str | None = None) -> Load:
+        """Load the server, with one more header if any. Raises when any answer was not a 2xx or 3xx."""
         begin = str(self._begin.randrange(1 << 30))
         command = ["taskset", "--cpu-list", str(self._core), "wrk", "--threads", "1"]
         command += ["--connections", str(connections), "--duration", f"{self._seconds:.0f}s", "--latency"]
-        command += [] if cookie is None else ["--header", f"Cookie: {cookie}"]
+        command += [] if header is None else ["--header", header]
         command += ["--timeout", "10s", "--script", str(SCRIPT), url, "--", str(paths), begin]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         said = json.loads(next(line for line in output.splitlines() if line.startswith("result "))[7:])

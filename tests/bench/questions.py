@@ -24,7 +24,9 @@ LISTS: Final = (
     "GET /tracks/tags",
     "GET /stats",
     "GET /oembed",
+    "GET /tracks/ of an artist, up to 50",
 )
+NEWEST, OF_EITHER, OF_TAG, PLAYLISTS, TOP, TAGS, STATS, OEMBED, OF_ARTIST = LISTS
 CLASSES: Final = ("one word", "two words", "prefix", "typo", "CJK")
 PERIODS: Final = ("all_time", "month", "week", "day")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -67,6 +69,7 @@ class Questions:
             self._tag_counts(),
             ["/stats"],
             self._oembed(),
+            self._by_artist(len(self._tags)),
         )
         return {TRACK: self._tracks(), SEARCH: mixed(self.searches()), **dict(zip(LISTS, lists, strict=True))}
 
@@ -81,9 +84,11 @@ class Questions:
             for tag in self._tags
             for sort in ("recent", "popular")
         ]
-        some = self._some(self._artists, len(by_tag))
-        by_artist = [_path("/tracks/", artist_did=did, limit=50) for did in some]
-        return self._shuffled([*by_tag, *by_artist])
+        return self._shuffled([*by_tag, *self._by_artist(len(by_tag))])
+
+    def _by_artist(self, count: int) -> list[str]:
+        """The newest of so many artists."""
+        return [_path("/tracks/", artist_did=did, limit=50) for did in self._some(self._artists, count)]
 
     def _by_tag(self) -> list[str]:
         """The newest of every tag."""

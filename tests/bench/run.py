@@ -23,7 +23,7 @@ from tests.bench import (
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
 from tests.bench.machine import Held, Memory
-from tests.bench.questions import CLASSES, LISTS, SEARCH, TRACK, Questions
+from tests.bench.questions import CLASSES, LISTS, NEWEST, OF_TAG, PLAYLISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
 SECTIONS: Final = (
@@ -55,6 +55,7 @@ class Effort:
     levels: tuple[int, ...] = LEVELS
     found: int = 200
     kinds: tuple[str, ...] = (TRACK, SEARCH, *LISTS)
+    zipped: tuple[str, ...] = (NEWEST, OF_TAG, PLAYLISTS)
     searches: tuple[str, ...] = CLASSES
 
 
@@ -104,8 +105,10 @@ class Bench:
         questions = Questions(data_dir, stores.BASE_URL)
         with api.started(data_dir, loader, scratch) as bench:
             before = Held(Memory.of(bench.worker.pid))
-            kinds = {name: questions.kinds()[name] for name in self.effort.kinds}
+            every = questions.kinds()
+            kinds = {name: every[name] for name in self.effort.kinds}
             yield from bench.rows(kinds, self.effort.turns)
+            yield from bench.zipped({name: every[name] for name in self.effort.zipped}, self.effort.turns)
             yield from bench.with_session(sessions.begun(data_dir), self.effort.turns)
             yield from bench.searches(questions.searches(self.effort.searches), self.effort.turns)
             curves = bench.curves(kinds, self.effort.levels)
