@@ -46,6 +46,7 @@ _NO_SECOND_TOOL = Missing("Another tool finds the same.")
 _NO_SECOND_COMMAND = Missing("Another command shows the same.")
 _PROGRAM = Missing("For programs that show several accounts.")
 _PAGES = Missing("For pages that embed a player.")
+_TYPING = Missing("For search fields, while somebody types; `search` finds the same.")
 _STATE = Missing("A command that cannot be served says so itself.")
 _TOOL_STATE = Missing("A tool that cannot be served says so itself.")
 _PLAYED = Missing("For players, which report what was heard.")
@@ -119,6 +120,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "restore_revision": Operation("tracks.restore_revision", "tracks restore-revision", _NO_WRITES),
     "revoke_developer_token": Operation("session.revoke_developer_token", "tokens revoke", _NO_ACCOUNT),
     "search": Operation("discover.search", "search", "search"),
+    "suggest_names": Operation("discover.suggest", _TYPING, _TYPING),
     "start": _BROWSER,
     "start_add_account": _BROWSER,
     "start_by_link": _BROWSER,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from fmsvc._async.http import Http
 from fmsvc.answers import next_cursor, parse_models
-from fmsvc.models import SearchResponse, SearchResult, Tag, Track
+from fmsvc.models import SearchResponse, SearchResult, Suggestion, Suggestions, Tag, Track
 
 _PAGE = 50
 
@@ -26,11 +26,12 @@ class Discover:
         artist_did: str | None = None,
         sort: str | None = None,
         cursor: str | None = None,
+        explain: bool | None = None,
     ) -> SearchResponse:
         """One page of results. `type`: some of tracks, artists, albums, playlists, tags, with commas."""
         asked = {"q": query, "type": type, "limit": limit, "tag": tag, "artist_did": artist_did}
         return await self._http.get(
-            SearchResponse, "search", "", query={**asked, "sort": sort, "cursor": cursor}
+            SearchResponse, "search", "", query={**asked, "sort": sort, "cursor": cursor, "explain": explain}
         )
 
     async def iterate(
@@ -49,6 +50,10 @@ class Discover:
             cursor = next_cursor(page.next_cursor, seen)
             if cursor is None:
                 return
+
+    async def suggest(self, query: str) -> builtins.list[Suggestion]:
+        """At most ten names that begin or go on as typed, the best first."""
+        return (await self._http.get(Suggestions, "search", "suggest", query={"q": query})).suggestions
 
     async def top_tracks(self, *, limit: int = 10, period: str | None = None) -> builtins.list[Track]:
         """The tracks with the most likes, of a `period` like `week`."""

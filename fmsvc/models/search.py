@@ -6,6 +6,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 
+class SearchExplanation(BaseModel):
+    """Why a result is where it is: asked for with `explain`."""
+
+    tier: str
+    fields: list[str]
+    typos: int
+    popularity: int
+
+
 class TrackSearchResult(BaseModel):
     """A track that was found."""
 
@@ -16,6 +25,7 @@ class TrackSearchResult(BaseModel):
     artist_display_name: str
     image_url: str | None = None
     relevance: float
+    explain: SearchExplanation | None = None
     highlight: str | None = None
 
 
@@ -28,6 +38,7 @@ class ArtistSearchResult(BaseModel):
     display_name: str
     avatar_url: str | None = None
     relevance: float
+    explain: SearchExplanation | None = None
 
 
 class AlbumSearchResult(BaseModel):
@@ -41,6 +52,7 @@ class AlbumSearchResult(BaseModel):
     artist_display_name: str
     image_url: str | None = None
     relevance: float
+    explain: SearchExplanation | None = None
 
 
 class TagSearchResult(BaseModel):
@@ -51,6 +63,7 @@ class TagSearchResult(BaseModel):
     name: str
     track_count: int
     relevance: float
+    explain: SearchExplanation | None = None
 
 
 class PlaylistSearchResult(BaseModel):
@@ -64,6 +77,7 @@ class PlaylistSearchResult(BaseModel):
     image_url: str | None = None
     track_count: int
     relevance: float
+    explain: SearchExplanation | None = None
 
 
 SearchResult = Annotated[
@@ -79,6 +93,20 @@ class SearchResponse(BaseModel):
     counts: dict[str, int]
     next_cursor: str | None = None
     has_more: bool = False
+
+
+class Suggestion(BaseModel):
+    """A name that a search would find; `by` is its artist's or owner's name."""
+
+    type: str
+    name: str
+    by: str | None = None
+
+
+class Suggestions(BaseModel):
+    """Names, the best first."""
+
+    suggestions: list[Suggestion]
 
 
 class Tag(BaseModel):

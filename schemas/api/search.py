@@ -6,8 +6,41 @@ from pydantic import Field
 
 from schemas.api.shape import Address, Count, DidText, Page, PublicId, Shape, Uuid
 
+ResultTier = Literal[
+    "whole_name",
+    "start_of_name_as_long",
+    "start_of_name",
+    "words_of_title",
+    "words_in_title",
+    "words_in_names",
+    "words_in_text",
+    "name_with_typo",
+    "word_with_typo",
+    "relaxed",
+]
 
-class TrackResult(Shape):
+
+class Explanation(Shape):
+    """Why a result is where it is.
+
+    `tier`: the best way in which it matches; better tiers come first, and `relaxed` is the last. `fields`:
+    what holds words of the query: title, artist, album, tag, description, or `name` for one of these names if
+    the word has a typo. `typos`: in all words together. `popularity`: likes and plays, rounded down to a
+    power of two; it orders equally good matches.
+    """
+
+    tier: ResultTier
+    fields: list[str]
+    typos: Count
+    popularity: Count
+
+
+class _Found(Shape):
+    relevance: float
+    explain: Explanation | None = None
+
+
+class TrackResult(_Found):
     """A track. `highlight` is the title with the matching words marked."""
 
     type: Literal["track"]
@@ -16,11 +49,10 @@ class TrackResult(Shape):
     artist_handle: str
     artist_display_name: str
     image_url: Address | None
-    relevance: float
     highlight: str | None = None
 
 
-class ArtistResult(Shape):
+class ArtistResult(_Found):
     """An artist."""
 
     type: Literal["artist"]
@@ -28,10 +60,9 @@ class ArtistResult(Shape):
     handle: str
     display_name: str
     avatar_url: Address | None
-    relevance: float
 
 
-class AlbumResult(Shape):
+class AlbumResult(_Found):
     """An album."""
 
     type: Literal["album"]
@@ -41,10 +72,9 @@ class AlbumResult(Shape):
     artist_handle: str
     artist_display_name: str
     image_url: Address | None
-    relevance: float
 
 
-class PlaylistResult(Shape):
+class PlaylistResult(_Found):
     """A playlist."""
 
     type: Literal["playlist"]
@@ -54,17 +84,15 @@ class PlaylistResult(Shape):
     owner_display_name: str
     image_url: Address | None
     track_count: Count
-    relevance: float
 
 
-class TagResult(Shape):
+class TagResult(_Found):
     """A tag."""
 
     type: Literal["tag"]
     id: PublicId
     name: str
     track_count: Count
-    relevance: float
 
 
 Result = Annotated[
@@ -87,3 +115,17 @@ class SearchPage(Page):
 
     results: list[Result]
     counts: ResultCounts
+
+
+class Suggestion(Shape):
+    """A name that a search would find; `by` is its artist's or owner's name, null for artists and tags."""
+
+    type: Literal["track", "artist", "album", "playlist", "tag"]
+    name: str
+    by: str | None
+
+
+class Suggestions(Shape):
+    """Names, the best first."""
+
+    suggestions: list[Suggestion]

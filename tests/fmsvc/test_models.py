@@ -37,6 +37,8 @@ READ = {
     "ArtistSearchResult": "ArtistResult",
     "AlbumSearchResult": "AlbumResult",
     "TagSearchResult": "TagResult",
+    "Suggestion": "Suggestion",
+    "SearchExplanation": "Explanation",
     "PlaylistSearchResult": "PlaylistResult",
 }
 

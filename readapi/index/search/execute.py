@@ -15,6 +15,7 @@ from readapi.index.lookups import Index
 from readapi.index.paging import Position
 from readapi.index.search import tiers
 from readapi.index.search.conditions import any_condition, condition_query
+from readapi.index.search.explain import Explainer, popular_keys
 from readapi.index.search.highlights import Highlighter
 from readapi.index.search.matches import RELAXED, STRICTLY, WITH_TYPOS, Hit, Matches, Place, Reach, Sort
 from readapi.index.search.query import QueryWords
@@ -40,6 +41,7 @@ class Search:
     sort: Sort = "relevance"
     tag: str | None = None
     artist_did: str | None = None
+    explain: bool = False
 
 
 class Found(NamedTuple):
@@ -79,7 +81,10 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
         shown += _rate_hits(index, kind, matches, hits[:limit], wanted.sort)
     # Sorts that are stable keep equals in the order of their kinds.
     shown.sort(key=lambda one: -one[1] if wanted.sort == "relevance" else one[0].minus_key)
-    return Found(_render_hits(index, shown, words), matches.totals, _write_cursor(matches.reach, ends))
+    results = _render_hits(index, shown, words)
+    if wanted.explain:
+        results = _with_reasons(index, matches, results, [hit for hit, _ in shown])
+    return Found(results, matches.totals, _write_cursor(matches.reach, ends))
 
 
 def _filters(index: Index, wanted: Search, words: QueryWords) -> list[Query]:
@@ -115,6 +120,22 @@ def _render_hits(index: Index, shown: Sequence[tuple[Hit, float]], words: QueryW
     return [
         _result(result, relevance, highlighter.of(result) if kind_of(-hit.minus_id) == "track" else None)
         for result, (hit, relevance) in zip(results, shown, strict=True)
+    ]
+
+
+def _with_reasons(
+    index: Index, matches: Matches, results: Sequence[bytes], hits: Sequence[Hit]
+) -> list[bytes]:
+    """The results, each with an explanation."""
+    explainer = Explainer(index.words, matches.wanted, hits)
+    popular = popular_keys(index.words, hits)
+    best: dict[int, int] = {}
+    for kind in KINDS:
+        best |= matches.best_tiers(kind, [hit for hit in hits if kind_of(-hit.minus_id) == kind])
+    return [
+        b'%b,"explain":%b}'
+        % (result[:-1], explainer.of(hit, best.get(hit.minus_id, hit.tier), popular[hit.minus_id]))
+        for result, hit in zip(results, hits, strict=True)
     ]
 
 

@@ -78,7 +78,7 @@ class Matches:
         sort: Sort,
         reach: Reach | None,
     ) -> None:
-        self._folder, self._wanted, self._sort = folder, wanted, sort
+        self._folder, self.wanted, self._sort = folder, wanted, sort
         self._filters = [ignore_score(query) for query in filters]
         self._few: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
@@ -105,10 +105,12 @@ class Matches:
 
     def best_tiers(self, kind: Kind, hits: Sequence[Hit]) -> Mapping[int, int]:
         """The best tier of each of these matches, by `minus_id`."""
+        if not hits:
+            return {}
         if kind in self._few:
             return {minus_id: tier for tier, _, minus_id, _ in self._few[kind]}
         these = match_any(*(self._folder.term("id", -hit.minus_id) for hit in hits))
-        query = match_all(self._wanted.scored(self._tiers), ignore_score(these))
+        query = match_all(self.wanted.scored(self._tiers), ignore_score(these))
         found = self._best(query, [kind], len(hits))
         return {minus_id: tier for tier, _, minus_id, _ in found.matches or ()}
 
@@ -117,13 +119,13 @@ class Matches:
         return tiers.ALL if self.reach else tiers.STRICT
 
     def _everything(self) -> Query:
-        return match_any(self._wanted.strict, self._wanted.near) if self.reach else self._wanted.strict
+        return match_any(self.wanted.strict, self.wanted.near) if self.reach else self.wanted.strict
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
-        if not self._filters and self._wanted.is_broad(AT_ONCE):
+        if not self._filters and self.wanted.is_broad(AT_ONCE):
             # To count them costs less than to rate them.
-            total = self._folder.count(self._matching(self._wanted.strict, KINDS))
+            total = self._folder.count(self._matching(self.wanted.strict, KINDS))
             if total > AT_ONCE:
                 return _Found(total, None)
         found = self._found(KINDS, tiers.ALL)
@@ -140,7 +142,7 @@ class Matches:
     def _with_relaxed(self, better: list[Match]) -> _Found:
         """These matches, and those of the relaxed tier that are not among them."""
         is_found = any(tier in tiers.STRICT for tier, *_ in better)
-        relaxed = relaxed_query(self._folder, self._wanted, forgiving=not is_found)
+        relaxed = relaxed_query(self._folder, self.wanted, forgiving=not is_found)
         if relaxed is None:
             return _Found(len(better), better)
         hits, _ = self._folder.search(self._matching(relaxed.query, KINDS), MOST_RELAXED)
@@ -168,7 +170,7 @@ class Matches:
 
     def _found(self, kinds: Sequence[Kind], wanted: range) -> _Found:
         """What these tiers find."""
-        return self._best(self._wanted.scored(wanted), kinds)
+        return self._best(self.wanted.scored(wanted), kinds)
 
     def _best(self, query: Query, kinds: Sequence[Kind], most: int = AT_ONCE) -> _Found:
         """What a query finds whose scores tell tiers, each match in its best one."""
@@ -198,7 +200,7 @@ class Matches:
         better: list[Query] = []
         seen: set[int] = set()
         for tier in self._tiers:
-            query = self._wanted.query(tier)
+            query = self.wanted.query(tier)
             if place is not None and tier < place.tier:
                 better.append(query)
                 continue

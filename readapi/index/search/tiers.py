@@ -68,7 +68,7 @@ class Tiers:
             case 6:
                 return self._text()
             case 7:
-                return self._any([WHOLE + rest for rest in search_text.whole_rests(self.wanted.whole)])
+                return self.rests([WHOLE + rest for rest in search_text.whole_rests(self.wanted.whole)])
             case _:
                 return self._one_typo()
 
@@ -106,7 +106,7 @@ class Tiers:
 
     def _with_typo_in(self, wrong: Word) -> Query:
         right = (self.word("names", word) for word in self.wanted.words if word is not wrong)
-        return match_all(self._any(search_text.letter_deletions(wrong.text)), *right)
+        return match_all(self.rests(search_text.letter_deletions(wrong.text)), *right)
 
     def _text(self) -> Query:
         *words, last = self.wanted.words
@@ -143,6 +143,7 @@ class Tiers:
             return self._folder.term(f"{field}_starts", text)
         return Query.fuzzy_term_query(self._folder.schema, field, text, distance=0, prefix=True)
 
-    def _any(self, rests: list[str]) -> Query:
+    def rests(self, rests: list[str]) -> Query:
+        """Documents with a word or name that has one of these rests."""
         schema, term, should = self._folder.schema, Query.term_query, Occur.Should
         return Query.boolean_query([(should, term(schema, "near", rest, "basic")) for rest in rests])

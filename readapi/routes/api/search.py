@@ -10,10 +10,10 @@ from readapi.index import cursors, present
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries.identifiers import DidName
-from readapi.index.search import execute
+from readapi.index.search import execute, suggest
 from readapi.index.search.execute import Search
 from readapi.index.search.matches import Sort
-from schemas.api.search import SearchPage
+from schemas.api.search import SearchPage, Suggestions
 from schemas.search_index import Kind
 
 routes = Routes("search")
@@ -54,13 +54,14 @@ def search(
     sort: Sort = "relevance",
     limit: Limit = 20,
     cursor: Cursor = None,
+    explain: Annotated[bool, Field(description="Say of each result why it is there.")] = False,
 ) -> Answer[SearchPage]:
     """Search tracks, artists, albums, playlists and tags by name, words and prefixes, with typo tolerance.
 
     `counts` are totals of every type, whichever were requested. Unlisted tracks are included, private ones
     never.
     """
-    wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did)
+    wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did, explain)
     found = execute.execute_search(index, wanted, cursors.read_text(cursor, ORDER), limit)
     following = None if found.after is None else cursors.encode_cursor(ORDER, found.after)
     return present.make_answer(
@@ -71,4 +72,12 @@ def search(
             ),
             **present.rest_members(following),
         )
+    )
+
+
+@routes.get("/search/suggest")
+async def suggest_names(q: Text, index: Index) -> Answer[Suggestions]:
+    """Names that begin or go on as typed: the first ten that a search of all types would find, each once."""
+    return present.make_answer(
+        present.render_object(suggestions=present.render_array(suggest.suggest_names(index, q)))
     )

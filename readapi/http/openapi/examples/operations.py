@@ -178,6 +178,7 @@ _TRACKS_THEMSELVES = {
     "change_track": _track_example({**of.TRACK, "description": "Two takes."}, {"description": "Two takes."}),
     "delete_track": _track_example({"message": "The track is deleted."}),
     "search": Example(of.FOUND, asked={"q": "harbour", "limit": 10}),
+    "suggest_names": Example(of.SUGGESTED, asked={"q": "harb"}),
 }
 
 _PUBLISHING = {

@@ -168,6 +168,13 @@ FOUND: Value = {
     **LAST_PAGE,
 }
 
+SUGGESTED: Value = {
+    "suggestions": [
+        {"type": "track", "name": "Harbour Lights", "by": "Mara"},
+        {"type": "tag", "name": "harbour", "by": None},
+    ]
+}
+
 OEMBED: Value = {
     "version": "1.0",
     "type": "rich",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from readapi.errors import InvalidCursor
 from readapi.index.search.execute import Search, execute_search
+from readapi.index.search.suggest import MOST, suggest_names
 from schemas.api.search import SearchPage
 from tests.readapi.indexed import Indexed, artist_documents, person, tag_documents, track_documents
 
@@ -337,4 +338,57 @@ def test_popularity_does_not_beat_the_better_match(tmp_path):
 
     assert index.titles("night ra") == ["Night Rain", "Night Rain over the Harbour"]
     assert index.titles("rain night") == ["Night Rain", "Night Rain over the Harbour"]
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "tier", "fields", "typos"),
+    [
+        ("night rain", "Night Rain", "whole_name", ["title"], 0),
+        ("night rai", "Night Rain", "start_of_name_as_long", ["title"], 0),
+        ("night rai", "Night Rain over the Harbour", "start_of_name", ["title"], 0),
+        ("rain night", "Night Rain", "words_of_title", ["title"], 0),
+        ("rain night", "Cold Rain at Night", "words_in_title", ["title"], 0),
+        ("night rain", "Rain", "words_in_names", ["album", "title"], 0),
+        ("night rain", "Sun", "words_in_text", ["description"], 0),
+        ("night rain", "Nigth Rain", "name_with_typo", ["name", "title"], 1),
+        ("rain etoile", "Nigth Rain", "words_in_names", ["artist", "title"], 0),
+        ("nigt rane over teh harbour", "Night Rain over the Harbour", "relaxed", ["name", "title"], 3),
+        ("recording demo", "demo.wav", "words_in_names", ["tag", "title"], 0),
+    ],
+)
+def test_explanations_say_why_a_result_is_there(stocked, text, title, tier, fields, typos):
+    """The tier, the fields that hold the words, the typos."""
+    results = {
+        result["title"]: result["explain"] for result in stocked.results(text, kinds=("track",), explain=True)
+    }
+
+    assert results[title] == results[title] | {"tier": tier, "fields": fields, "typos": typos}
+
+
+@pytest.mark.parametrize("sort", ["relevance", "recent", "popular"])
+@pytest.mark.parametrize("text", ["night rain", "nigt rane", "!!!", "夜の", "-rain"])
+def test_explaining_changes_nothing_else(stocked, text, sort):
+    """The same results in the same order, with popularity as it is counted in the index."""
+    plain = stocked.results(text, sort=sort)
+    explained = stocked.results(text, sort=sort, explain=True)
+
+    reasons = [result.pop("explain") for result in explained]
+    assert explained == plain
+    assert all(reason["popularity"] in range(5_000_001) for reason in reasons)
+
+
+def test_suggestions_are_names_of_all_kinds_each_once(tmp_path):
+    """In the order of a search; at most ten."""
+    index = Indexed(tmp_path)
+    index.write([track_documents(n, f"Harbour {n % 20}", ANA, likes=n) for n in range(60)])
+    index.write([artist_documents(person("port", "Harbour")), tag_documents("harbour")])
+
+    found = [orjson.loads(name) for name in suggest_names(index.index, "harb")]
+
+    assert len(found) == MOST == len({(name["type"], name["name"]) for name in found})
+    assert {"type": "artist", "name": "Harbour", "by": None} in found
+    assert {"type": "tag", "name": "harbour", "by": None} in found
+    assert [name["by"] for name in found if name["type"] == "track"] == ["Ana Ray"] * 8
+    assert suggest_names(index.index, "zzzz") == []
     index.close()
