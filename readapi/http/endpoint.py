@@ -48,8 +48,8 @@ class Endpoint:
     `operational` routes report the state of the service: never cached, exempt from rate limits. A GET that
     `acts` has a side effect each time: its answers are not cached, and it has no HEAD. `redirects`: it may
     answer browsers with a redirect. `status`: of the successful answer. One that is not `described` speaks a
-    protocol of its own, and is not in the OpenAPI description. A handler that is no coroutine is
-    called without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
+    protocol of its own, and is not in the OpenAPI description. A GET whose handler is no coroutine
+    is answered without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
     """
 
     method: Method
@@ -113,10 +113,9 @@ class Endpoint:
         is_plain = not inspect.iscoroutinefunction(function)
 
         async def work(request: web.Request, who: SignedIn | None, sent: Members) -> Any:
-            if is_plain:
-                return function(**bind(request, who, sent))
             try:
-                return await function(**bind(request, who, sent))
+                result = function(**bind(request, who, sent))
+                return result if is_plain else await result
             finally:
                 bodies.discard_files(sent)
 
@@ -124,7 +123,7 @@ class Endpoint:
             request[ENDPOINT] = self
             bodies.check_address(request)
             who = admission.admit(request, needs)
-            if not (is_plain or (self.prompt and who is None)):
+            if not self.only_asks or not (is_plain or (self.prompt and who is None)):
                 await in_task()
             working = work(request, who, await read_body(request, who))
             result = await (working if self.only_asks else finishing.finish(working))

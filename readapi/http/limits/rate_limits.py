@@ -89,7 +89,8 @@ class Limits:
         """The limiter for such requests. Loading the sign-in page is not an attempt to sign in."""
         if path.startswith(SIGNING_IN) and (method, path) not in _LOOKING:
             return self._of_signing_in
-        return self._of_uploads if _UPLOAD.fullmatch(f"{method} {path}") else self._of_the_rest
+        is_upload = method in ("POST", "PUT") and _UPLOAD.fullmatch(f"{method} {path}")
+        return self._of_uploads if is_upload else self._of_the_rest
 
 
 class Limiter:

@@ -13,6 +13,7 @@ from readapi.http.endpoint import Routes
 from readapi.http.server import ConnectionTimeouts
 from readapi.http.viewer import Requester, SignedIn
 from schemas.access import Viewer
+from schemas.api.shape import Asked
 from tests.patience import PATIENCE_SECONDS
 from tests.readapi.http.test_server import Connection, connect
 from tests.readapi.site import Site, running
@@ -86,6 +87,18 @@ def fails() -> Answer[bool]:
 def streams() -> web.StreamResponse:
     """Answer with a response of the framework."""
     return web.Response(text="streamed")
+
+
+class Title(Asked):
+    """A body."""
+
+    title: str
+
+
+@routes.post("/act")
+def act(sent: Title) -> Answer[bool]:
+    """Take a body."""
+    return Answer(has_task())
 
 
 @routes.get("/flood")
@@ -195,6 +208,15 @@ async def test_requests_that_change_the_connection_have_a_task(site: Site, lines
             await connection[0].readuntil(b"100 Continue\r\n\r\n")
         assert await answers(connection, 1) == [(200, b"true")]
     connection[1].transport.abort()
+
+
+async def test_actions_have_a_task_even_without_a_body(site: Site) -> None:
+    """To read the body takes one, with its timeouts."""
+    sent = request("/act", "Content-Type: application/json", "Content-Length: 0", method="POST")
+
+    ((status, _),) = await asked(site, sent)
+
+    assert 400 <= status < 500
 
 
 async def test_requests_with_a_body_have_a_task(site: Site) -> None:
