@@ -86,7 +86,8 @@ class Discovery:
                 faults.record_fault("discovery", error)
                 failures, pause = failures + 1, BACKOFF.longest_seconds
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._renewed.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._renewed.wait()
 
     def renew(self) -> list[Listing]:
         """Read every list from its beginning, now. Returns the listings to be saved for that."""

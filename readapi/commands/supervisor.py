@@ -53,7 +53,8 @@ async def _keep_running(program: Program, stop: asyncio.Event) -> int:
         wait = pause * random.uniform(0.5, 1.0)  # noqa: S311  # jitter, not a secret
         log.warning("program died", name=program.name, exit_code=code, restart_in=round(wait, 1))
         try:
-            await asyncio.wait_for(stop.wait(), wait)
+            async with asyncio.timeout(wait):
+                await stop.wait()
         except TimeoutError:
             continue
         return code
@@ -70,7 +71,8 @@ async def _run_once(program: Program, stop: asyncio.Event) -> int:
     if not ended.done():
         child.terminate()
         try:
-            await asyncio.wait_for(asyncio.shield(ended), STOP_SECONDS)
+            async with asyncio.timeout(STOP_SECONDS):
+                await asyncio.shield(ended)
         except TimeoutError:
             log.warning("program killed", name=program.name, reason=f"still running after {STOP_SECONDS} s")
             child.kill()

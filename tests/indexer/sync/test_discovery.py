@@ -261,6 +261,22 @@ async def test_it_goes_on_after_a_failure(notes: Notes) -> None:
     assert discovery.listed == 1
 
 
+@pytest.mark.parametrize("steps", range(6))
+async def test_it_ends_when_it_is_cancelled_as_its_lists_become_due(notes: Notes, steps: int) -> None:
+    """So many steps of the event loop later: in one, asyncio.wait_for of Python 3.11 loses a cancellation."""
+    async with ForgedNetwork(repos(1)) as net, notes.discovery(net.url) as discovery:
+        running = asyncio.create_task(discovery.run())
+        await until(lambda: discovery.reading is None)
+        for _ in range(10):
+            await asyncio.sleep(0)  # until it waits
+        discovery.renew()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        running.cancel()
+
+        await until(running.done)
+
+
 def test_pauses_double_up_to_the_longest() -> None:
     assert 2.5 <= repo_discovery._pause(Answered(503, b""), 1) <= 5
     assert 450 <= repo_discovery._pause(Answered(503, b""), 99) <= 900
