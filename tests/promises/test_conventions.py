@@ -66,6 +66,7 @@ NAMES = {
 }
 QUERIES = {
     "/search/": "?q=song",
+    "/search/suggest": "?q=song",
     "/tracks/by-uri": f"?uri={uri('mara', 'track', 1)}",
     "/lists/playlists/by-uri": f"?uri={uri('ben', 'list', 2)}",
 }
