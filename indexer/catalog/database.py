@@ -7,6 +7,7 @@ first error nothing does: the next process to open it replays the log.
 
 import fcntl
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,12 @@ PICKED: Final = 5000
 
 # For `did in {LISTED}`. One bound value: DuckDB 1.5 takes 0.3 ms for each of many.
 LISTED: Final = "(select unnest(string_split(?, ' ')))"
+
+# At every bound value DuckDB tries to import pandas, to recognise its nulls. Python does not remember that a
+# module is missing and searches all folders again, which takes as long as a small statement itself. pyarrow
+# fails over this entry unless it has looked before, which it does once; an installed pandas is imported then.
+pyarrow.array([None])
+sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
 
 log = structlog.get_logger()
 

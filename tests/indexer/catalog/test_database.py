@@ -128,3 +128,20 @@ def test_any_number_of_keys_fits_into_a_query(database: Database, count: int) ->
     found = database.rows(f"select count(*) from range(1000) where range in ({join_keys(range(count))})")
 
     assert found == [(count,)]
+
+
+def test_a_bound_value_searches_no_folder_for_a_module(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB asks for pandas each time; where it is not installed, that took as long as the statement."""
+    searched: list[str] = []
+
+    class Finder:
+        def find_spec(self, name: str, *_: object) -> None:
+            searched.append(name)
+
+    database.rows("select ?, ?", (7, "seven"))
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+
+    assert database.rows("select ?, ?", (8, "eight")) == [(8, "eight")]
+    assert not searched
