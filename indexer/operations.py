@@ -13,10 +13,10 @@ import orjson
 
 from indexer.catalog.database import require_catalogue
 from indexer.catalog.store_errors import explain_errors
-from indexer.catalog.tables.dead_letters import Wanted
+from indexer.catalog.tables.dead_letters import LetterFilter
 from indexer.catalog.writing.writer import Writer
 from indexer.control import dead_letters, repairs
-from indexer.control.check import Report, check_catalogue, check_live
+from indexer.control.check import CheckReport, check_catalogue, check_live
 from indexer.control.replay import ReplayProgress
 from indexer.network.identity.dns import Dns
 from indexer.search.index import SearchIndex
@@ -63,7 +63,7 @@ def rebuild_search(settings: Settings, progress: ProgressOf) -> None:
         writer.close()
 
 
-def check_stores(settings: Settings) -> Report:
+def check_stores(settings: Settings) -> CheckReport:
     """Inspect the catalogue and the search index; while an indexer runs, its newest snapshot.
 
     Raises StoreError when a store cannot be opened.
@@ -94,7 +94,7 @@ async def repair_catalogue(settings: Settings) -> tuple[str, ...]:
         return repairs.repair_faults(writer)
 
 
-async def replay_letters(settings: Settings, wanted: Wanted, progress: ProgressOf) -> ReplayProgress:
+async def replay_letters(settings: Settings, wanted: LetterFilter, progress: ProgressOf) -> ReplayProgress:
     """Process dead letters again: in the running indexer, else here. Raises StoreError or Unanswered."""
     last = ReplayProgress(0, 0, 0)
 

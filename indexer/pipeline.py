@@ -16,7 +16,7 @@ from indexer import faults
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.tables.images import Picture
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.intake import Intake
 from indexer.events import (
     Account,
@@ -181,7 +181,7 @@ class Pipeline:
         self._intake.batch.cursors[frame.source] = StreamCursor(event.seq, event_time)
         self._intake.added()
 
-    def written(self, batch: Batch, written: Written) -> None:
+    def written(self, batch: Batch, written: BatchResult) -> None:
         """A transaction is committed: advance the cursor, and start its follow-up work."""
         for did, known in written.resynced.items():
             self._repos.resynced(did, known)

@@ -26,7 +26,7 @@ from indexer.faults import StoreError
 from indexer.network import connect
 from indexer.network.backoff import Backoff
 from indexer.network.connect import Internet
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.dns import Dns
 from indexer.network.identity.resolver import KEEP_SECONDS
 from indexer.network.retry_queue import RetryQueue
@@ -83,7 +83,7 @@ class Indexer:
             buffer_bytes=settings.buffer_bytes,
         )
         self.repos = Repos(stores.writer.repos())
-        self._hosts = Throttle(own=[settings.plc_url])
+        self._hosts = HostTurns(own=[settings.plc_url])
         self._downloads = ways.downloads
         self._spools = Spools(settings.data_dir)
         retry_seconds = settings.retry_seconds

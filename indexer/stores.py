@@ -12,7 +12,7 @@ import structlog
 
 from indexer.catalog.snapshots import Snapshots
 from indexer.catalog.writing import poison
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.writer import Writer
 from indexer.search.folder import OlderIndex
 from indexer.search.index import SearchIndex
@@ -50,7 +50,7 @@ class Stores:
             writer.close()
             raise
 
-    async def write(self, batch: Batch) -> Written:
+    async def write(self, batch: Batch) -> BatchResult:
         """Commit a batch to the catalogue; parts that cannot be written become dead letters."""
         return await _on(self._writing, lambda: poison.write_without_poison(self.writer, batch))
 

@@ -31,7 +31,7 @@ class Unanswered(Exception):
     """A process did not answer as expected; the message is a sentence."""
 
 
-class Answer(NamedTuple):
+class ControlAnswer(NamedTuple):
     """An answer of an accepted status, read whole."""
 
     status: int
@@ -49,7 +49,7 @@ async def ask(
     accepted: Collection[int] = (200,),
     query: Mapping[str, str] | None = None,
     body: bytes | None = None,
-) -> Answer:
+) -> ControlAnswer:
     """One request. Raises Unanswered: no answer in time, one of another status, or one that is too large.
 
     `seconds`: for the whole request; None for work that takes as long as it takes, while the process lives.
@@ -60,7 +60,7 @@ async def ask(
             content += await response.content.read(most_bytes + 1 - len(content))
         if len(content) > most_bytes:
             raise Unanswered(f"{socket_path} answers {path} with more than {most_bytes:,} bytes.")
-        return Answer(response.status, response.headers, content)
+        return ControlAnswer(response.status, response.headers, content)
 
 
 async def ask_lines(

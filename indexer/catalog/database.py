@@ -20,7 +20,7 @@ import structlog
 
 from indexer.catalog import schema
 from indexer.catalog.hash_sets import Hashes
-from indexer.catalog.schema import Newer, Unfit
+from indexer.catalog.schema import Newer, UnfitCatalogue
 from indexer.catalog.store_errors import afresh, explain_errors, free_bytes, given_up
 from indexer.faults import StoreError
 from schemas import data_folder
@@ -242,7 +242,7 @@ def _prepare(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         schema.prepare_tables(con)
     except Newer as error:
         raise StoreError(f"{path} {error}; use that one, or {afresh(path)}") from error
-    except Unfit as error:
+    except UnfitCatalogue as error:
         raise StoreError(f"{path} {error}; {afresh(path)}") from error
 
 

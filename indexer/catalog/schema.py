@@ -18,15 +18,15 @@ _RELATIONS: Final = "select {name} from duckdb_{kind}() where not internal and n
 log = structlog.get_logger()
 
 
-class Unfit(Exception):
+class UnfitCatalogue(Exception):
     """The file cannot be used by this version. The message says why, as the rest of `the catalogue …`."""
 
 
-class Newer(Unfit):
+class Newer(UnfitCatalogue):
     """A newer version made the file."""
 
 
-class Older(Unfit):
+class Older(UnfitCatalogue):
     """An older version made the file, and its rows cannot be migrated."""
 
 
@@ -41,7 +41,7 @@ def prepare_tables(con: duckdb.DuckDBPyConnection) -> None:
         _carry_over(con, version)
     if missing := sorted(_expected() - _columns(con)):
         kind, name, column = missing[0]
-        raise Unfit(f"is damaged: the {kind} {name} has no column {column}")
+        raise UnfitCatalogue(f"is damaged: the {kind} {name} has no column {column}")
 
 
 def _version(con: duckdb.DuckDBPyConnection) -> int | None:
@@ -50,14 +50,14 @@ def _version(con: duckdb.DuckDBPyConnection) -> int | None:
     if not tables:
         return None
     if "meta" not in tables:
-        raise Unfit("was not made by this program: it holds other tables")
+        raise UnfitCatalogue("was not made by this program: it holds other tables")
     try:
         found = con.execute("select value from meta where name = 'schema_version'").fetchall()
     except duckdb.BinderException as error:
-        raise Unfit("is damaged: the table meta has other columns") from error
+        raise UnfitCatalogue("is damaged: the table meta has other columns") from error
     value = str(found[0][0]) if found else ""
     if not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise Unfit(f"is damaged: {value[:20]!r} is no version of its tables")
+        raise UnfitCatalogue(f"is damaged: {value[:20]!r} is no version of its tables")
     return int(value)
 
 

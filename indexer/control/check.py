@@ -25,7 +25,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """`problems` are sentences; a catalogue without any is sound."""
 
     counts: dict[str, int]
@@ -35,7 +35,7 @@ class Report:
     problems: tuple[str, ...]
 
 
-def check_live(settings: Settings, watermark: int | None, now: datetime) -> Report:
+def check_live(settings: Settings, watermark: int | None, now: datetime) -> CheckReport:
     """Open the live catalogue and inspect it. Raises StoreError when it cannot be opened or read.
 
     `watermark` is how far the search index has followed the outbox; None when there is no index.
@@ -48,7 +48,7 @@ def check_live(settings: Settings, watermark: int | None, now: datetime) -> Repo
         catalogue.close()
 
 
-def check_catalogue(con: duckdb.DuckDBPyConnection, watermark: int | None, now: datetime) -> Report:
+def check_catalogue(con: duckdb.DuckDBPyConnection, watermark: int | None, now: datetime) -> CheckReport:
     """Inspect a catalogue that is open: the live one, or a snapshot."""
     op = _meta(con, "outbox_op")
     problems = [*_misread(con), *_outbox(con, op, watermark)]
@@ -57,7 +57,7 @@ def check_catalogue(con: duckdb.DuckDBPyConnection, watermark: int | None, now: 
     mismatches = len(recount.find_wrong_counts(con))
     if mismatches:
         problems.append(f"{mismatches} rows of track_counts differ from a recount.")
-    return Report(_counts(con), _cursors(con, now), op, watermark, tuple(problems))
+    return CheckReport(_counts(con), _cursors(con, now), op, watermark, tuple(problems))
 
 
 def _counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:

@@ -16,7 +16,7 @@ from aiohttp import web
 from indexer.catalog.database import Database, require_catalogue
 from indexer.catalog.store_errors import explain_errors
 from indexer.catalog.tables import dead_letters
-from indexer.catalog.tables.dead_letters import DeadLetter, Summary, Wanted
+from indexer.catalog.tables.dead_letters import DeadLetter, LetterFilter, Summary
 from indexer.control.replay import Replay, ReplayProgress
 from indexer.stores import Stores
 from schemas import control_socket, data_folder
@@ -62,7 +62,7 @@ def letter_routes(stores: Stores, retrial: Replay) -> list[web.RouteDef]:
     ]
 
 
-async def list_letters(settings: Settings, wanted: Wanted, limit: int) -> DeadLetterList:
+async def list_letters(settings: Settings, wanted: LetterFilter, limit: int) -> DeadLetterList:
     """The newest letters. Raises StoreError or Unanswered."""
     if not control_socket.is_listening(_socket(settings)):
         with _read(settings) as con:
@@ -80,7 +80,7 @@ async def find_letter(settings: Settings, name: str) -> DeadLetter | None:
     return answer and DeadLetter(**_dated(answer) | {"raw": base64.b64decode(answer["raw"])})
 
 
-async def replay_letters(settings: Settings, wanted: Wanted) -> AsyncIterator[ReplayProgress]:
+async def replay_letters(settings: Settings, wanted: LetterFilter) -> AsyncIterator[ReplayProgress]:
     """Have a running indexer process letters again. Raises Unanswered."""
     lines = control_socket.ask_lines(_socket(settings), "POST", f"{PATH}/replay", query=_query(wanted))
     async with aclosing(lines):
@@ -110,17 +110,17 @@ def _read(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
         catalogue.close()
 
 
-def _listing(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> DeadLetterList:
+def _listing(con: duckdb.DuckDBPyConnection, wanted: LetterFilter, limit: int) -> DeadLetterList:
     return DeadLetterList(
         dead_letters.count_letters(con, wanted), dead_letters.list_summaries(con, wanted, limit)
     )
 
 
-def _wanted(request: web.Request) -> Wanted:
-    return Wanted(*(request.query.get(field) for field in ("did", "reason", "name")))
+def _wanted(request: web.Request) -> LetterFilter:
+    return LetterFilter(*(request.query.get(field) for field in ("did", "reason", "name")))
 
 
-def _query(wanted: Wanted) -> dict[str, str]:
+def _query(wanted: LetterFilter) -> dict[str, str]:
     return {field: value for field, value in asdict(wanted).items() if value is not None}
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from indexer.events import IdentityFact
 from indexer.network.http.client import Answered, Outbound, OutboundError
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.resolver import Resolver
 from indexer.repo import proof, signing_keys
 from indexer.repo.proof import MAX_BYTES, Proof, ProofError
@@ -35,7 +35,7 @@ class Proven:
 class Prover:
     """Fetches and verifies one proof at a time from each PDS, within the throttle. Stores nothing."""
 
-    def __init__(self, resolver: Resolver, outbound: Outbound, hosts: Throttle) -> None:
+    def __init__(self, resolver: Resolver, outbound: Outbound, hosts: HostTurns) -> None:
         self._resolver = resolver
         self._outbound = outbound
         self._hosts = hosts

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from indexer.catalog.tables import dead_letters
-from indexer.catalog.tables.dead_letters import DeadLetter, Wanted
+from indexer.catalog.tables.dead_letters import DeadLetter, LetterFilter
 from indexer.catalog.writing.intake import Intake
 from indexer.pipeline import Pipeline
 from indexer.stores import Stores
@@ -31,7 +31,7 @@ class Replay:
         self._pipeline = pipeline
         self._intake = intake
 
-    async def run(self, wanted: Wanted) -> AsyncIterator[ReplayProgress]:
+    async def run(self, wanted: LetterFilter) -> AsyncIterator[ReplayProgress]:
         """Replay all letters that match now, the oldest first. Yields after each transaction."""
         tried = passed = 0
         after, until = BEGINNING, datetime.now(UTC)
@@ -43,5 +43,5 @@ class Replay:
             tried, after = tried + len(letters), letters[-1].received_at
             yield ReplayProgress(tried, passed, max(total, tried))
 
-    async def _page(self, wanted: Wanted, after: datetime, until: datetime) -> list[DeadLetter]:
+    async def _page(self, wanted: LetterFilter, after: datetime, until: datetime) -> list[DeadLetter]:
         return await self._stores.read(lambda con: dead_letters.read_page(con, wanted, after, until))

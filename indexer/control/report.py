@@ -8,7 +8,7 @@ import libipld
 import orjson
 
 from indexer.catalog.tables.dead_letters import DeadLetter
-from indexer.control.check import Report
+from indexer.control.check import CheckReport
 from indexer.control.dead_letters import DeadLetterList
 from indexer.repo import car
 from indexer.sync.audit import Outcome
@@ -18,7 +18,7 @@ MAX_BYTES_SHOWN: Final = 64
 ROW: Final = 16
 
 
-def of_check(report: Report) -> Iterator[str]:
+def of_check(report: CheckReport) -> Iterator[str]:
     """Counts, cursors and problems."""
     for table, count in report.counts.items():
         yield f"{table}: {count:,} rows"

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from indexer.network.clock import ClockOffset
 from indexer.network.http.client import Outbound
 from indexer.network.http.operator_client import Operators
-from indexer.network.http.slots import Limits
+from indexer.network.http.slots import SlotLimits
 from indexer.network.identity.dns import Dns
 from indexer.network.identity.handles import Handles
 from indexer.network.identity.resolver import Resolver
 from schemas.settings import Settings
 
 # A quarter each, so that one domain or network holds up three others at the most.
-CALLS = Limits()
-DOWNLOADS = Limits(total=128, of_origin=4, of_site=32, of_network=32, patience_seconds=20.0)
+CALLS = SlotLimits()
+DOWNLOADS = SlotLimits(total=128, of_origin=4, of_site=32, of_network=32, patience_seconds=20.0)
 
 
 class Internet(NamedTuple):

@@ -15,7 +15,7 @@ from indexer.repo import mst, verify
 from indexer.repo.limits import MAX_AHEAD, MAX_RECORD_BYTES
 from indexer.repo.mst import Absent, FetchBlock, MstError
 from indexer.repo.signing_keys import Key
-from indexer.repo.verify import Head, Refused
+from indexer.repo.verify import Refused, VerifiedHead
 from schemas.ids import Cid, Did, Nsid, Rkey, Tid, is_rkey, tid_time
 
 
@@ -51,7 +51,7 @@ class RepoSlice:
     collections: frozenset[Nsid]
     now: datetime
 
-    def head(self, roots: tuple[bytes, ...], fetch_block: FetchBlock) -> Head:
+    def head(self, roots: tuple[bytes, ...], fetch_block: FetchBlock) -> VerifiedHead:
         """Verify the signed commit at the CAR's root. Raises Refused."""
         block = fetch_block(roots[0]) if roots else None
         if block is None:
@@ -67,14 +67,14 @@ class RepoSlice:
         keys = mst.read_node(root).keys
         return all(key.partition(b"/")[0].decode() in self.collections for key in keys)
 
-    def paths(self, head: Head, fetch_block: FetchBlock) -> Paths:
+    def paths(self, head: VerifiedHead, fetch_block: FetchBlock) -> Paths:
         """The CID of every record. Raises MstError, also for a missing node, or TooMuch."""
         found: dict[tuple[Nsid, Rkey], bytes] = {}
         for start, end in self.ranges():
             _collect(mst.walk_keys(head.data, fetch_block, start, end), found)
         return found
 
-    def fetched(self, head: Head, paths: Paths, fetch_block: FetchBlock) -> Fetched:
+    def fetched(self, head: VerifiedHead, paths: Paths, fetch_block: FetchBlock) -> Fetched:
         """Collect the records at these paths. Raises Refused or TooMuch."""
         records: dict[tuple[Nsid, Rkey], tuple[Cid, bytes]] = {}
         total = 0
@@ -94,7 +94,7 @@ class RepoSlice:
 class Trail:
     """Finds the records' paths while the tree's nodes are still being fetched: each node is read once."""
 
-    def __init__(self, wanted: RepoSlice, head: Head) -> None:
+    def __init__(self, wanted: RepoSlice, head: VerifiedHead) -> None:
         self.paths: dict[tuple[Nsid, Rkey], bytes] = {}
         self._ahead = {span: [Absent(head.data, None)] for span in wanted.ranges()}
 

@@ -45,7 +45,7 @@ class Node(NamedTuple):
     subtrees: list[bytes | None]
 
 
-class Place(NamedTuple):
+class NodePosition(NamedTuple):
     """A node's position in a tree: its layer, and the keys on either side."""
 
     layer: int
@@ -57,7 +57,7 @@ class Absent(NamedTuple):
     """A node whose block is missing, and its position; the root has no place."""
 
     cid: bytes
-    place: Place | None
+    place: NodePosition | None
 
 
 def find_cid(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | None:
@@ -68,7 +68,7 @@ def find_cid(root: bytes, blocks: Mapping[bytes, bytes], path: str) -> bytes | N
     wanted = path.encode()
     layer = layer_of(wanted)
     subtree: bytes | None = root
-    place: Place | None = None
+    place: NodePosition | None = None
     while subtree is not None and (place is None or place.layer >= layer):
         if (block := blocks.get(subtree)) is None:
             raise MissingNode(subtree)
@@ -101,12 +101,12 @@ def layer_of(key: bytes) -> int:
     return (256 - int.from_bytes(hashlib.sha256(key).digest(), "big").bit_length()) // 2
 
 
-def open_node(block: bytes, place: Place | None) -> tuple[Node, Place]:
+def open_node(block: bytes, place: NodePosition | None) -> tuple[Node, NodePosition]:
     """Read a node and check it against its place; the root's place follows from its keys. Raises MstError."""
     node = read_node(block)
     keys = node.keys
     if place is None:
-        place = Place(layer_of(keys[0]) if keys else 0, FIRST, LAST)
+        place = NodePosition(layer_of(keys[0]) if keys else 0, FIRST, LAST)
         if not keys and node.subtrees[0] is not None:
             raise MstError("the root of the tree has no keys")
     elif not keys and node.subtrees[0] is None:
@@ -122,11 +122,11 @@ def open_node(block: bytes, place: Place | None) -> tuple[Node, Place]:
     return node, place
 
 
-def place_below(node: Node, place: Place, at: int) -> Place:
+def place_below(node: Node, place: NodePosition, at: int) -> NodePosition:
     """The place of the node's subtree at this index."""
     low = node.keys[at - 1] if at else place.low
     high = node.keys[at] if at < len(node.keys) else place.high
-    return Place(place.layer - 1, low, high)
+    return NodePosition(place.layer - 1, low, high)
 
 
 def read_node(block: bytes) -> Node:

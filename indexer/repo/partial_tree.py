@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from indexer.repo import car, mst
-from indexer.repo.mst import MissingNode, Node, Place
+from indexer.repo.mst import MissingNode, Node, NodePosition
 
 TOP: Final = 128  # above every layer: a hash has no more zeros
 
@@ -78,7 +78,7 @@ class PartialTree:
             raise MissingNode(hidden.cid)
         return hidden.cid
 
-    def _open(self, cid: bytes, place: Place | None) -> None:
+    def _open(self, cid: bytes, place: NodePosition | None) -> None:
         """Append the keys and gaps of a subtree, including the gap at its end."""
         block = self._blocks.get(cid)
         if block is None:
@@ -98,7 +98,7 @@ class PartialTree:
                 self._values.append(node.values[at])
                 self._layers.append(place.layer)
 
-    def _wanted_in(self, node: Node, place: Place) -> set[int]:
+    def _wanted_in(self, node: Node, place: NodePosition) -> set[int]:
         """Indexes of the subtrees to open: those a wanted key falls into or borders on.
 
         Removing a key merges the subtrees on either side of it, so both have to be open.

@@ -44,7 +44,7 @@ class Unproven(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class VerifiedHead:
     """A verified commit object. `data` is the CID of the repo's tree, `cid` the CID of the object itself."""
 
     did: Did
@@ -53,7 +53,7 @@ class Head:
     cid: bytes
 
 
-def verify_commit(message: Commit, key: Key) -> Head:
+def verify_commit(message: Commit, key: Key) -> VerifiedHead:
     """Verify a commit: its signature, and that exactly its operations led to its tree.
 
     Raises Refused or Unproven.
@@ -64,12 +64,12 @@ def verify_commit(message: Commit, key: Key) -> Head:
     return found
 
 
-def verify_sync(message: Sync, key: Key) -> Head:
+def verify_sync(message: Sync, key: Key) -> VerifiedHead:
     """Verify the state that a #sync message set a repo to. Raises Refused."""
     return _signed(message, key)
 
 
-def verify_head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> Head:
+def verify_head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -> VerifiedHead:
     """Verify that the commit object of this CID is this account's and signed with its key. Raises Refused."""
     block = blocks.get(cid)
     if block is None:
@@ -89,7 +89,7 @@ def verify_head(blocks: Mapping[bytes, bytes], cid: bytes, did: Did, key: Key) -
     # libipld encodes plain bytes that look like a CID as a link, so its output is compared with the object.
     if _without(signature, block) != unsigned:
         raise Refused("commit object", "the commit object is not as it was signed")
-    return Head(did, Tid(rev), tree, cid)
+    return VerifiedHead(did, Tid(rev), tree, cid)
 
 
 def _commit_object(block: bytes) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _without(signature: bytes, block: bytes) -> bytes:
     return bytes([block[0] - 1]) + block[1:].replace(_SIGNATURE + signature, b"", 1)
 
 
-def _signed(message: Commit | Sync, key: Key) -> Head:
+def _signed(message: Commit | Sync, key: Key) -> VerifiedHead:
     found = verify_head(message.blocks, message.cid, message.did, key)
     if found.rev != message.rev:
         raise Refused("envelope", "the message names another rev than its commit")

@@ -19,7 +19,7 @@ import structlog
 from indexer import faults
 from indexer.network import xrpc
 from indexer.network.http.client import Answered, NotNow, Outbound, OutboundError
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.repo import car, dag_cbor
 from indexer.repo.car import CarError
 from indexer.repo.dag_cbor import CborError
@@ -74,7 +74,7 @@ class Audit:
     def __init__(
         self,
         outbound: Outbound,
-        hosts: Throttle,
+        hosts: HostTurns,
         *,
         repos: Callable[[], Iterable[Audited]],
         ours: Callable[[Did], Audited | None],

@@ -15,7 +15,7 @@ import structlog
 from prometheus_client import Counter
 
 from indexer import faults
-from indexer.catalog.tables.cursors import Listing
+from indexer.catalog.tables.cursors import ListProgress
 from indexer.network import xrpc
 from indexer.network.backoff import Backoff
 from indexer.network.http.client import Answered, Client, OutboundError
@@ -49,8 +49,8 @@ class Discovery:
         collections: Collection[Nsid],
         *,
         found: Callable[[list[Did]], Awaitable[None]],
-        load: Callable[[], Iterable[Listing]],
-        save: Callable[[Listing], Awaitable[None]],
+        load: Callable[[], Iterable[ListProgress]],
+        save: Callable[[ListProgress], Awaitable[None]],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
@@ -89,10 +89,10 @@ class Discovery:
                 async with asyncio.timeout(pause):
                     await self._renewed.wait()
 
-    def renew(self) -> list[Listing]:
+    def renew(self) -> list[ListProgress]:
         """Read every list from its beginning, now. Returns the listings to be saved for that."""
         names = self._listings.keys() | set(self._collections)
-        self._listings = {name: Listing(self._host, name) for name in names}
+        self._listings = {name: ListProgress(self._host, name) for name in names}
         self._renewed.set()
         return list(self._listings.values())
 
@@ -116,24 +116,24 @@ class Discovery:
             return False
         return isinstance(answer.get("availableUserDomains"), list)
 
-    def _due(self) -> list[Listing]:
+    def _due(self) -> list[ListProgress]:
         now = self._now()
         # A host without lists by collection is asked for them again after a day, in case it was updated.
         if (everything := self._listings.get(EVERYTHING)) and not _is_due(everything, now):
             return []
         return [listing for name in self._collections if _is_due(listing := self._listing(name), now)]
 
-    def _listing(self, collection: str) -> Listing:
-        return self._listings.get(collection, Listing(self._host, collection))
+    def _listing(self, collection: str) -> ListProgress:
+        return self._listings.get(collection, ListProgress(self._host, collection))
 
-    async def _read(self, listing: Listing) -> None:
+    async def _read(self, listing: ListProgress) -> None:
         log.info("discovery reads", host=self._host, collection=listing.collection, cursor=listing.cursor)
         name, listing = listing.collection, replace(listing, finished_at=None)
         self._listings[name] = listing
         while listing.finished_at is None and self._listings.get(name) is listing:
             listing = await self._page(listing)
 
-    async def _page(self, listing: Listing) -> Listing:
+    async def _page(self, listing: ListProgress) -> ListProgress:
         """Read one page. Returns how far the list is read then, unless it was renewed meanwhile."""
         answer = await self._ask(listing)
         dids = list(dict.fromkeys(_dids(answer)))
@@ -151,7 +151,7 @@ class Discovery:
             await self._save(read)
         return read
 
-    async def _ask(self, listing: Listing) -> dict[str, Any]:
+    async def _ask(self, listing: ListProgress) -> dict[str, Any]:
         method, params = "com.atproto.sync.listRepos", {"limit": str(PAGE_REPOS)}
         if listing.collection != EVERYTHING:
             method, params["collection"] = f"{method}ByCollection", listing.collection
@@ -171,7 +171,7 @@ def _has_no_such_list(refusal: Answered) -> bool:
     return refusal.status == 400 or xrpc.is_lacking(refusal)
 
 
-def _is_due(listing: Listing, now: datetime) -> bool:
+def _is_due(listing: ListProgress, now: datetime) -> bool:
     """True when the list is partly read, or was read to its end more than a day ago."""
     return listing.finished_at is None or now - listing.finished_at >= AGAIN_AFTER
 

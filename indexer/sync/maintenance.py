@@ -10,13 +10,13 @@ import orjson
 from aiohttp import web
 
 from indexer.catalog import projections
-from indexer.catalog.tables.cursors import Listing
+from indexer.catalog.tables.cursors import ListProgress
 from indexer.catalog.writing.intake import Intake
 from indexer.catalog.writing.writer import Writer
 from indexer.events import Account
 from indexer.network.http.client import Outbound
 from indexer.network.http.operator_client import Operators
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.resolver import Resolver
 from indexer.stream import Source
 from indexer.sync.account_status import AccountStatuses
@@ -46,7 +46,7 @@ class Maintenance:
         intake: Intake,
         operators: Operators,
         outbound: Outbound,
-        hosts: Throttle,
+        hosts: HostTurns,
         writer: Writer,
     ) -> None:
         self._source = source
@@ -93,7 +93,7 @@ class Maintenance:
         batch = self._intake.batch
         for did in self._repos.chaining():
             self._applier.happened("doubt", did, batch, "events are lost")
-        batch.listings += [*self.discovery.renew(), Listing(OURS, EVERYTHING)]
+        batch.listings += [*self.discovery.renew(), ListProgress(OURS, EVERYTHING)]
         self._resolver.forget_all()
         batch.stale |= set(self._repos)
         self._intake.added(1)
@@ -125,7 +125,7 @@ class Maintenance:
             await self._statuses.check_all()
             await self._audit.check_all()
             if not self._gap.is_set():
-                await self._save(Listing(OURS, EVERYTHING, finished_at=datetime.now(UTC)))
+                await self._save(ListProgress(OURS, EVERYTHING, finished_at=datetime.now(UTC)))
 
     async def _found(self, dids: list[Did]) -> None:
         await self._intake.room()
@@ -133,7 +133,7 @@ class Maintenance:
             self._applier.happened("listed", did, self._intake.batch, "listed")
         self._intake.added(len(dids))
 
-    async def _save(self, listing: Listing) -> None:
+    async def _save(self, listing: ListProgress) -> None:
         self._intake.batch.listings.append(listing)
         self._intake.added()
 

@@ -25,7 +25,7 @@ _LENGTH_BITS = 24  # of the 64 bits of a block's position
 _LENGTH = (1 << _LENGTH_BITS) - 1
 
 
-class NoRoom(OutboundError):
+class SpoolFull(OutboundError):
     """The disk has no room at the moment."""
 
     transient = True
@@ -45,7 +45,7 @@ class Spools:
             with Spool(self) as spool:
                 yield spool
         except OSError as error:
-            raise NoRoom(f"the disk fails ({error.strerror})") from error
+            raise SpoolFull(f"the disk fails ({error.strerror})") from error
 
 
 class Spool:
@@ -73,7 +73,7 @@ class Spool:
     def write(self, piece: bytes) -> None:
         """Append received bytes."""
         if len(piece) > self._spools.free_bytes:
-            raise NoRoom("too much is spooled already")
+            raise SpoolFull("too much is spooled already")
         self._spools.free_bytes -= len(piece)
         self._size += len(piece)
         self._file.write(piece)

@@ -18,7 +18,7 @@ from readapi.audio.source import OpenFile
 from readapi.errors import PdsUnavailable, SpaceRefused
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
-from readapi.oauth.throttle import Throttle, Turn
+from readapi.oauth.throttle import KeyedSlots, Turn
 from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import Cid, Did, is_cid
 
@@ -77,8 +77,8 @@ class Blobs:
         self._max_bytes = max_bytes
         self._under_way: dict[Path, _Fetch] = {}
         self._failures: dict[Path, float] = {}
-        self._turns = Throttle(AT_ONE_SERVER, PATIENCE_SECONDS)
-        self._clients = Throttle(OF_ONE_CLIENT, PATIENCE_SECONDS)
+        self._turns = KeyedSlots(AT_ONE_SERVER, PATIENCE_SECONDS)
+        self._clients = KeyedSlots(OF_ONE_CLIENT, PATIENCE_SECONDS)
 
     async def open(
         self, did: Did, cid: Cid, entry: BlobAccess | None = None, *, client: str | None = None

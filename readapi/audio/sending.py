@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from readapi.audio.source import AudioSource, OpenFile
-from readapi.http.request.headers import Conditions, Part
+from readapi.http.request.headers import ByteRange, Conditions
 
 CHUNK_BYTES = 256 << 10
 STALLED_SECONDS = 60.0  # after which a client that receives nothing is disconnected
@@ -24,10 +24,10 @@ class Sending(web.StreamResponse):
         sent = {**headers, "ETag": source.etag, "Accept-Ranges": "bytes"}
         if conditions.knows(source.etag):
             super().__init__(status=HTTPStatus.NOT_MODIFIED, headers=sent)
-            self._part = Part(0, 0)
+            self._part = ByteRange(0, 0)
             return
         part = conditions.part(source.size, source.etag)
-        whole = Part(0, source.size)
+        whole = ByteRange(0, source.size)
         sent["Content-Type"] = source.media_type
         if part is not None:
             sent["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{source.size}"
@@ -65,7 +65,7 @@ class Sending(web.StreamResponse):
                     await self.write(piece)
 
 
-async def send_file(socket: int, file: OpenFile, part: Part) -> None:
+async def send_file(socket: int, file: OpenFile, part: ByteRange) -> None:
     """Let the kernel copy a file to a socket. Raises ConnectionError.
 
     uvloop has no sendfile, and no event loop watches a socket that belongs to a transport: so a duplicate of

@@ -35,7 +35,7 @@ class StoredFile(NamedTuple):
     modified: datetime
 
 
-class StoreError(OSError):
+class AudioStoreError(OSError):
     """A request to the store failed; a retry may succeed."""
 
 
@@ -166,7 +166,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        raise StoreError(str(error).partition("\n")[0][:MESSAGE_CHARACTERS]) from error
+        raise AudioStoreError(str(error).partition("\n")[0][:MESSAGE_CHARACTERS]) from error
 
 
 def _s3(url: str) -> S3Store:

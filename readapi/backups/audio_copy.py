@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from readapi.audio.store import AudioStore
 from readapi.backups import folder
-from readapi.backups.manifest import Audio
+from readapi.backups.manifest import AudioPart
 from readapi.backups.named import ReferencedFiles
 from readapi.state.publishing.file_keys import FOLDERS, ORIGINALS, file_in
 from schemas.settings import Settings
@@ -41,7 +41,7 @@ class AudioCopy:
         """The files that the state database refers to and the backup lacks."""
         return named.missing(self._found.keys())
 
-    def keep(self, named: ReferencedFiles | None) -> Audio:
+    def keep(self, named: ReferencedFiles | None) -> AudioPart:
         """Remove files that the state database does not refer to; returns a summary of the rest."""
         for key in [key for key in self._found if named is None or not named.speaks_of(key)]:
             del self._found[key]
@@ -50,7 +50,7 @@ class AudioCopy:
         if self._address is not None:
             lines = [f"{size} {key}\n" for key, size in sorted(self._found.items())]
             (self._target / folder.LISTING).write_text("".join(lines))
-        return Audio(
+        return AudioPart(
             kind="folder" if self._address is None else "s3",
             address=self._address,
             store_id=None if named is None else named.store_id,

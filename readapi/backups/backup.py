@@ -19,7 +19,7 @@ from readapi.audio.store import AudioStore
 from readapi.backups import folder, state_copy
 from readapi.backups.audio_copy import AudioCopy
 from readapi.backups.folder import BackupError
-from readapi.backups.manifest import FORMAT, Audio, Catalogue, Manifest, StateDatabase
+from readapi.backups.manifest import FORMAT, AudioPart, Catalogue, Manifest, StateDatabase
 from readapi.state.db import encryption
 from readapi.state.db.database import utc_now
 from schemas import datetimes
@@ -57,7 +57,7 @@ async def make_backup(settings: Settings, target: Path, copy_catalogue: CopyCata
 
 async def _state_and_audio(
     settings: Settings, partial: Path
-) -> tuple[StateDatabase | None, Audio, dict[str, str]]:
+) -> tuple[StateDatabase | None, AudioPart, dict[str, str]]:
     files = AudioCopy(settings, AudioStore.of(settings), partial)
     await files.fill()
     for attempt in range(1, TRIES + 1):

@@ -11,7 +11,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Position(_Part):
+class StreamPosition(_Part):
     """The cursor in a source of events."""
 
     seq: int
@@ -23,7 +23,7 @@ class Catalogue(_Part):
 
     tables: int
     bytes: int
-    cursors: dict[str, Position]
+    cursors: dict[str, StreamPosition]
 
 
 class StateDatabase(_Part):
@@ -34,7 +34,7 @@ class StateDatabase(_Part):
     bytes: int
 
 
-class Audio(_Part):
+class AudioPart(_Part):
     """The audio store. `missing`: files that the state database refers to and the store lacked."""
 
     kind: Literal["folder", "s3"]
@@ -53,5 +53,5 @@ class Manifest(_Part):
     made_at: str
     catalogue: Catalogue | None
     state: StateDatabase | None
-    audio: Audio
+    audio: AudioPart
     keys: tuple[str, ...]

@@ -9,11 +9,11 @@ from indexer import backup as catalogue
 from readapi.backups import backup as backups
 from readapi.backups import restore as restores
 from readapi.backups.folder import BackupError
-from readapi.backups.manifest import Catalogue, Manifest, Position
+from readapi.backups.manifest import Catalogue, Manifest, StreamPosition
 from readapi.commands import index_errors, state_errors
 from readapi.commands.progress import Progress
 from readapi.commands.start import FAILED, begin, stop
-from readapi.state.db.encryption import Unreadable
+from readapi.state.db.encryption import Undecryptable
 from readapi.state.publishing.audio_stores import KEPT
 from schemas.settings import Settings
 
@@ -73,7 +73,7 @@ def _copy(settings: Settings, target: Path) -> Catalogue | None:
     copied = catalogue.copy_catalogue(settings, target)
     if copied is None:
         return None
-    cursors = {source: Position(seq=seq, event_time=at) for source, (seq, at) in copied.cursors.items()}
+    cursors = {source: StreamPosition(seq=seq, event_time=at) for source, (seq, at) in copied.cursors.items()}
     return Catalogue(tables=copied.tables, bytes=target.stat().st_size, cursors=cursors)
 
 
@@ -99,7 +99,7 @@ def _parts(manifest: Manifest) -> list[str]:
 def _explained(work: Callable[[], Answer]) -> Answer:
     try:
         return index_errors.explained(lambda: state_errors.explained(work))
-    except (BackupError, Unreadable) as error:
+    except (BackupError, Undecryptable) as error:
         stop(FAILED, str(error))
     except OSError as error:
         stop(FAILED, f"{error.filename or 'A file'} cannot be read or written ({error.strerror}).")

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from indexer import operations
-from indexer.catalog.tables.dead_letters import Wanted
+from indexer.catalog.tables.dead_letters import LetterFilter
 from indexer.control import dead_letters as letters
 from indexer.control import report
 from readapi.commands.index_errors import explained
@@ -40,7 +40,7 @@ def dead_letters(
         Apply them again, and remove those that succeed. Works while the indexer runs.
     """
     settings = begin("dead-letters")
-    wanted = Wanted(did, reason, show)
+    wanted = LetterFilter(did, reason, show)
     if replay:
         _replay(settings, wanted)
     elif show is not None:
@@ -50,7 +50,7 @@ def dead_letters(
         print("\n".join(report.of_listing(listing)))
 
 
-def _replay(settings: Settings, wanted: Wanted) -> None:
+def _replay(settings: Settings, wanted: LetterFilter) -> None:
     with Progress("replaying", "dead letters") as progress:
         outcome = explained(lambda: asyncio.run(operations.replay_letters(settings, wanted, progress)))
     print(f"{outcome.passed:,} of {outcome.tried:,} dead letters could be used and are none any more.")

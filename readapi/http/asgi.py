@@ -63,7 +63,7 @@ class StreamLimits:
             del self._open[client]
 
 
-class Exchange:
+class AsgiExchange:
     """One request that the application works at, in a task of its own."""
 
     def __init__(self, app: AsgiApp, scope: MutableMapping[str, Any], body: bytes) -> None:
@@ -95,11 +95,11 @@ class Exchange:
         return {"type": "http.disconnect"}
 
 
-class Stream(web.StreamResponse):
+class AsgiStream(web.StreamResponse):
     """The application's events, until its last one, the time limit, or the client's disconnect."""
 
     def __init__(
-        self, headers: Mapping[str, str], exchange: Exchange, seconds: float, end: Callable[[], None]
+        self, headers: Mapping[str, str], exchange: AsgiExchange, seconds: float, end: Callable[[], None]
     ) -> None:
         """`end` is called exactly once, even if the response is never sent."""
         super().__init__(headers={**headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"})
@@ -128,7 +128,7 @@ async def answer_by_asgi(
     extensions: Mapping[str, object],
 ) -> Answer[Any] | web.StreamResponse:
     """Let the application answer. `extensions` are added to its scope. Raises RateLimited, Internal."""
-    exchange = Exchange(app, {**scope_of(request), **extensions}, body)
+    exchange = AsgiExchange(app, {**scope_of(request), **extensions}, body)
     try:
         start = await anext(exchange.sent, None)
         if start is None:
@@ -167,7 +167,7 @@ def scope_of(request: web.Request) -> dict[str, Any]:
 
 
 def _stream(
-    headers: Mapping[str, str], exchange: Exchange, streams: StreamLimits, client: str
+    headers: Mapping[str, str], exchange: AsgiExchange, streams: StreamLimits, client: str
 ) -> web.StreamResponse:
     leave = streams.enter(client)
 
@@ -175,7 +175,7 @@ def _stream(
         exchange.end()
         leave()
 
-    return Stream(headers, exchange, streams.seconds, end)
+    return AsgiStream(headers, exchange, streams.seconds, end)
 
 
 def _headers(start: Message) -> dict[str, str]:

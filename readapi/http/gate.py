@@ -17,7 +17,7 @@ from readapi.errors import BadRequest, Internal, MethodNotAllowed, NotFound, Too
 from readapi.http.access_log import AccessLog
 from readapi.http.endpoint import ENDPOINT, Endpoint
 from readapi.http.limits.clients import CLIENT, Clients
-from readapi.http.limits.rate_limits import Allowance, Limits, Spent
+from readapi.http.limits.rate_limits import Allowance, RateLimits, Spent
 from readapi.http.request import headers as request_headers
 from readapi.http.request.cookies import Cookies
 from readapi.http.response.cache import AnswerCache, Kept
@@ -46,7 +46,7 @@ class Gate:
         settings: Settings,
         endpoints: Iterable[Endpoint],
         who_asks: WhoAsks,
-        limits: Limits,
+        limits: RateLimits,
         metrics: Metrics,
         access_log: AccessLog,
         version: Callable[[], object],

@@ -20,7 +20,7 @@ _ONE_BY_ONE = 200
 _ATTEMPTS = 5
 
 
-class OtherVersion(ValueError):
+class OtherIndex(ValueError):
     """Another version of the program made the index."""
 
 
@@ -39,7 +39,7 @@ class State:
         return self.stamp[0]
 
 
-class Found(NamedTuple):
+class IndexMatches(NamedTuple):
     """The first matches, each with its score or sort key; `total` counts all, if requested."""
 
     hits: list[tuple[Any, DocAddress]]
@@ -84,9 +84,9 @@ class IndexFolder:
                 raise
             # The folder may be in the middle of being replaced; what was read before stays until then.
             reason = str(error)[:200]
-            if not isinstance(error, OtherVersion) or reason != self.refusal:
+            if not isinstance(error, OtherIndex) or reason != self.refusal:
                 log.warning("index_not_read", folder=self._path.name, reason=reason)
-            self.refusal = reason if isinstance(error, OtherVersion) else ""
+            self.refusal = reason if isinstance(error, OtherIndex) else ""
             return None
 
     def show(self, state: State) -> bool:
@@ -105,15 +105,15 @@ class IndexFolder:
         by: str | None = None,
         order: Order = Order.Desc,
         count: bool = False,
-    ) -> Found:
+    ) -> IndexMatches:
         """The first matches in the order of a field, or of their scores."""
         if self.searcher is None:
-            return Found([], 0)
+            return IndexMatches([], 0)
         found = self.searcher.search(query, most, count=count, order_by_field=by, order=order)
         hits = found.hits
         self.rows_read += len(hits)
         total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
-        return Found(hits, total)
+        return IndexMatches(hits, total)
 
     def stored(self, addresses: Iterable[DocAddress]) -> list[memoryview]:
         """The stored bytes of these documents, in order."""
@@ -221,9 +221,9 @@ def ignore_score(query: Query) -> Query:
 def _require_version(folder: Path) -> None:
     version = search_index.version_in(folder)
     if version < search_index.VERSION:
-        raise OtherVersion("The search index is of an older version; the indexer rebuilds it when it starts.")
+        raise OtherIndex("The search index is of an older version; the indexer rebuilds it when it starts.")
     if version > search_index.VERSION:
-        raise OtherVersion("The search index is of a newer version of this program; start that one.")
+        raise OtherIndex("The search index is of a newer version of this program; start that one.")
 
 
 def _watermark(searcher: tantivy.Searcher, schema: tantivy.Schema) -> int:

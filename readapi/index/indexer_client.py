@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from readapi.errors import NotFound, PdsDown
 from readapi.index.lookups import Index
 from schemas import control_socket, data_folder
-from schemas.control_socket import Answer, Unanswered
+from schemas.control_socket import ControlAnswer, Unanswered
 from schemas.ids import AtUri, Tid
 
 NUDGE_SECONDS: Final = 2.0
@@ -82,7 +82,7 @@ class Proofs:
         rev = Tid(answer.headers[control_socket.REV_HEADER])
         return Signed(rev, None if answer.status == _NO_RECORD else answer.body)
 
-    async def _ask(self, path: str, uri: AtUri, accepted: tuple[int, ...]) -> Answer:
+    async def _ask(self, path: str, uri: AtUri, accepted: tuple[int, ...]) -> ControlAnswer:
         try:
             return await control_socket.ask(
                 self._socket,
@@ -97,7 +97,7 @@ class Proofs:
             raise PdsDown from error
 
 
-class Source(BaseModel):
+class StreamState(BaseModel):
     """The stream that the indexer follows."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -108,12 +108,12 @@ class Source(BaseModel):
     retry_in: float | None = None
 
 
-class Report(BaseModel):
+class IndexerReport(BaseModel):
     """The indexer's answer, as far as the API needs it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    source: Source | None = None
+    source: StreamState | None = None
     lag_seconds: float | None = None
     clock_offset_seconds: float | None = None
     warnings: list[str] = []
@@ -121,7 +121,7 @@ class Report(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    report: Report
+    report: IndexerReport
     at: float
 
 
@@ -135,7 +135,7 @@ class IndexerStatus:
         self.reachable = False
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> StreamState | None:
         """The stream's state; None when the indexer does not answer."""
         return self._heard.report.source if self._heard is not None and self.reachable else None
 
@@ -174,6 +174,6 @@ class IndexerStatus:
         lag = self.lag_seconds
         self._lag_text = None if lag is None else f"{lag:.3f}"
 
-    async def _fetch(self) -> Report:
+    async def _fetch(self) -> IndexerReport:
         answer = await control_socket.ask(self._socket, "GET", control_socket.HEALTH, seconds=STATUS_SECONDS)
-        return Report.model_validate(orjson.loads(answer.body))
+        return IndexerReport.model_validate(orjson.loads(answer.body))

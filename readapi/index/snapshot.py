@@ -31,7 +31,7 @@ _UNITS: Final = {"MB": 10**6, "GB": 10**9}
 _MOST_ANSWERS: Final = 512
 
 
-class OtherVersion(Exception):
+class OtherSnapshot(Exception):
     """The snapshot's tables are of another version than the queries."""
 
 
@@ -154,6 +154,6 @@ class Snapshot:
 def _require_version(con: duckdb.DuckDBPyConnection) -> None:
     found = con.execute("select value from meta where name = 'schema_version'").fetchall()
     if found != [(str(steps.VERSION),)]:
-        raise OtherVersion(
+        raise OtherSnapshot(
             "The snapshot of the catalogue is of another version; the indexer publishes a new one."
         )

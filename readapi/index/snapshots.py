@@ -13,7 +13,7 @@ import duckdb
 import structlog
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshot import RETRY_SECONDS, OtherVersion, Row, Snapshot
+from readapi.index.snapshot import RETRY_SECONDS, OtherSnapshot, Row, Snapshot
 from readapi.metrics import Metrics
 from schemas import data_folder
 from schemas.settings import Settings
@@ -21,7 +21,7 @@ from schemas.settings import Settings
 log = structlog.get_logger()
 
 
-class Found(NamedTuple):
+class SnapshotAnswer(NamedTuple):
     """An answer, and the instant of its snapshot."""
 
     rows: list[Row]
@@ -61,13 +61,13 @@ class Snapshots:
         """How long ago the newest snapshot was made; None without one."""
         return max(now() - self._newest.as_of.timestamp(), 0.0) if self._newest else None
 
-    async def rows(self, sql: str, **values: Any) -> Found:
+    async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
         tried: list[Snapshot] = []
         while (snapshot := self._untried(tried)) is not None:
             tried.append(snapshot)
             try:
-                found = Found(await snapshot.rows(sql, values), snapshot.as_of)
+                found = SnapshotAnswer(await snapshot.rows(sql, values), snapshot.as_of)
             except duckdb.Error:  # the snapshot has logged it
                 self.failed += 1
                 continue
@@ -89,9 +89,9 @@ class Snapshots:
         loop = asyncio.get_running_loop()
         try:
             newest = await loop.run_in_executor(self._executor, self._opened, self._link.parent / name)
-        except (duckdb.Error, OSError, OtherVersion) as error:
+        except (duckdb.Error, OSError, OtherSnapshot) as error:
             self.unopened += 1
-            if isinstance(error, OtherVersion):
+            if isinstance(error, OtherSnapshot):
                 self.absence = str(error)
             self._avoided = name, time.monotonic() + RETRY_SECONDS
             log.warning("snapshot not opened", name=name, answering=self.version, error=str(error)[:200])

@@ -14,8 +14,8 @@ from readapi.oauth import callback, dpop, keys
 from readapi.oauth.discovery import Discovery
 from readapi.oauth.dpop import Dpop
 from readapi.oauth.endpoints import Endpoints
-from readapi.oauth.errors import OAuthError, Refused, Unavailable
-from readapi.oauth.grant import Grant, Identity, PendingAuthorization, Server, Tokens
+from readapi.oauth.errors import OAuthError, OAuthRefused, Unavailable
+from readapi.oauth.grant import AccountIdentity, AuthorizationServer, Grant, PendingAuthorization, Tokens
 from readapi.oauth.metadata import ClientMetadata
 from readapi.oauth.network import Body, Network, Response
 from readapi.oauth.responses import DEAD, Granted
@@ -93,15 +93,15 @@ class OAuthClient:
     async def refresh(self, grant: Grant) -> Tokens:
         """Refresh: new tokens for the refresh token. Raises Refused (the grant is dead) or Unavailable."""
         if grant.tokens.refresh_token is None:
-            raise Refused(DEAD, "This authorization cannot be renewed.")
+            raise OAuthRefused(DEAD, "This authorization cannot be renewed.")
         if await self._has_moved(grant):
             with contextlib.suppress(OAuthError):
                 await self.revoke(grant)
-            raise Refused(DEAD, "The account has moved to another server.")
+            raise OAuthRefused(DEAD, "The account has moved to another server.")
         form = {"grant_type": "refresh_token", "refresh_token": grant.tokens.refresh_token}
         try:
             granted = await self._endpoints.tokens(grant, form, self._refresh_seconds)
-        except Refused as error:
+        except OAuthRefused as error:
             if error.kind == DEAD:
                 raise
             # For example when the server could not fetch our client metadata document.
@@ -145,7 +145,9 @@ class OAuthClient:
             access_token=grant.tokens.access_token,
         )
 
-    def _flight(self, identity: Identity, server: Server, scope: str) -> PendingAuthorization:
+    def _flight(
+        self, identity: AccountIdentity, server: AuthorizationServer, scope: str
+    ) -> PendingAuthorization:
         return PendingAuthorization(
             state=token_urlsafe(SECRET_BYTES),
             identity=identity,
@@ -174,7 +176,7 @@ class OAuthClient:
         for older in self._client.key_names[1:]:
             try:
                 return pending, await self._endpoints.push(pending, form)
-            except Refused as error:
+            except OAuthRefused as error:
                 if error.kind != "client_refused":
                     raise
             pending = replace(pending, client_key=older)
@@ -185,7 +187,7 @@ class OAuthClient:
         identity = await self._discovery.identity(did)
         server = await self._discovery.server(identity.pds)
         if server.issuer != issuer:
-            raise Refused("identity_mismatch", "The account has moved to another server.")
+            raise OAuthRefused("identity_mismatch", "The account has moved to another server.")
         return identity.pds
 
     async def _has_moved(self, grant: Grant) -> bool:
@@ -211,7 +213,9 @@ class OAuthClient:
         with contextlib.suppress(OAuthError):
             await self._endpoints.revoke(holder, granted.refresh_token or granted.access_token)
         if granted.sub != did:
-            raise Refused("identity_mismatch", "A different account signed in than the one that was named.")
-        raise Refused(
+            raise OAuthRefused(
+                "identity_mismatch", "A different account signed in than the one that was named."
+            )
+        raise OAuthRefused(
             "server_unsuitable", "Your server issued tokens without the required protection (DPoP)."
         )

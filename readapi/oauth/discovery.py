@@ -7,8 +7,8 @@ from pydantic import BaseModel, ValidationError
 from yarl import URL
 
 from readapi.oauth import responses
-from readapi.oauth.errors import Refused, Unavailable
-from readapi.oauth.grant import Identity, Server
+from readapi.oauth.errors import OAuthRefused, Unavailable
+from readapi.oauth.grant import AccountIdentity, AuthorizationServer
 from readapi.oauth.keys import ALGORITHM
 from readapi.oauth.network import Network
 from readapi.oauth.responses import ProtectedResource, ServerMetadata
@@ -35,21 +35,21 @@ class Discovery:
         self._confidential = confidential
         self._allow_loopback = allow_loopback
 
-    async def identity(self, who: str) -> Identity:
+    async def identity(self, who: str) -> AccountIdentity:
         """The identity of a handle or DID, verified both ways. Raises OAuthError."""
         name = _INVISIBLE.sub("", who).removeprefix("at://").removeprefix("@")
         handle = None if is_did(name) else _handle(name)
         did = Did(name) if handle is None else await self._named_by(handle)
         known = await self._network.resolve(did, anew=True)
         if known.pds is None:
-            raise Refused("account_not_found", f"There is no account {did}, or it has no server.")
+            raise OAuthRefused("account_not_found", f"There is no account {did}, or it has no server.")
         if handle is not None and known.handle is None:
             raise Unavailable(f"The handle {handle} of {did} could not be checked.")
         if handle is not None and known.handle != handle:
-            raise Refused("identity_mismatch", f"The account that {handle} leads to does not go by it.")
-        return Identity(did, None if known.handle == INVALID_HANDLE else known.handle, known.pds)
+            raise OAuthRefused("identity_mismatch", f"The account that {handle} leads to does not go by it.")
+        return AccountIdentity(did, None if known.handle == INVALID_HANDLE else known.handle, known.pds)
 
-    async def server(self, pds: str) -> Server:
+    async def server(self, pds: str) -> AuthorizationServer:
         """The authorization server of a PDS, verified in both documents. Raises OAuthError."""
         resource = await self._document(pds + RESOURCE_PATH, ProtectedResource)
         if resource.resource.rstrip("/") != pds or len(resource.authorization_servers) != 1:
@@ -67,7 +67,7 @@ class Discovery:
     async def _named_by(self, handle: Handle) -> Did:
         named = await self._network.find(handle)
         if named is None or not is_did(named):
-            raise Refused("identity_not_found", f"There is no account with the handle {handle}.")
+            raise OAuthRefused("identity_not_found", f"There is no account with the handle {handle}.")
         return Did(named)
 
     async def _document(self, url: str, model: type[Document]) -> Document:
@@ -87,13 +87,13 @@ class Discovery:
         except ValidationError as error:
             raise _unsuitable("does not say how to sign in", responses.describe_fault(error)) from None
 
-    def _checked(self, metadata: ServerMetadata) -> Server:
+    def _checked(self, metadata: ServerMetadata) -> AuthorizationServer:
         """The server, if it supports all that we need."""
         lacking = next((name for name, is_there in self._needed(metadata).items() if not is_there), None)
         if lacking is not None:
             raise _unsuitable(f"does not offer {lacking}")
         assert metadata.pushed_authorization_request_endpoint is not None
-        return Server(
+        return AuthorizationServer(
             issuer=metadata.issuer,
             authorization_endpoint=metadata.authorization_endpoint,
             token_endpoint=metadata.token_endpoint,
@@ -145,9 +145,9 @@ class Discovery:
 
 def _handle(name: str) -> Handle:
     if not is_handle(name):
-        raise Refused("identity_not_found", "This is neither a handle nor a DID.")
+        raise OAuthRefused("identity_not_found", "This is neither a handle nor a DID.")
     return Handle(name.lower())
 
 
-def _unsuitable(what: str, said: str = "") -> Refused:
-    return Refused("server_unsuitable", f"Your server {what}.", said)
+def _unsuitable(what: str, said: str = "") -> OAuthRefused:
+    return OAuthRefused("server_unsuitable", f"Your server {what}.", said)

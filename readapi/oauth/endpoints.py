@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from readapi.oauth import responses
 from readapi.oauth.dpop import Dpop
-from readapi.oauth.errors import Refused
+from readapi.oauth.errors import OAuthRefused
 from readapi.oauth.grant import Grant, PendingAuthorization
 from readapi.oauth.metadata import ClientMetadata
 from readapi.oauth.network import Response
@@ -51,7 +51,7 @@ class Endpoints:
     ) -> Response:
         key, issuer = holder.client_key, holder.server.issuer
         if key not in self._client.key_names:
-            raise Refused(responses.DEAD, "The key of this authorization no longer exists.")
+            raise OAuthRefused(responses.DEAD, "The key of this authorization no longer exists.")
         return await self._dpop.send(
             holder.dpop_key,
             "POST",

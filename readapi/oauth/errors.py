@@ -43,7 +43,7 @@ class Denied(OAuthError):
         super().__init__("access_denied", "Access was denied on your server.")
 
 
-class Refused(OAuthError):
+class OAuthRefused(OAuthError):
     """A final refusal: a retry would not help. Of a refresh: the grant is dead."""
 
 

@@ -7,7 +7,7 @@ from schemas.ids import Did, Handle
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class AuthorizationServer:
     """An authorization server, as its metadata says."""
 
     issuer: str
@@ -18,7 +18,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AccountIdentity:
     """An account and the origin of its PDS. `handle`: None unless it resolves to the DID."""
 
     did: Did
@@ -35,8 +35,8 @@ class PendingAuthorization:
     """
 
     state: str = field(repr=False)
-    identity: Identity
-    server: Server
+    identity: AccountIdentity
+    server: AuthorizationServer
     scope: str
     verifier: str = field(repr=False)
     dpop_key: str = field(repr=False)
@@ -61,7 +61,7 @@ class Grant:
 
     did: Did
     pds: str
-    server: Server
+    server: AuthorizationServer
     client_key: str | None
     dpop_key: str = field(repr=False)
     tokens: Tokens

@@ -37,7 +37,7 @@ class Sender(Protocol):
     ) -> Response: ...
 
 
-class Outbound(Sender, Protocol):
+class HttpSender(Sender, Protocol):
     """HTTP to untrusted addresses."""
 
     async def stream(
@@ -67,14 +67,14 @@ class Known(Protocol):
     def space_key(self) -> str | None: ...
 
 
-class Resolver(Protocol):
+class IdentityLookup(Protocol):
     """DID -> identity."""
 
     async def resolve(self, did: Did) -> Known: ...
     def doubt(self, did: Did) -> None: ...
 
 
-class Handles(Protocol):
+class HandleLookup(Protocol):
     """Handle -> DID."""
 
     async def find(self, handle: Handle) -> str | None: ...
@@ -89,12 +89,12 @@ class Network:
 
     def __init__(
         self,
-        outbound: Outbound,
-        resolver: Resolver,
-        handles: Handles,
+        outbound: HttpSender,
+        resolver: IdentityLookup,
+        handles: HandleLookup,
         failure: type[Exception],
         *,
-        downloads: Outbound | None = None,
+        downloads: HttpSender | None = None,
         operators: Sender | None = None,
     ) -> None:
         self._outbound = outbound

@@ -4,7 +4,7 @@ from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from readapi.oauth.errors import OAuthError, Refused, Unavailable, quote_upstream
+from readapi.oauth.errors import OAuthError, OAuthRefused, Unavailable, quote_upstream
 from readapi.oauth.network import Response
 from schemas.errors import Upstream
 
@@ -84,10 +84,12 @@ def read_refusal(response: Response) -> OAuthError:
     if problem is None or problem.error in _PASSING or response.status not in (400, 401, 403):
         return Unavailable("Your server is unavailable at the moment.", said)
     if problem.error == DEAD:
-        return Refused(DEAD, "Your server says that this authorization has ended.", said, upstream)
+        return OAuthRefused(DEAD, "Your server says that this authorization has ended.", said, upstream)
     if problem.error in _UNKNOWN_CLIENT:
-        return Refused("client_refused", "Your server does not recognise this application.", said, upstream)
-    return Refused("server_refused", "Your server refused this application.", said, upstream)
+        return OAuthRefused(
+            "client_refused", "Your server does not recognise this application.", said, upstream
+        )
+    return OAuthRefused("server_refused", "Your server refused this application.", said, upstream)
 
 
 def read_error_code(response: Response) -> str | None:

@@ -26,7 +26,7 @@ class _TakenTurn(Turn):
         self._turns.release()
 
 
-class Throttle:
+class KeyedSlots:
     """At most `at_once` slots per key, such as a server or a client; waiting for one is limited in time."""
 
     def __init__(self, at_once: int = AT_ONCE, patience_seconds: float = PATIENCE_SECONDS) -> None:

@@ -13,14 +13,14 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class TrackPage:
+class TrackAddress:
     """A track by its id, with or without its check, or its at-uri."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class AlbumPage:
+class AlbumAddress:
     """An album by its artist (handle or DID) and slug."""
 
     owner: str
@@ -41,7 +41,7 @@ class RecordPage:
     uri: str
 
 
-Target = TrackPage | AlbumPage | PlaylistPage | RecordPage
+Target = TrackAddress | AlbumAddress | PlaylistPage | RecordPage
 
 
 def _segment(text: str) -> str:
@@ -130,9 +130,9 @@ def _host(parts: SplitResult) -> tuple[str, int | None]:
 def _page(segments: list[str]) -> Target | None:
     match segments:
         case ["track", name]:
-            return TrackPage(name)
+            return TrackAddress(name)
         case ["u", owner, "album", slug] | ["album", owner, slug]:
-            return AlbumPage(owner, slug)
+            return AlbumAddress(owner, slug)
         case ["playlist", name]:
             return PlaylistPage(name)
         case _:

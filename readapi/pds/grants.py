@@ -7,7 +7,7 @@ from typing import Protocol
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.grant import Grant
 from readapi.state.db.database import Clock, utc_now
-from readapi.state.db.encryption import Unreadable
+from readapi.state.db.encryption import Undecryptable
 from readapi.state.sign_in.grants import GrantId, GrantStore, Held
 
 EARLY = timedelta(seconds=60)  # before expiry, a token is refreshed
@@ -85,7 +85,7 @@ async def find_usable(store: GrantStore, grant_id: GrantId) -> Held:
     """A grant that has not ended. Raises Ended."""
     try:
         held = await store.find(grant_id)
-    except Unreadable as error:
+    except Undecryptable as error:
         raise Ended("Your authorization can no longer be decrypted. Sign in again.") from error
     if held is None:
         raise Ended("You have signed out.")

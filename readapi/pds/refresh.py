@@ -24,9 +24,9 @@ from typing import Protocol
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from readapi.oauth.errors import OAuthError, Refused
+from readapi.oauth.errors import OAuthError, OAuthRefused
 from readapi.oauth.grant import Grant, Tokens
-from readapi.oauth.throttle import Throttle
+from readapi.oauth.throttle import KeyedSlots
 from readapi.pds.grants import Ended, find_usable, grant_of, is_due
 from readapi.state.db.database import Clock, utc_now
 from readapi.state.db.locks import Locks
@@ -62,7 +62,7 @@ class TokenRefresh:
     """Refreshes and revokes under the grant's lock."""
 
     def __init__(self, store: GrantStore, locks: Locks, servers: Servers, clock: Clock = utc_now) -> None:
-        self._turns = Throttle()
+        self._turns = KeyedSlots()
         self._store = store
         self._locks = locks
         self._servers = servers
@@ -83,7 +83,7 @@ class TokenRefresh:
         try:
             async with self._holding(grant_id) as held:
                 await self._servers.revoke(grant_of(held))
-        except (Ended, Refused):
+        except (Ended, OAuthRefused):
             pass  # a retry would change nothing
         except OAuthError as error:
             is_given_up = await self._store.is_given_up(grant_id)
@@ -103,7 +103,7 @@ class TokenRefresh:
     async def _refresh(self, held: Held) -> None:
         try:
             tokens = await self._servers.refresh(grant_of(held))
-        except Refused as refusal:
+        except OAuthRefused as refusal:
             because = refusal.sentence
             await _commit(lambda: self._store.end(held, because))
             raise Ended(because) from refusal

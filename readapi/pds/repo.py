@@ -83,7 +83,7 @@ class Delete(NamedTuple):
 Write = Create | Update | Delete
 
 
-class Written(NamedTuple):
+class WriteResult(NamedTuple):
     """The result of a write. `cid`: None after a deletion."""
 
     uri: AtUri
@@ -155,7 +155,7 @@ class Pds:
 
     async def apply(
         self, author: Author, writes: Sequence[Write], *, swap_commit: Cid | None = None
-    ) -> list[Written]:
+    ) -> list[WriteResult]:
         """Apply all writes in one commit, or none. Raises Swapped when `swap_commit` is not the newest."""
         body: Value = {"repo": author.did, "writes": [_operation(write) for write in writes]}
         if swap_commit is not None:
@@ -165,7 +165,7 @@ class Pds:
         if not isinstance(results, list) or len(results) != len(writes):
             raise PdsUnavailable(NO_SENSE)
         return [
-            Written(
+            WriteResult(
                 AtUri(author.did, write.collection, write.rkey),
                 None if isinstance(write, Delete) else _cid(result),
             )

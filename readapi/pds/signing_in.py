@@ -12,7 +12,7 @@ import structlog
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth import scopes
 from readapi.oauth.client import OAuthClient
-from readapi.oauth.errors import OAuthError, Refused
+from readapi.oauth.errors import OAuthError, OAuthRefused
 from readapi.pds.native_clients import NativeClient
 from readapi.pds.revocation import Revocation
 from readapi.state.db.one_time import key_of
@@ -109,7 +109,7 @@ class SignIn:
         pending = await self._state.flights.take(params.get("state", ""))
         if pending is None:
             sentence = "This sign-in has expired, or was not started here. Start again."
-            return Return(None, error=Refused("callback_mismatch", sentence))
+            return Return(None, error=OAuthRefused("callback_mismatch", sentence))
         try:
             with _failures_logged():
                 grant = await self._client.finish(pending.flight, params)

@@ -9,7 +9,7 @@ import libipld
 
 from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.index.indexer_client import IndexerNudges
-from readapi.pds.repo import Author, Delete, Pds, Record, Value, Write, Written
+from readapi.pds.repo import Author, Delete, Pds, Record, Value, Write, WriteResult
 from readapi.pds.xrpc import Swapped
 from schemas import data_model, datetimes, records
 from schemas.collections import Collections
@@ -38,7 +38,9 @@ class Writing:
         self._shown_seconds = shown_seconds
         self.collections = collections
 
-    async def commit(self, author: Author, *writes: Write, swap_commit: Cid | None = None) -> list[Written]:
+    async def commit(
+        self, author: Author, *writes: Write, swap_commit: Cid | None = None
+    ) -> list[WriteResult]:
         """Apply writes in one commit; the index shows them when this returns, or soon after.
 
         Raises InvalidRequest, as `Pds` does, and Swapped when `swap_commit` is not the newest commit.

@@ -25,7 +25,7 @@ from readapi.http.limits import connections
 from readapi.http.limits.body_pace import BodyIntake
 from readapi.http.limits.clients import Clients
 from readapi.http.limits.connections import ConnectionLimits
-from readapi.http.limits.rate_limits import Limits
+from readapi.http.limits.rate_limits import RateLimits
 from readapi.http.openapi.document import Description
 from readapi.http.process_metrics import Processes
 from readapi.http.request.cookies import Cookies
@@ -109,9 +109,9 @@ async def open_worker(
 
 
 @asynccontextmanager
-async def _limits(settings: Settings) -> AsyncIterator[Limits]:
+async def _limits(settings: Settings) -> AsyncIterator[RateLimits]:
     if settings.limits_url is None:
-        yield Limits(settings, time.monotonic)
+        yield RateLimits(settings, time.monotonic)
         return
     # Imported only where it is used, since it imports the Valkey client.
     from readapi.http.limits.shared_rate_limits import open_shared_limits
@@ -133,7 +133,7 @@ async def _serving(
     settings: Settings,
     sock: socket.socket,
     people: AccountServices,
-    limits: Limits,
+    limits: RateLimits,
     listening: dict[type, Any],
     network: Network,
     name: str,

@@ -20,7 +20,7 @@ _CURVES: dict[bytes, tuple[str, ec.EllipticCurve]] = {
 }
 
 
-class Unfit(ValueError):
+class InvalidCredential(ValueError):
     """The credential is invalid; the message says why in a few words."""
 
 
@@ -46,15 +46,15 @@ def verify_credential(token: str, space: Space, thumbprint: str, multikey: str, 
         claims = _Claims.model_validate(decoded.claims)
         until = datetime.fromtimestamp(claims.exp, UTC)
     except (JoseError, ValidationError, ValueError, OverflowError, OSError) as error:
-        raise Unfit("not signed by the Space, or no credential") from error
+        raise InvalidCredential("not signed by the Space, or no credential") from error
     if decoded.header.get("typ") != _TYPE:
-        raise Unfit("another kind of token")
+        raise InvalidCredential("another kind of token")
     if (claims.iss, claims.sub) != (space.authority, str(space)):
-        raise Unfit("for another Space")
+        raise InvalidCredential("for another Space")
     if claims.cnf.jkt != thumbprint:
-        raise Unfit("bound to another key")
+        raise InvalidCredential("bound to another key")
     if until <= now:
-        raise Unfit("out of date")
+        raise InvalidCredential("out of date")
     return min(until, now + LONGEST)
 
 

@@ -33,7 +33,7 @@ from schemas.stored import Card
 _REFUSALS = (401, 403)
 
 
-class Found(NamedTuple):
+class FoundTrack(NamedTuple):
     """A track and its viewer, who is admitted to the Space if the track is in one."""
 
     card: Card
@@ -86,22 +86,22 @@ class SpaceTrackFinder:
         self._hosts = hosts
         self._sources = sources
 
-    async def find(self, name: str, who: SignedIn | None) -> Found:
+    async def find(self, name: str, who: SignedIn | None) -> FoundTrack:
         """The track with an id or an AT URI. Raises NotFound.
 
         For a track in a Space also SpaceRefused, PdsUnavailable, ScopeUpgradeRequired and SessionExpired.
         """
         viewer = None if who is None else who.viewer
         try:
-            return Found(tracks.find_track(self._index, name, viewer), viewer)
+            return FoundTrack(tracks.find_track(self._index, name, viewer), viewer)
         except NotFound:
             track = None if who is None else await self._in_a_space(name)
             if who is None or track is None:
                 raise
         card = await self._read(track, who)
-        return Found(card, dataclasses.replace(who.viewer, admitted=track.space))
+        return FoundTrack(card, dataclasses.replace(who.viewer, admitted=track.space))
 
-    async def show(self, name: str, who: SignedIn | None) -> Found:
+    async def show(self, name: str, who: SignedIn | None) -> FoundTrack:
         """As `find`, but raise NotFound for a refusal, so that it does not reveal that the track exists."""
         try:
             return await self.find(name, who)

@@ -11,7 +11,7 @@ from readapi.errors import PdsUnavailable
 from readapi.oauth.dpop import Dpop
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Known, Network, Response
-from readapi.oauth.throttle import Throttle
+from readapi.oauth.throttle import KeyedSlots
 from schemas.ids import Did
 
 ANSWER_BYTES = 1 << 20
@@ -19,13 +19,13 @@ ANSWER_SECONDS = 10.0
 LATER = "The private Space's server is unavailable; try again later."
 
 
-class Answered(BaseModel):
+class HostRefusal(BaseModel):
     """The body of an answer other than 200, as far as it is used."""
 
     error: str = ""
 
     @classmethod
-    def of(cls, response: Response) -> "Answered":
+    def of(cls, response: Response) -> "HostRefusal":
         try:
             return cls.model_validate_json(response.body)
         except ValidationError:
@@ -38,7 +38,7 @@ class SpaceHosts:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._dpop = Dpop(network)
-        self._turns = Throttle()
+        self._turns = KeyedSlots()
 
     async def of(self, did: Did, *, anew: bool = False) -> Known:
         """The servers and keys of an account; `anew`: resolved again unless that was done a moment ago."""

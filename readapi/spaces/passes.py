@@ -15,8 +15,8 @@ from readapi.oauth.responses import Token
 from readapi.pds.repo import Author
 from readapi.pds.xrpc import NO_SENSE, Xrpc
 from readapi.spaces import credentials
-from readapi.spaces.credentials import Unfit
-from readapi.spaces.hosts import Answered, SpaceHosts
+from readapi.spaces.credentials import InvalidCredential
+from readapi.spaces.hosts import HostRefusal, SpaceHosts
 from readapi.state.db.database import Clock, utc_now
 from readapi.state.sign_in.grants import GrantId
 from schemas.spaces import Space
@@ -106,7 +106,7 @@ class SpaceCredentialCache:
             raise self.refuse(who, space)
         response = await self._hosts.exchange(authority.space_host, key, token, str(space))
         if response.status != 200:
-            is_ours = Answered.of(response).error == "AppNotAuthorized"
+            is_ours = HostRefusal.of(response).error == "AppNotAuthorized"
             raise self.refuse(who, space, NOT_THIS_SERVICE if is_ours else NOT_LET_IN)
         try:
             credential = _Credential.model_validate_json(response.body).credential
@@ -114,7 +114,7 @@ class SpaceCredentialCache:
             until = credentials.verify_credential(
                 credential, space, thumbprint, authority.space_key, self._clock()
             )
-        except (ValidationError, Unfit) as error:
+        except (ValidationError, InvalidCredential) as error:
             log.warning("a Space's credential is of no use", host=authority.space_host)
             raise self.refuse(who, space) from error
         held = SpaceCredential(credential, key, until - EARLY)

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.state.db.database import Clock, Database, MigrationFailed, database_url, utc_now
-from readapi.state.db.encryption import Encryption, Unreadable, open_vault
+from readapi.state.db.encryption import Encryption, Undecryptable, open_vault
 from readapi.state.db.locks import Locks
 from readapi.state.db.migrate import migrate_database
 from readapi.state.publishing.album_templates import AlbumTemplates
@@ -86,7 +86,7 @@ async def open_state(settings: Settings, clock: Clock = utc_now) -> AsyncIterato
 async def _open(settings: Settings, database: Database) -> State:
     try:
         return State(database, open_vault(settings), revision=await migrate_database(database))
-    except Unreadable as error:
+    except Undecryptable as error:
         raise StateError(str(error)) from error
     except (SQLAlchemyError, MigrationFailed, OSError) as error:
         said = str(error).partition("\n")[0]

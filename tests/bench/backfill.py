@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from indexer.network.http.client import Outbound
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.dns import Dns
 from indexer.repo import signing_keys
 from indexer.sync import fetch as repo_fetch
@@ -108,7 +108,7 @@ async def _fetch(url: str, people: list[tuple[str, str, int]], scratch: Path) ->
     waiting, records = list(people), 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with Outbound(Dns(), allow_loopback=True) as outbound:
-        hosts, spools, started = Throttle(), Spools(scratch), time.process_time()
+        hosts, spools, started = HostTurns(), Spools(scratch), time.process_time()
 
         async def work() -> None:
             nonlocal records

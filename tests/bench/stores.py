@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from yarl import URL
 
 from indexer.catalog.snapshots import Snapshots
-from indexer.catalog.tables.cursors import Listing, StreamCursor
+from indexer.catalog.tables.cursors import ListProgress, StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.repo import verify
@@ -63,7 +63,7 @@ def copied(folder: Path, target: Path, relay: str) -> Path:
     settings, now = settings_of(target, relay=relay), datetime.now(UTC)
     with Writer.open(settings) as writer:
         # Else the relay would be asked for lists, and the servers of everybody for what they have.
-        read = [Listing(settings.relay_url, name, None, now) for name in settings.collections.all]
+        read = [ListProgress(settings.relay_url, name, None, now) for name in settings.collections.all]
         writer.write(Batch(listings=read, cursors={str(URL(relay).origin()): StreamCursor(0, now)}))
     return target
 

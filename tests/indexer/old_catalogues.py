@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from indexer.catalog.tables.cursors import Listing, StreamCursor
+from indexer.catalog.tables.cursors import ListProgress, StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.tables.images import ImageFact
 from indexer.catalog.tables.waiting_commits import WaitingCommit
@@ -72,7 +72,7 @@ def fill(writer: Writer) -> None:
             identities=[IdentityFact(did("ana"), Handle("ana.example"), "https://pds.example", "zKey")],
             images=[ImageFact("bafkreiimage", 640, 480)],
             dead_letters=[DeadLetter(instant(15), RELAY, 15, None, "not a frame", b"\x00")],
-            listings=[Listing(RELAY, "fm.svc.track", None, instant(16))],
+            listings=[ListProgress(RELAY, "fm.svc.track", None, instant(16))],
             plays={record_key(str(track)): 5},
             cursors={RELAY: StreamCursor(16, instant(16))},
         )

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indexer import operations, service
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.intake import Intake
 from indexer.events import Frame
 from indexer.faults import StoreError
@@ -385,11 +385,11 @@ async def _collect(frames: list[bytes], batch_rows: int, pauses: list[int]) -> l
     batches: list[Batch] = []
     repos, ours = Repos(), Collections().all
 
-    async def write(batch: Batch) -> Written:
+    async def write(batch: Batch) -> BatchResult:
         for _ in range(pauses[len(batches) % len(pauses)]):
             await asyncio.sleep(0)
         batches.append(batch)
-        return Written(len(batch), 0, 0, 0, 0, (), ())
+        return BatchResult(len(batch), 0, 0, 0, 0, (), ())
 
     async def nothing(*_: object) -> int:
         return 0

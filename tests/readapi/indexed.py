@@ -28,7 +28,7 @@ def person(name: str, display_name: str | None = None, **fields: Any) -> people.
 def track_documents(number: int, title: str, owner: people.Person, **fields: Any) -> Documents:
     """The nth track, as it stands in the index."""
     uri = f"at://{owner.did}/fm.svc.track/{number}"
-    row: dict[str, Any] = dict.fromkeys(track.Row.__slots__) | {
+    row: dict[str, Any] = dict.fromkeys(track.TrackRow.__slots__) | {
         "key": number,
         "uri": uri,
         "did": owner.did,
@@ -45,7 +45,7 @@ def track_documents(number: int, title: str, owner: people.Person, **fields: Any
     }
     row |= {name: START + timedelta(seconds=number) for name in ("created_at", "indexed_at", "since")}
     shelves = albums.AlbumsByArtist()
-    return track.track_documents(track.Row(**row | fields), {owner.did: owner}, shelves, BASE)
+    return track.track_documents(track.TrackRow(**row | fields), {owner.did: owner}, shelves, BASE)
 
 
 def artist_documents(owner: people.Person, popular: int = 0) -> Documents:

@@ -17,7 +17,7 @@ from readapi.http.admission import Authorization
 from readapi.http.endpoint import Detached, Routes
 from readapi.http.gate import Gate, WhoAsks
 from readapi.http.limits.connections import ConnectionLimits
-from readapi.http.limits.rate_limits import Limits
+from readapi.http.limits.rate_limits import RateLimits
 from readapi.http.server import ConnectionTimeouts, Runner
 from readapi.http.viewer import Requester
 from readapi.metrics import Metrics
@@ -70,7 +70,7 @@ async def running(
         settings,
         routes.endpoints,
         who_asks,
-        Limits(settings, time.monotonic),
+        RateLimits(settings, time.monotonic),
         metrics,
         access_log,
         version=lambda: version[0],

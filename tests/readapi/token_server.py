@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import aiohttp
 from aiohttp import web
 
-from readapi.oauth.errors import Refused, Unavailable
+from readapi.oauth.errors import OAuthRefused, Unavailable
 from readapi.oauth.grant import Grant, Tokens
 from schemas.ids import Did, Handle
 from tests.network.doubles import Loopback
@@ -74,7 +74,7 @@ class TokenClient:
                 session.post(f"{self._url}/{path}", json=body) as response,
             ):
                 if response.status == 400:
-                    raise Refused("invalid_grant", "Your server has taken the grant back.")
+                    raise OAuthRefused("invalid_grant", "Your server has taken the grant back.")
                 response.raise_for_status()
                 return dict(await response.json()) if path == "token" else {}
         except aiohttp.ClientError as error:

@@ -10,7 +10,7 @@ from schemas.datetimes import to_utc
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListProgress:
     """How far one list of one host is read: after `cursor`, or to its end at `finished_at`."""
 
     source: str
@@ -54,15 +54,15 @@ class Cursors:
                     "insert into cursors values (?, ?, ?)", [source, mark.seq, to_utc(mark.event_time)]
                 )
 
-    def listings(self) -> list[Listing]:
+    def listings(self) -> list[ListProgress]:
         """The position in each list."""
         rows = self._catalogue.rows("select source, collection, cursor, finished_at from discoveries")
         return [
-            Listing(source, collection, cursor, finished_at and finished_at.replace(tzinfo=UTC))
+            ListProgress(source, collection, cursor, finished_at and finished_at.replace(tzinfo=UTC))
             for source, collection, cursor, finished_at in rows
         ]
 
-    def keep(self, listings: Iterable[Listing]) -> None:
+    def keep(self, listings: Iterable[ListProgress]) -> None:
         """Replace the positions in these lists."""
         for listing in listings:
             self._catalogue.con.execute(

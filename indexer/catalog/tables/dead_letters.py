@@ -35,7 +35,7 @@ _IS_WANTED: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LetterFilter:
     """A filter of dead letters by DID, part of the reason, and beginning of the name. None: any."""
 
     did: str | None = None
@@ -139,7 +139,7 @@ class DeadLetters:
         self.load()
 
 
-def list_summaries(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -> list[Summary]:
+def list_summaries(con: duckdb.DuckDBPyConnection, wanted: LetterFilter, limit: int) -> list[Summary]:
     """Summaries of the letters that match, the newest first."""
     found = con.execute(
         f"""
@@ -154,7 +154,7 @@ def list_summaries(con: duckdb.DuckDBPyConnection, wanted: Wanted, limit: int) -
     return [Summary(name, at.replace(tzinfo=UTC), *rest) for name, at, *rest in found]
 
 
-def count_letters(con: duckdb.DuckDBPyConnection, wanted: Wanted) -> int:
+def count_letters(con: duckdb.DuckDBPyConnection, wanted: LetterFilter) -> int:
     """The number of letters that match."""
     query = f"select count(*) from dead_letters where {_IS_WANTED}"
     [(number,)] = con.execute(query, asdict(wanted)).fetchall()
@@ -163,11 +163,11 @@ def count_letters(con: duckdb.DuckDBPyConnection, wanted: Wanted) -> int:
 
 def find_letter(con: duckdb.DuckDBPyConnection, name: str) -> DeadLetter | None:
     """The newest letter with this name, or with a name that begins with it."""
-    return next(_letters(con, Wanted(name=name), "order by received_at desc limit 1", {}), None)
+    return next(_letters(con, LetterFilter(name=name), "order by received_at desc limit 1", {}), None)
 
 
 def read_page(
-    con: duckdb.DuckDBPyConnection, wanted: Wanted, after: datetime, until: datetime
+    con: duckdb.DuckDBPyConnection, wanted: LetterFilter, after: datetime, until: datetime
 ) -> list[DeadLetter]:
     """A page of about PAGE letters, the oldest first: letters of one instant are on one page."""
     between = {"after": to_utc(after), "until": to_utc(until)}
@@ -178,7 +178,7 @@ def read_page(
 
 
 def _letters(
-    con: duckdb.DuckDBPyConnection, wanted: Wanted, rest: str, values: dict[str, datetime | None]
+    con: duckdb.DuckDBPyConnection, wanted: LetterFilter, rest: str, values: dict[str, datetime | None]
 ) -> Iterator[DeadLetter]:
     found = con.execute(
         f"select received_at, source, seq, did, reason, raw from dead_letters where {_IS_WANTED} {rest}",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from indexer.catalog.tables.cursors import Listing, StreamCursor
+from indexer.catalog.tables.cursors import ListProgress, StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.tables.images import ImageFact, Picture
 from indexer.catalog.tables.waiting_commits import WaitingCommit
@@ -51,7 +51,7 @@ class Batch:
     waiting: list[WaitingCommit] = field(default_factory=list)
     resyncs: list[ResyncResult] = field(default_factory=list)
     again: set[Did] = field(default_factory=set)
-    listings: list[Listing] = field(default_factory=list)
+    listings: list[ListProgress] = field(default_factory=list)
     plays: dict[int, int] = field(default_factory=dict)
     recount: set[int] = field(default_factory=set)
     sweep: bool = False
@@ -77,7 +77,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class BatchResult:
     """The results of a transaction. `unresolved`: accounts with identities to be resolved.
 
     `unmeasured`: images without a stored size. `resynced`: the heads of the resynced repos.

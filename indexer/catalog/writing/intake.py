@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from prometheus_client import Gauge, Histogram
 
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 
 IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
 ROW_BYTES = 1024  # what a row costs in memory besides its bytes
@@ -32,14 +32,14 @@ class Intake:
 
     def __init__(
         self,
-        write: Callable[[Batch], Awaitable[Written]],
+        write: Callable[[Batch], Awaitable[BatchResult]],
         *,
         batch_rows: int,
         batch_seconds: float,
         buffer_bytes: int,
     ) -> None:
         self._write = write
-        self.written: Callable[[Batch, Written], None] = lambda batch, written: None
+        self.written: Callable[[Batch, BatchResult], None] = lambda batch, written: None
         self._batch_rows = batch_rows
         self._batch_seconds = batch_seconds
         self._buffer_bytes = buffer_bytes
@@ -57,7 +57,7 @@ class Intake:
         self._bytes = 0
         self._since: float | None = None
         self._has_rows = False
-        self._awaited: asyncio.Future[Written] | None = None
+        self._awaited: asyncio.Future[BatchResult] | None = None
         self._urgent = False
 
     @property
@@ -90,13 +90,13 @@ class Intake:
         """Wait while too much is uncommitted. Readers of the network wait here, which slows the sender."""
         await self._room.wait()
 
-    async def stored(self) -> Written:
+    async def stored(self) -> BatchResult:
         """Wait until the present `batch` is committed."""
         if self._awaited is None:
             self._awaited = asyncio.get_running_loop().create_future()
         return await asyncio.shield(self._awaited)
 
-    async def committed(self) -> Written:
+    async def committed(self) -> BatchResult:
         """Make the present `batch` due at once, and wait until it is committed."""
         self._urgent = True
         self.added()

@@ -14,7 +14,7 @@ import structlog
 
 from indexer import faults
 from indexer.catalog.tables.dead_letters import DeadLetter
-from indexer.catalog.writing.batch import Batch, ResyncResult, Written
+from indexer.catalog.writing.batch import Batch, BatchResult, ResyncResult
 from indexer.catalog.writing.writer import Writer
 from schemas.ids import Nsid, Rkey
 
@@ -25,7 +25,7 @@ SUSPECTS: Final = ("changes", "accounts", "identities", "images", "waiting")  # 
 log = structlog.get_logger()
 
 
-class Part(NamedTuple):
+class BatchPart(NamedTuple):
     """One item of a batch that came from outside; `path`: a record of a fetched repo."""
 
     field: str
@@ -33,7 +33,7 @@ class Part(NamedTuple):
     path: tuple[Nsid, Rkey] | None = None
 
 
-def write_without_poison(writer: Writer, batch: Batch) -> Written:
+def write_without_poison(writer: Writer, batch: Batch) -> BatchResult:
     """Write a batch, if need be without some parts. Raises StoreError, and errors that no part causes."""
     for _ in range(ROUNDS):
         try:
@@ -53,12 +53,12 @@ def write_without_poison(writer: Writer, batch: Batch) -> Written:
     return writer.write(batch)
 
 
-def _culprits(writer: Writer, batch: Batch, parts: Sequence[Part]) -> list[Part]:
+def _culprits(writer: Writer, batch: Batch, parts: Sequence[BatchPart]) -> list[BatchPart]:
     """Bisect parts that fail together into those that fail by themselves; all of them if none does."""
     if len(parts) == 1:
         return list(parts)
     middle = len(parts) // 2
-    found: list[Part] = []
+    found: list[BatchPart] = []
     for half in (parts[:middle], parts[middle:]):
         if _fails(writer, _with_only(batch, set(half))):
             found += _culprits(writer, batch, half)
@@ -75,37 +75,37 @@ def _fails(writer: Writer, batch: Batch) -> bool:
     return False
 
 
-def _parts(batch: Batch) -> Iterator[Part]:
+def _parts(batch: Batch) -> Iterator[BatchPart]:
     for field in SUSPECTS:
-        yield from (Part(field, place) for place in range(len(getattr(batch, field))))
+        yield from (BatchPart(field, place) for place in range(len(getattr(batch, field))))
     for place, resync in enumerate(batch.resyncs):
         yield from (
-            Part("resyncs", place, path) for path in (resync.fetched.records if resync.fetched else ())
+            BatchPart("resyncs", place, path) for path in (resync.fetched.records if resync.fetched else ())
         )
 
 
-def _with_only(batch: Batch, parts: Collection[Part]) -> Batch:
+def _with_only(batch: Batch, parts: Collection[BatchPart]) -> Batch:
     """The batch with only these of its parts, and everything that did not come from outside."""
     kept: dict[str, Any] = {
-        field: [item for place, item in enumerate(getattr(batch, field)) if Part(field, place) in parts]
+        field: [item for place, item in enumerate(getattr(batch, field)) if BatchPart(field, place) in parts]
         for field in SUSPECTS
     }
     resyncs = [_resync_with_only(resync, place, parts) for place, resync in enumerate(batch.resyncs)]
     return replace(batch, **kept, resyncs=resyncs)
 
 
-def _resync_with_only(resync: ResyncResult, place: int, parts: Collection[Part]) -> ResyncResult:
+def _resync_with_only(resync: ResyncResult, place: int, parts: Collection[BatchPart]) -> ResyncResult:
     if resync.fetched is None:
         return resync
     records = {
         path: record
         for path, record in resync.fetched.records.items()
-        if Part("resyncs", place, path) in parts
+        if BatchPart("resyncs", place, path) in parts
     }
     return replace(resync, fetched=replace(resync.fetched, records=records))
 
 
-def _letter(batch: Batch, part: Part, reason: str) -> DeadLetter:
+def _letter(batch: Batch, part: BatchPart, reason: str) -> DeadLetter:
     item = getattr(batch, part.field)[part.place]
     if part.path is not None:
         raw = item.fetched.records[part.path][1]

@@ -17,7 +17,7 @@ from indexer.catalog.tables.repos import RepoTable
 from indexer.catalog.tables.track_counts import Counters, Moves
 from indexer.catalog.tables.waiting_commits import Waiting
 from indexer.catalog.writing.apply_resync import UNKNOWN, ResyncApplier
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.repo.changes import RecordChange, newest_changes
 from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
@@ -66,7 +66,7 @@ class BatchTransaction:
         self._catalogue.insert("outbox", outbox)
         return op + len(outbox)
 
-    def store(self, batch: Batch, now: datetime, op: int) -> Written:
+    def store(self, batch: Batch, now: datetime, op: int) -> BatchResult:
         """Store a whole batch. `op`: the last outbox entry so far."""
         stale, moves = Stale(self._catalogue), Moves()
         crowded_out = self.waiting.add(batch.waiting)
@@ -98,7 +98,7 @@ class BatchTransaction:
         self.cursors.move(batch.cursors)
         self.cursors.keep(batch.listings)
         rows = [row for table in applied for row in table.after.values()]
-        return Written(
+        return BatchResult(
             rows=len(rows),
             skipped=len(batch.changes) - len(rows),
             invalid=sum(row["state"] == "invalid" for row in rows),

@@ -13,11 +13,11 @@ import duckdb
 
 from indexer.catalog.database import Database
 from indexer.catalog.store_errors import DAMAGE, explain_errors
-from indexer.catalog.tables.cursors import Listing
+from indexer.catalog.tables.cursors import ListProgress
 from indexer.catalog.tables.images import Picture
 from indexer.catalog.tables.records import Hashing
 from indexer.catalog.tables.repos import StoredRepo
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.transaction import BatchTransaction
 from indexer.events import IdentityFact
 from schemas.datetimes import to_utc
@@ -110,7 +110,7 @@ class Writer:
         """The stored head of every account's repo."""
         return self._holdings.marks.all()
 
-    def listings(self) -> list[Listing]:
+    def listings(self) -> list[ListProgress]:
         """The position of discovery in each list."""
         return self._holdings.cursors.listings()
 
@@ -131,7 +131,7 @@ class Writer:
         """Images without a stored size."""
         return self._holdings.pictures.unmeasured()
 
-    def write(self, batch: Batch) -> Written:
+    def write(self, batch: Batch) -> BatchResult:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
             written = self._holdings.store(batch, datetime.now(UTC), self._op)

@@ -26,11 +26,11 @@ from yarl import URL
 from indexer.network.http.exchange import (
     Answer,
     Answered,
+    BodyDeadline,
     Forbidden,
     NoSuchHost,
     NotNow,
     OutboundError,
-    Pace,
     Reply,
     TooLarge,
     Unreachable,
@@ -39,7 +39,7 @@ from indexer.network.http.exchange import (
     pause_of,
     pieces_of,
 )
-from indexer.network.http.slots import Limits, Slots
+from indexer.network.http.slots import SlotLimits, Slots
 from indexer.network.ssrf import NotPermitted, check_url, is_public
 
 # Users of a client import its errors and replies from here.
@@ -69,7 +69,7 @@ _RACE = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
 Body = bytes | Path | None
 
 
-class Place(NamedTuple):
+class HostAddress(NamedTuple):
     """One address of a host."""
 
     address: str
@@ -114,8 +114,8 @@ class Client(ABC):
         SLOWEST_BYTES_PER_SECOND. However fast it is, it is given up after `longest_seconds`.
         """
 
-        def paced(patience: Timeout) -> Pace:
-            return Pace(patience, timeout_seconds, longest_seconds)
+        def paced(patience: Timeout) -> BodyDeadline:
+            return BodyDeadline(patience, timeout_seconds, longest_seconds)
 
         await exchange_within(
             timeout_seconds,
@@ -181,15 +181,15 @@ class Outbound(Client):
         resolver: AbstractResolver,
         *,
         allow_loopback: bool = False,
-        limits: Limits | None = None,
+        limits: SlotLimits | None = None,
         tls: ssl.SSLContext | bool = True,
     ) -> None:
         connector = aiohttp.TCPConnector(limit=0, socket_factory=self._guarded_socket, ssl=tls)
         super().__init__(session_over(connector))
         self._allow_loopback = allow_loopback
         self._resolver = resolver
-        self._lanes = Slots(limits or Limits())
-        self._known: OrderedDict[tuple[str, int], tuple[float, list[Place]]] = OrderedDict()
+        self._lanes = Slots(limits or SlotLimits())
+        self._known: OrderedDict[tuple[str, int], tuple[float, list[HostAddress]]] = OrderedDict()
 
     @asynccontextmanager
     async def _asking(
@@ -227,12 +227,12 @@ class Outbound(Client):
         except NotPermitted as reason:
             raise Forbidden(str(reason)) from None
 
-    async def _places(self, url: URL) -> list[Place]:
+    async def _places(self, url: URL) -> list[HostAddress]:
         """The host's permitted addresses. Raises Forbidden and socket.gaierror."""
         host, port = url.raw_host or "", url.port or 0
         until, places = self._known.get((host, port), (0.0, []))
         if until < time.monotonic():
-            found = [Place(host, port)] if _is_address(host) else await self._looked_up(host, port)
+            found = [HostAddress(host, port)] if _is_address(host) else await self._looked_up(host, port)
             places = [place for place in found if self._may_visit(place.address)][:MOST_ADDRESSES]
             if not places:
                 raise Forbidden("not a public address")
@@ -241,13 +241,14 @@ class Outbound(Client):
                 self._known.popitem(last=False)
         return places
 
-    async def _looked_up(self, host: str, port: int) -> list[Place]:
+    async def _looked_up(self, host: str, port: int) -> list[HostAddress]:
         """Look up the host's addresses, IPv4 first: not every machine has a route for IPv6."""
         found = await self._resolver.resolve(host.rstrip("."), port)
         if not found:
             raise socket.gaierror(socket.EAI_NONAME, "no such name")
         return sorted(
-            (Place(one["host"], one["port"] or port) for one in found), key=lambda place: ":" in place.address
+            (HostAddress(one["host"], one["port"] or port) for one in found),
+            key=lambda place: ":" in place.address,
         )
 
     def _may_visit(self, address: str) -> bool:

@@ -121,7 +121,7 @@ async def pieces_of(
     response: aiohttp.ClientResponse,
     write: Callable[[bytes], object],
     max_bytes: int,
-    pace: "Pace",
+    pace: "BodyDeadline",
 ) -> None:
     received = 0
     pace.keep(received)
@@ -133,7 +133,7 @@ async def pieces_of(
         pace.keep(received)
 
 
-class Pace:
+class BodyDeadline:
     """Moves a body's deadline while it is received."""
 
     def __init__(self, patience: asyncio.Timeout, first_seconds: float, longest_seconds: float) -> None:

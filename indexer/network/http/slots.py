@@ -18,7 +18,7 @@ class Full(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SlotLimits:
     """The most requests in flight. Loopback is a network like any other.
 
     `waiting`: the most that wait for the same origin, domain or network; each at most `patience_seconds`.
@@ -44,7 +44,7 @@ class _Lane:
 class Slots:
     """Takes slots in the order origin, domain, network, total: a waiting request holds narrower ones only."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SlotLimits) -> None:
         self._limits = limits
         self._lanes: dict[str, _Lane] = {}
 

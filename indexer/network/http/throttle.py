@@ -44,7 +44,7 @@ class _Host:
         return self.free == self.lanes and self.paused_until <= now
 
 
-class Throttle:
+class HostTurns:
     """`async with hosts.turn(pds):` around each request to a server.
 
     Servers in `own`, from the operator's settings, and those on loopback get more lanes. Few requests may

@@ -61,7 +61,7 @@ NAMING = """
 """
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """A visible list record."""
 
     key: int
@@ -106,13 +106,13 @@ class Tracklists:
         return list(self.items.get(key, ()))
 
 
-def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[Row]:
+def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[ListRow]:
     """The visible albums and playlists among these lists."""
-    return [Row(*row) for row in con.execute(LISTS.format(keys=join_keys(list_keys))).fetchall()]
+    return [ListRow(*row) for row in con.execute(LISTS.format(keys=join_keys(list_keys))).fetchall()]
 
 
 def load_tracklists(
-    con: duckdb.DuckDBPyConnection, rows: Sequence[Row], shelves: AlbumsByArtist
+    con: duckdb.DuckDBPyConnection, rows: Sequence[ListRow], shelves: AlbumsByArtist
 ) -> Tracklists:
     """The tracks of these lists. `shelves` knows the albums of all their owners."""
     items: dict[int, list[Item]] = defaultdict(list)
@@ -129,7 +129,7 @@ def load_tracklists(
 
 
 def list_documents(
-    row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, contents: Tracklists
+    row: ListRow, known: Mapping[str, Person], shelves: AlbumsByArtist, contents: Tracklists
 ) -> Documents:
     """The list's documents."""
     owner = known.get(row.did) or people.unknown_person(row.did)
@@ -139,7 +139,7 @@ def list_documents(
     return _playlist(row, owner, contents.playlist(row.key))
 
 
-def _album(row: Row, owner: Person, album: Album, tracks: Sequence[Item]) -> Documents:
+def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item]) -> Documents:
     counted = [track for track in tracks if track.visibility != "private"]
     plays = sum(track.plays for track in counted)
     image_url = owner.blob_url(row.image_cid)
@@ -174,7 +174,7 @@ def _album(row: Row, owner: Person, album: Album, tracks: Sequence[Item]) -> Doc
     )
 
 
-def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
+def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item]) -> Documents:
     title = (row.name or "").strip() or UNTITLED
     card: dict[str, Any] = {
         "id": str(list_id(row.uri)),
@@ -198,11 +198,11 @@ def _playlist(row: Row, owner: Person, tracks: Sequence[Item]) -> Documents:
     )
 
 
-def _named(kind: Kind, row: Row) -> Fields:
+def _named(kind: Kind, row: ListRow) -> Fields:
     return {**name_fields(kind, f"list:{row.key}", record_id(row.uri), row.since), "did": row.did}
 
 
-def _shown(kind: Kind, row: Row, owner: Person, tracks: Sequence[Item], card: dict[str, Any]) -> Fields:
+def _shown(kind: Kind, row: ListRow, owner: Person, tracks: Sequence[Item], card: dict[str, Any]) -> Fields:
     """The fields that the shown documents of albums and playlists share."""
     return {
         **of_kind(kind),

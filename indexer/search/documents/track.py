@@ -59,7 +59,7 @@ TRACKS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrackRow:
     """A visible track and its counters, tags and features."""
 
     key: int
@@ -101,16 +101,16 @@ class Row:
     since: datetime
 
 
-def load_tracks(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[Row]:
+def load_tracks(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[TrackRow]:
     """The visible ones among these tracks."""
     found = con.execute(TRACKS.format(keys=join_keys(track_keys)))
     at = {column[0]: position for position, column in enumerate(found.description or ())}
-    wanted = [at[name] for name in Row.__slots__]
-    return [Row(*(row[position] for position in wanted)) for row in found.fetchall()]
+    wanted = [at[name] for name in TrackRow.__slots__]
+    return [TrackRow(*(row[position] for position in wanted)) for row in found.fetchall()]
 
 
 def track_documents(
-    row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str
+    row: TrackRow, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str
 ) -> Documents:
     """The track's documents."""
     track = _Rendering(row, known, shelves, base_url)
@@ -138,7 +138,9 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
 class _Rendering:
     """One track with everything its document is made from."""
 
-    def __init__(self, row: Row, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str) -> None:
+    def __init__(
+        self, row: TrackRow, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str
+    ) -> None:
         self.row = row
         self._base_url = base_url
         self.owner = known.get(row.did) or people.unknown_person(row.did)
@@ -274,13 +276,13 @@ def _feature(person: Person) -> dict[str, Any]:
     }
 
 
-def _support_gate(row: Row) -> dict[str, str] | None:
+def _support_gate(row: TrackRow) -> dict[str, str] | None:
     if row.listening == "supporters":
         return {"type": "listening"}
     return {"type": "downloads"} if row.downloads == "supporters" else None
 
 
-def _storage(row: Row) -> str:
+def _storage(row: TrackRow) -> str:
     if row.audio_cid:
         return "both" if row.audio_url else "pds"
     return "managed" if row.audio_url else "none"

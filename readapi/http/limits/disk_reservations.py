@@ -19,7 +19,7 @@ SPARE_BYTES = 1 << 30  # of the disk, which reservations leave free
 _BLOCK_BYTES = 512  # in which stat counts
 
 
-class Held(NamedTuple):
+class ReservedBytes(NamedTuple):
     """The files being received: of one account, of all, and the bytes still free for more."""
 
     files: int
@@ -28,7 +28,7 @@ class Held(NamedTuple):
     free_bytes: int
 
 
-Check = Callable[[int, Held], None]  # raises when so many more bytes do not fit
+Check = Callable[[int, ReservedBytes], None]  # raises when so many more bytes do not fit
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class DiskReservations:
             os.truncate(reservation.file.fileno(), size)
             reservation.reserved = size
 
-    def _held(self, account: str, besides: str = "") -> Held:
+    def _held(self, account: str, besides: str = "") -> ReservedBytes:
         """Add up the reservations, and remove those whose process has ended."""
         count, size, of_all, pending = 0, 0, 0, 0
         for path in self._folder.iterdir():
@@ -85,7 +85,7 @@ class DiskReservations:
             if path.name.startswith(_name(account)):
                 count, size = count + 1, size + found.st_size
         disk = os.statvfs(self._folder)
-        return Held(count, size, of_all, disk.f_bavail * disk.f_frsize - pending - SPARE_BYTES)
+        return ReservedBytes(count, size, of_all, disk.f_bavail * disk.f_frsize - pending - SPARE_BYTES)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

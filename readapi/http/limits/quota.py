@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from readapi.errors import RateLimited
-from readapi.http.limits.disk_reservations import DiskReservations, Held, Reservation
+from readapi.http.limits.disk_reservations import DiskReservations, Reservation, ReservedBytes
 from readapi.state.state import State
 from schemas.ids import Did
 from schemas.settings import Settings
@@ -32,9 +32,9 @@ class Quota:
             self._check(*await self._state.uploads.waiting(did), size)
             yield
 
-    def room(self, did: Did) -> "Room":
+    def room(self, did: Did) -> "UploadRoom":
         """The account's allowance for one upload while it is received."""
-        return Room(self, did)
+        return UploadRoom(self, did)
 
     async def begin(self, did: Did, most_bytes: int) -> Reservation:
         """See `Room.begin`."""
@@ -57,7 +57,7 @@ class Quota:
                 raise _too_many(f"{count} publishing jobs of yours are not finished yet")
             yield
 
-    def _check_coming(self, count: int, waiting: int, size: int, held: Held) -> None:
+    def _check_coming(self, count: int, waiting: int, size: int, held: ReservedBytes) -> None:
         """The same including files being received, and free space on the disk. Raises RateLimited."""
         self._check(count + held.files, waiting + held.bytes, size)
         if held.files >= ARRIVALS_OF_ONE:
@@ -75,7 +75,7 @@ class Quota:
             raise _too_many(f"Uploads of yours with {waiting:,} bytes are not finished yet")
 
 
-class Room(NamedTuple):
+class UploadRoom(NamedTuple):
     """Allowance for one account's upload while it is received: refuses it as soon as it is too long."""
 
     quota: Quota

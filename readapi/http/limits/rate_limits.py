@@ -63,7 +63,7 @@ class Spent(Exception):
         self.allowance = allowance
 
 
-class Limits:
+class RateLimits:
     """Few requests for signing in and uploading, more elsewhere; each kind has its own counter.
 
     `guesses` limits look-ups of credentials that are not known to be valid.

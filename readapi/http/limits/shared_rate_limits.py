@@ -10,7 +10,7 @@ from valkey.asyncio import Valkey
 from valkey.exceptions import ValkeyError
 
 from readapi.http.eager import in_task
-from readapi.http.limits.rate_limits import Allowance, Limiter, Limits
+from readapi.http.limits.rate_limits import Allowance, Limiter, RateLimits
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -34,7 +34,7 @@ return {allowed, most - count, math.ceil((oldest + length - now) / 1e6)}
 """
 
 
-class SharedLimits(Limits):
+class SharedLimits(RateLimits):
     """`Limits` shared by all workers. While the server does not answer, each worker counts for itself."""
 
     def __init__(self, settings: Settings, client: Valkey) -> None:
@@ -64,7 +64,7 @@ class SharedLimits(Limits):
 
 
 @asynccontextmanager
-async def open_shared_limits(settings: Settings, url: str) -> AsyncIterator[Limits]:
+async def open_shared_limits(settings: Settings, url: str) -> AsyncIterator[RateLimits]:
     """Limits shared by all processes that use this address."""
     client = Valkey.from_url(
         address_of(url), socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS

@@ -81,7 +81,7 @@ class IdempotencyKey(str):
         return key
 
 
-class Part(NamedTuple):
+class ByteRange(NamedTuple):
     """A byte range: from `start` up to, not including, `stop`."""
 
     start: int
@@ -113,7 +113,7 @@ class Conditions:
         tags = [tag.strip().removeprefix("W/") for tag in self._if_none_match.split(",")]
         return "*" in tags or etag in tags
 
-    def part(self, size: int, etag: str) -> Part | None:
+    def part(self, size: int, etag: str) -> ByteRange | None:
         """The requested part; None: the whole. Raises RangeNotSatisfiable.
 
         Dates in If-Range match nothing: files have no dates here, only hashes.
@@ -131,11 +131,11 @@ class Conditions:
         return _satisfiable(int(first), min(int(last) + 1, size) if last else size, size)
 
 
-def _satisfiable(start: int, stop: int, size: int) -> Part:
-    return Part(start, stop) if start < stop else _unsatisfiable(size)
+def _satisfiable(start: int, stop: int, size: int) -> ByteRange:
+    return ByteRange(start, stop) if start < stop else _unsatisfiable(size)
 
 
-def _unsatisfiable(size: int) -> Part:
+def _unsatisfiable(size: int) -> ByteRange:
     raise RangeNotSatisfiable(size)
 
 

@@ -21,7 +21,7 @@ from schemas.stored import Card
 _POSITION = attrgetter("position")
 
 
-class TrackPage(NamedTuple):
+class LibraryPage(NamedTuple):
     """A page of tracks, and how many there are on all pages."""
 
     page: Page[Card]
@@ -40,7 +40,7 @@ def own_tracks(
     after: Position | None,
     limit: int,
     besides: Sequence[Card] = (),
-) -> TrackPage:
+) -> LibraryPage:
     """The viewer's own tracks, private ones too, with all of these words in their metadata.
 
     `besides`: tracks that are not in the index, because they are in a Space.
@@ -53,7 +53,7 @@ def own_tracks(
 
 def liked_tracks(
     index: Index, viewer: Viewer, words: str, sort: Sort, after: Position | None, limit: int
-) -> TrackPage:
+) -> LibraryPage:
     """Tracks that the viewer likes and may see: the last liked first, or the most popular."""
     index.require()
     shown = index.visible("track", "direct", viewer)
@@ -66,12 +66,12 @@ def liked_tracks(
     )
 
 
-def _make_page(walk: _Walk, total: int, words: str, after: Position | None, limit: int) -> TrackPage:
+def _make_page(walk: _Walk, total: int, words: str, after: Position | None, limit: int) -> LibraryPage:
     wanted = fold_text(words).split()
     if not wanted:
-        return TrackPage(sift_page(walk(after), limit), total)
+        return LibraryPage(sift_page(walk(after), limit), total)
     counted = _filter_by_words(islice(walk(None), MOST_ROWS), wanted)
-    return TrackPage(
+    return LibraryPage(
         sift_page(_filter_by_words(walk(after), wanted), limit), sum(1 for placed in counted if placed.item)
     )
 

@@ -16,17 +16,17 @@ View = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SignInAttempt:
     """The handle that was typed and the error that it led to; both empty on a fresh page."""
 
     handle: str = ""
     error: str | None = None
 
 
-FRESH = Attempt()
+FRESH = SignInAttempt()
 
 
-def of_login(to: Landing, note: Notice | None = None, attempt: Attempt = FRESH) -> View:
+def of_login(to: Landing, note: Notice | None = None, attempt: SignInAttempt = FRESH) -> View:
     """For the sign-in page, which leads on to the page `to`."""
     return {"to": to, "note": note, "attempt": attempt}
 
@@ -47,7 +47,7 @@ def of_settings(
     permissions: Permissions,
     tokens: Sequence[DeveloperToken],
     note: Notice | None = None,
-    attempt: Attempt = FRESH,
+    attempt: SignInAttempt = FRESH,
 ) -> View:
     """For the settings page."""
     return {

@@ -15,7 +15,7 @@ from readapi.pages.notices import Notice
 from readapi.pages.portal import views
 from readapi.pages.portal.form_errors import FRESH, FormErrors
 from readapi.pages.portal.permissions import Permissions
-from readapi.pages.portal.views import Publisher, Shelf, View, Work
+from readapi.pages.portal.views import PortalLists, Publisher, View, Work
 from readapi.pages.render import Renderer
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.state.db.claims import UNFINISHED
@@ -66,7 +66,7 @@ class PortalPages:
         found = library.own_tracks(self._index, who.viewer, "", "recent", after, MOST_TRACKS).page
         older = cursors.write_cursor(found.after, _ORDER)
         albums = self._albums(who)
-        shelf = Shelf(
+        shelf = PortalLists(
             _read(found.items, who),
             None if older is None else f"/portal?cursor={older}#tracks",
             albums,

@@ -64,7 +64,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PortalLists:
     """An artist's tracks (one page, with the cursor to older ones), albums, uploads and jobs."""
 
     tracks: Sequence[Track]
@@ -75,7 +75,7 @@ class Shelf:
 
 
 def of_front(
-    who: Publisher, shelf: Shelf, chosen: Preferences, note: Notice | None, attempt: FormErrors
+    who: Publisher, shelf: PortalLists, chosen: Preferences, note: Notice | None, attempt: FormErrors
 ) -> View:
     """For the Portal's first page."""
     profile = who.profile
@@ -192,7 +192,7 @@ def _shelves(track: Track, albums: Sequence[AlbumMetadata]) -> list[tuple[str, s
     return [("", "None", ""), *((title, title, "") for title in titles)]
 
 
-def _upload_options(shelf: Shelf, portal: Template) -> list[tuple[str, str, str]]:
+def _upload_options(shelf: PortalLists, portal: Template) -> list[tuple[str, str, str]]:
     """The album choices for an upload. Its access is undecided while the file may name an album."""
     open_yet = f"{choices.heard_by(portal)}, or as the file’s album says" if shelf.templates else ""
     named = [_option(album, shelf.templates.get(album.uri)) for album in shelf.albums]

@@ -25,7 +25,7 @@ _TRACKS = TypeAdapter(list[Track])
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ArtistPage:
     """The content of an artist's page: one page of tracks, and the newest albums and playlists."""
 
     artist: Artist
@@ -70,13 +70,13 @@ async def artist_content(
     viewer: Viewer | None,
     name: str,
     after: Position | None,
-) -> Shelf:
+) -> ArtistPage:
     """The content of an artist's page for the viewer. Raises NotFound."""
     card = artists.find_artist(index, name)
     page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did, viewer=viewer)
     albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did)
     playlists = await lists.playlists_of(index, showing, card.did, viewer, None, MOST_LISTS)
-    return Shelf(
+    return ArtistPage(
         Artist.model_validate_json(card.card),
         await load_tracks(supporters, page.items, viewer),
         page.after,

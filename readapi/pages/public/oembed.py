@@ -13,7 +13,7 @@ from readapi.index.queries import lists, tracks
 from readapi.pages import text
 from readapi.pages.public import player as player_page
 from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
-from readapi.pages.urls import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
+from readapi.pages.urls import Addresses, AlbumAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.api.oembed import OEmbed
 from schemas.stored import Card
 
@@ -85,9 +85,9 @@ def render_xml(document: OEmbed) -> bytes:
 def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
     """The record at a URL of this service, if it is visible without signing in. Raises NotFound."""
     match addresses.read(url):
-        case TrackPage(name):
+        case TrackAddress(name):
             return _track(index, tracks.find_track(index, name, None), addresses)
-        case AlbumPage(owner, slug):
+        case AlbumAddress(owner, slug):
             return _album(lists.find_album(index, owner, slug), addresses)
         case PlaylistPage(name):
             return _playlist(lists.find_list(index, "playlist", name), addresses)

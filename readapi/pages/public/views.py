@@ -1,7 +1,7 @@
 """Template variables of public pages and players: metadata, tracks and texts."""
 
 from readapi.pages.public import metadata
-from readapi.pages.public.content import Shelf
+from readapi.pages.public.content import ArtistPage
 from readapi.pages.public.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
 from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.urls import Addresses
@@ -47,7 +47,7 @@ def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addr
     }
 
 
-def of_shelf(shelf: Shelf, cursor: str | None, addresses: Addresses) -> View:
+def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> View:
     """For the page of an artist. `cursor` leads to older tracks."""
     sounds = [make_player_track(track, addresses) for track in shelf.tracks]
     return {

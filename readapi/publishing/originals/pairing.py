@@ -37,7 +37,7 @@ UNNAMED = (
 RESTORED = f"The state database is older than the audio store, as a restored backup is. {KEPT}"
 
 
-class Identity(NamedTuple):
+class IdentityFile(NamedTuple):
     """The identity file in the audio store."""
 
     store_id: str
@@ -97,7 +97,7 @@ class StorePairing:
             await self._agree(known, found)
         return await self._known.find()
 
-    async def _refusal(self, known: StoreIdentity, found: Identity | None) -> str | None:
+    async def _refusal(self, known: StoreIdentity, found: IdentityFile | None) -> str | None:
         if found is not None:
             if known.store_id is None:
                 return UNKNOWN if await self._has_files() else None
@@ -110,12 +110,12 @@ class StorePairing:
             return UNNAMED
         return None if await self._knows_files() else UNKNOWN
 
-    async def _agree(self, known: StoreIdentity, found: Identity | None) -> None:
+    async def _agree(self, known: StoreIdentity, found: IdentityFile | None) -> None:
         """Bring the editions in the database and the store into agreement."""
         if known.store_id is None or found is None:
             await self._write(known.store_id or uuid.uuid4().hex, None)
         elif found.edition == known.previous_edition:
-            await self._put(Identity(found.store_id, str(known.edition)))
+            await self._put(IdentityFile(found.store_id, str(known.edition)))
         elif found.edition == known.edition:
             if known.previous_edition is None:  # the first one has arrived there
                 await self._known.tell(previous_edition=known.edition)
@@ -126,22 +126,22 @@ class StorePairing:
 
     async def _write(self, store_id: str, before: str | None) -> None:
         """Write a new edition, to the database first: the store is never ahead of a current database."""
-        identity = Identity(store_id, uuid.uuid4().hex)
+        identity = IdentityFile(store_id, uuid.uuid4().hex)
         await self._known.tell(store_id=store_id, edition=identity.edition, previous_edition=before)
         await self._put(identity)
 
-    async def _put(self, identity: Identity) -> None:
+    async def _put(self, identity: IdentityFile) -> None:
         await self._store.write(IDENTITY, orjson.dumps(identity._asdict()))
 
-    async def _found(self) -> Identity | None:
+    async def _found(self) -> IdentityFile | None:
         content = await self._store.content(IDENTITY)
         if content is None:
             return None
         with contextlib.suppress(ValueError, TypeError):
-            identity = Identity(**orjson.loads(content))
+            identity = IdentityFile(**orjson.loads(content))
             if all(isinstance(part, str) for part in identity):
                 return identity
-        return Identity("", "")  # of no database
+        return IdentityFile("", "")  # of no database
 
     async def _has_files(self) -> bool:
         for folder in FOLDERS:

@@ -14,7 +14,7 @@ from readapi.index import cursors, present
 from readapi.index.cursors import Cursor, Limit
 from readapi.index.lookups import Index, Sort
 from readapi.index.queries import library, social
-from readapi.index.queries.library import TrackPage
+from readapi.index.queries.library import LibraryPage
 from readapi.spaces.find_track import SpaceTrackFinder
 from schemas.api.tracks import OwnTrackPage
 
@@ -66,7 +66,7 @@ async def _page(
     index: Index,
     who: SignedIn,
     supporters: Supporters,
-    shelf: TrackPage,
+    shelf: LibraryPage,
     order: str,
     incomplete: str | None = None,
 ) -> Answer[OwnTrackPage]:

@@ -12,7 +12,7 @@ from readapi.pages import notices, responses
 from readapi.pages.notices import Notice
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import account_views
-from readapi.pages.portal.account_views import FRESH, Attempt
+from readapi.pages.portal.account_views import FRESH, SignInAttempt
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.render import Renderer
 from readapi.pds import oauth_errors
@@ -66,7 +66,7 @@ async def leave_to_add_account(
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):
             raise refusal from error
-        view = await _view(who, state, settings, attempt=Attempt(sent.handle, error.sentence))
+        view = await _view(who, state, settings, attempt=SignInAttempt(sent.handle, error.sentence))
         return responses.account_page(renderer, "settings.html", view, status=refusal.status)
     return responses.redirect_away(page)
 
@@ -130,7 +130,11 @@ async def _away(leaving: Awaitable[str]) -> Answer[str]:
 
 
 async def _view(
-    who: InSession, state: State, settings: Settings, note: Notice | None = None, attempt: Attempt = FRESH
+    who: InSession,
+    state: State,
+    settings: Settings,
+    note: Notice | None = None,
+    attempt: SignInAttempt = FRESH,
 ) -> account_views.View:
     accounts = await state.accounts.of(who.key)
     tokens = await state.developer_tokens.of(who.did)

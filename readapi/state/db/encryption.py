@@ -24,7 +24,7 @@ _NAME_BYTES = 4
 _NONCE_BYTES = 12
 
 
-class Unreadable(Exception):
+class Undecryptable(Exception):
     """Encrypted with a key that we do not have, moved from another row, or damaged."""
 
 
@@ -54,12 +54,12 @@ class Encryption:
         """Decrypt text that was encrypted for this row. Raises Unreadable."""
         cipher = self._ciphers.get(sealed[:_NAME_BYTES])
         if cipher is None:
-            raise Unreadable(f"{row} was encrypted with a key that FMSVC_SECRET_KEYS does not have.")
+            raise Undecryptable(f"{row} was encrypted with a key that FMSVC_SECRET_KEYS does not have.")
         nonce, text = sealed[_NAME_BYTES : _NAME_BYTES + _NONCE_BYTES], sealed[_NAME_BYTES + _NONCE_BYTES :]
         try:
             return cipher.decrypt(nonce, text, row.encode())
         except (InvalidTag, ValueError):
-            raise Unreadable(f"{row} does not hold what was sealed for it.") from None
+            raise Undecryptable(f"{row} does not hold what was sealed for it.") from None
 
 
 def read_unsealed(kind: TypeAdapter[Kept], text: bytes) -> Kept:
@@ -67,7 +67,7 @@ def read_unsealed(kind: TypeAdapter[Kept], text: bytes) -> Kept:
     try:
         return kind.validate_json(text)
     except ValidationError:
-        raise Unreadable("What was sealed is not written as this version reads it.") from None
+        raise Undecryptable("What was sealed is not written as this version reads it.") from None
 
 
 def open_vault(settings: Settings) -> Encryption:
@@ -110,7 +110,7 @@ def _read_key(path: Path) -> bytes:
     except binascii.Error:
         key = b""
     if len(key) != SECRET_KEY_BYTES:
-        raise Unreadable(f"{path} does not hold a key of {SECRET_KEY_BYTES} bytes in base64.")
+        raise Undecryptable(f"{path} does not hold a key of {SECRET_KEY_BYTES} bytes in base64.")
     return key
 
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Row, Table, delete, select
 
 from readapi.state.db.database import Database
-from readapi.state.db.encryption import Encryption, Kept, Unreadable, read_unsealed
+from readapi.state.db.encryption import Encryption, Kept, Undecryptable, read_unsealed
 
 DEVELOPER_TOKEN = "fmsvc_"  # noqa: S105  # prefix by which people and secret scanners recognize one
 
@@ -57,7 +57,7 @@ class OneTimeStore(Generic[Kept]):
             return None
         try:
             return read_unsealed(self._kind, self._vault.open(row.sealed, self._row(key)))
-        except Unreadable:
+        except Undecryptable:
             return None  # the user begins again
 
     def _row(self, key: bytes) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.oauth.grant import Grant, Tokens
 from readapi.state.db.database import Database
-from readapi.state.db.encryption import Encryption, Unreadable, read_unsealed
+from readapi.state.db.encryption import Encryption, Undecryptable, read_unsealed
 from readapi.state.db.tables import accounts, developer_tokens, grants
 from schemas.ids import Did, Handle
 
@@ -126,7 +126,7 @@ class GrantStore:
             sealed = await _sealed_now(connection, grant_id)
             try:
                 grant = None if sealed is None else self._open(grant_id, sealed)
-            except Unreadable:
+            except Undecryptable:
                 return False  # its key may be configured again
             if grant is None:
                 return False

@@ -12,7 +12,7 @@ import pytest
 from indexer.network.identity.dns import Dns
 from readapi.oauth import endpoints
 from readapi.oauth.client import REFRESH_SECONDS, OAuthClient
-from readapi.oauth.errors import Kind, OAuthError, Refused, Unavailable
+from readapi.oauth.errors import Kind, OAuthError, OAuthRefused, Unavailable
 from readapi.oauth.grant import Grant, PendingAuthorization
 from tests.network import doubles, hostile
 from tests.network.hostile import Hostile
@@ -118,7 +118,7 @@ async def test_no_sense_is_made_of_nonsense(
     """Pages, floods, redirects and silence are errors with a sentence."""
     server.instead[endpoint] = nonsense
 
-    with pytest.raises((Refused, Unavailable)):
+    with pytest.raises((OAuthRefused, Unavailable)):
         await begun(hostile_client)
 
     assert server.asked[hostile.ELSEWHERE] == 0
@@ -148,7 +148,7 @@ async def test_tokens_that_may_not_be_used_are_given_back(
     """Somebody else's, or not bound to a key, or not of the protocol."""
     server.changes["token"] = changes
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await granted(hostile_client)
 
     assert refused.value.kind == kind
@@ -300,7 +300,7 @@ async def test_only_one_refusal_ends_a_grant(
     grant = await granted(hostile_client)
     server.instead["token"] = hostile.refusing(error, status)
 
-    with pytest.raises(Refused if is_dead else Unavailable) as refused:
+    with pytest.raises(OAuthRefused if is_dead else Unavailable) as refused:
         await hostile_client.refresh(grant)
 
     assert error in str(refused.value)
@@ -311,7 +311,7 @@ async def test_refreshing_never_changes_who_somebody_is(server: Hostile, hostile
     grant = await granted(hostile_client)
     server.changes["token"] = {"sub": SOMEBODY_ELSE}
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await hostile_client.refresh(grant)
 
     assert refused.value.kind == "identity_mismatch"
@@ -334,7 +334,7 @@ async def test_without_a_refresh_token_a_grant_ends_with_its_access_token(
     server.changes["token"] = {"refresh_token": None}
     grant = await granted(hostile_client)
 
-    with pytest.raises(Refused):
+    with pytest.raises(OAuthRefused):
         await hostile_client.refresh(grant)
     await hostile_client.revoke(grant)
 
@@ -373,9 +373,9 @@ async def test_an_account_that_moves_midway_must_begin_again(
         async with clients.connected(server.url, server.url, Dns()) as network:
             later = clients.loopback(network)
 
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(OAuthRefused) as refused:
                 await finished(later, flight)
-            with pytest.raises(Refused) as ended:
+            with pytest.raises(OAuthRefused) as ended:
                 await later.refresh(grant)
 
     assert (refused.value.kind, ended.value.kind) == ("identity_mismatch", "invalid_grant")
@@ -433,7 +433,7 @@ async def test_another_answer_is_not_taken(
     asked = server.asked.copy()
     params = {"state": flight.state, "iss": flight.server.issuer, "code": "code"}
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await hostile_client.finish(flight, params | changes)
 
     assert refused.value.kind == "callback_mismatch"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indexer import operations
-from indexer.catalog.tables.dead_letters import PAGE, DeadLetter, Wanted
+from indexer.catalog.tables.dead_letters import PAGE, DeadLetter, LetterFilter
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.control import dead_letters
@@ -22,7 +22,7 @@ from tests.network.forged_network import ForgedNetwork
 from tests.network.relay import Relay
 
 RELAY = "wss://relay.example"
-ALL = Wanted()
+ALL = LetterFilter()
 
 
 @pytest.fixture
@@ -93,8 +93,8 @@ async def test_letters_are_listed_newest_first(configured: Settings, runs: bool)
 
     async with either(configured, runs):
         newest = await dead_letters.list_letters(configured, ALL, 2)
-        of_one = await dead_letters.list_letters(configured, Wanted(did=did), 9)
-        by_reason = await dead_letters.list_letters(configured, Wanted(reason="future"), 9)
+        of_one = await dead_letters.list_letters(configured, LetterFilter(did=did), 9)
+        by_reason = await dead_letters.list_letters(configured, LetterFilter(reason="future"), 9)
 
     assert (newest.total, [one.seq for one in newest.letters]) == (3, [None, 2])
     assert newest.letters[0].received_at == START + timedelta(seconds=9)
@@ -147,7 +147,7 @@ async def test_only_those_that_are_wanted_are_tried(configured: Settings, ana: F
     """A reason chooses, as in the list."""
     keep(configured, letter(7, a_good_frame(ana)), letter(8, b"x", "truncated"))
 
-    outcome = await operations.replay_letters(configured, Wanted(reason="truncated"), lambda *_: None)
+    outcome = await operations.replay_letters(configured, LetterFilter(reason="truncated"), lambda *_: None)
 
     assert (outcome.tried, outcome.passed, outcome.total) == (1, 0, 1)
     assert (await dead_letters.list_letters(configured, ALL, 9)).total == 2

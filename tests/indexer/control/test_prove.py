@@ -7,7 +7,7 @@ import pytest
 
 from indexer.control.prove import NotProven, Prover
 from indexer.network.http.client import Outbound
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.dns import Dns
 from indexer.network.identity.handles import Handles
 from indexer.network.identity.resolver import Resolver
@@ -44,7 +44,7 @@ async def prover(network_of_ana: ForgedNetwork) -> AsyncIterator[Prover]:
         resolver = Resolver(
             outbound, handles, plc_url=network_of_ana.url, allow_loopback=True, retry_seconds=0.0001
         )
-        yield Prover(resolver, outbound, Throttle(own=[network_of_ana.url]))
+        yield Prover(resolver, outbound, HostTurns(own=[network_of_ana.url]))
 
 
 def uri(repo: ForgedRepo, rkey: str = "3kznmn7xqxl22") -> AtUri:

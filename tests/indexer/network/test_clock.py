@@ -9,7 +9,7 @@ from indexer.network.clock import MOST_HOSTS, ClockOffset
 from indexer.network.http.client import Outbound
 from indexer.network.identity.dns import Dns
 from indexer.sync.account_status import AccountStatuses
-from readapi.index.indexer_client import IndexerStatus, Report, _Heard
+from readapi.index.indexer_client import IndexerReport, IndexerStatus, _Heard
 from readapi.index.queries import readiness
 from tests.indexer.changes import account, did, put, write
 from tests.network.doubles import Pages
@@ -76,9 +76,9 @@ def test_a_wrong_clock_is_warned_of() -> None:
     """/ready says by how much and which way, without calling the service unready."""
     status = IndexerStatus.__new__(IndexerStatus)
     status.reachable = True
-    status._heard = _Heard(Report(clock_offset_seconds=DAY), 0.0)
+    status._heard = _Heard(IndexerReport(clock_offset_seconds=DAY), 0.0)
     behind = readiness._warnings(status)
-    status._heard = _Heard(Report(clock_offset_seconds=-5.0), 0.0)
+    status._heard = _Heard(IndexerReport(clock_offset_seconds=-5.0), 0.0)
 
     assert behind == ["The indexer's clock is 86400 s behind those of other hosts; set it right."]
     assert readiness._warnings(status) == []

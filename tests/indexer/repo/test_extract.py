@@ -7,7 +7,7 @@ import pytest
 from indexer.repo import car, signing_keys
 from indexer.repo.extract import RepoSlice, Trail
 from indexer.repo.mst import MissingNode, MstError
-from indexer.repo.verify import Head, Refused
+from indexer.repo.verify import Refused, VerifiedHead
 from schemas.ids import Did, Nsid, Rkey
 from tests.network.forge import START, ForgedRepo
 
@@ -19,7 +19,7 @@ def sliced(forged: ForgedRepo) -> RepoSlice:
     return RepoSlice(Did(forged.did), key, frozenset({TRACK, PROFILE}), forged.now)
 
 
-def opened(forged: ForgedRepo) -> tuple[RepoSlice, Head, dict[bytes, bytes]]:
+def opened(forged: ForgedRepo) -> tuple[RepoSlice, VerifiedHead, dict[bytes, bytes]]:
     """The slice of a repo's next commit, and everything in it."""
     forged.commit_frame(1)
     whole, wanted = car.read_car(forged.whole_repo()), sliced(forged)

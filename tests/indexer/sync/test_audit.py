@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from indexer.network.http.client import Outbound
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.dns import Dns
 from indexer.sync import audit
 from indexer.sync.audit import Audit, Audited
@@ -47,7 +47,7 @@ class Ours:
         async with Outbound(Dns(), allow_loopback=True) as outbound:
             yield Audit(
                 outbound,
-                Throttle(),
+                HostTurns(),
                 repos=lambda: list(self.repos.values()),
                 ours=self.now,
                 drifted=self.drifted.append,

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from indexer.catalog.tables.cursors import Listing
+from indexer.catalog.tables.cursors import ListProgress
 from indexer.network.http.client import Answered, Outbound, OutboundError
 from indexer.network.identity.dns import Dns
 from indexer.sync import discovery as repo_discovery
@@ -34,7 +34,7 @@ class Notes:
 
     def __init__(self) -> None:
         self.found: list[Did] = []
-        self.saved: dict[str, Listing] = {}
+        self.saved: dict[str, ListProgress] = {}
         self.now = NOW
         self.pages_until_killed = -1
 
@@ -44,7 +44,7 @@ class Notes:
         self.pages_until_killed -= 1
         self.found += dids
 
-    async def save(self, listing: Listing) -> None:
+    async def save(self, listing: ListProgress) -> None:
         self.saved[listing.collection] = listing
 
     @asynccontextmanager
@@ -88,7 +88,7 @@ async def test_all_collections_are_asked_for(notes: Notes) -> None:
         await notes.read(net.url)
 
         assert sorted(notes.found) == sorted(repo.did for repo in ours)
-        assert notes.saved == {name: Listing(net.url, name, None, NOW) for name in OURS.all}
+        assert notes.saved == {name: ListProgress(net.url, name, None, NOW) for name in OURS.all}
 
 
 async def test_a_list_that_breaks_its_reader_is_read_again(notes: Notes) -> None:
@@ -163,7 +163,7 @@ async def test_a_server_without_lists_by_collection_lists_everything(notes: Note
         await notes.read(net.url)
 
         assert notes.found == [repo.did]
-        assert notes.saved == {EVERYTHING: Listing(net.url, EVERYTHING, None, NOW)}
+        assert notes.saved == {EVERYTHING: ListProgress(net.url, EVERYTHING, None, NOW)}
         assert net.asked == {"listReposByCollection": 1, "describeServer": 1, "listRepos": 1}
 
         notes.now += timedelta(days=1)
@@ -202,7 +202,7 @@ async def test_a_failure_leaves_what_was_read(notes: Notes) -> None:
 async def test_a_cursor_that_the_host_forgot_begins_anew(notes: Notes) -> None:
     name = min(OURS.all)
     async with ForgedNetwork(repos(1)) as net:
-        notes.saved[name] = Listing(net.url, name, "stale", None)
+        notes.saved[name] = ListProgress(net.url, name, "stale", None)
         net.faults["listReposByCollection"] = iter([Refuse(400)])
 
         await notes.read(net.url)

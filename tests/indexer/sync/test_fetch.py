@@ -20,7 +20,7 @@ from indexer.repo.mst import MissingNode
 from indexer.repo.signing_keys import Key
 from indexer.repo.verify import Refused
 from indexer.sync import fetch as repos
-from indexer.sync.spool import NoRoom, Spools
+from indexer.sync.spool import SpoolFull, Spools
 from schemas.collections import Collections
 from schemas.ids import Cid, Did, Nsid, Rkey, Tid
 from tests.network.forge import ForgedRepo
@@ -322,7 +322,7 @@ async def test_a_disk_that_fails_for_a_moment_is_worth_another_try(fetch: Fetchi
     async with ForgedNetwork([forged]) as net:
         net.missing.add("getBlocks")
 
-        with pytest.raises(NoRoom) as no_room:
+        with pytest.raises(SpoolFull) as no_room:
             await fetch(net.url, forged)
         fetch.scratch.unlink()
         fetched = await fetch(net.url, forged)

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from indexer import service
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.network.http import throttle
 from indexer.repo import extract
 from indexer.sync.spool import Spool
@@ -505,7 +505,7 @@ async def test_a_doubt_is_settled_by_the_fetch_that_began_after_it(
         intake, applier = indexer.indexer._intake, indexer.indexer.pipeline._applier
         written = intake.written
 
-        def doubt_once(batch: Batch, told: Written) -> None:
+        def doubt_once(batch: Batch, told: BatchResult) -> None:
             if batch.resyncs:
                 intake.written = written
                 applier.happened(
@@ -524,7 +524,7 @@ class Crash(Exception):
     pass
 
 
-def _crash_after_a_mend(batch: Batch, _: Written) -> None:
+def _crash_after_a_mend(batch: Batch, _: BatchResult) -> None:
     if batch.resyncs:
         raise Crash
 

@@ -9,7 +9,7 @@ import pytest
 
 from indexer.repo import car
 from indexer.repo.car import CarError
-from indexer.sync.spool import MAX_BYTES, NoRoom, Spool, Spools
+from indexer.sync.spool import MAX_BYTES, Spool, SpoolFull, Spools
 
 ROOT = car.cid_of(b"the root")
 
@@ -101,7 +101,7 @@ def test_all_together_take_only_so_much_of_the_disk(tmp_path: Path) -> None:
     spools = Spools(tmp_path, max_bytes=10)
     with spools.open() as first:
         first.write(b"12345678")
-        with pytest.raises(NoRoom), spools.open() as second:
+        with pytest.raises(SpoolFull), spools.open() as second:
             second.write(b"123")
     with spools.open() as third:
         third.write(b"1234567890")
@@ -120,7 +120,7 @@ def full_disk() -> Iterator[None]:
 def test_a_full_disk_is_no_end(tmp_path: Path, size: int) -> None:
     """Whether it is noticed while a repo is written or only after that."""
     spools = Spools(tmp_path)
-    with pytest.raises(NoRoom, match="too large") as no_room, spools.open() as spool:
+    with pytest.raises(SpoolFull, match="too large") as no_room, spools.open() as spool:
         spool.write(bytes(size))
 
     assert no_room.value.transient

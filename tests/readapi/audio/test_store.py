@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler
 
-from readapi.audio.store import PART_BYTES, AudioStore, StoreError
+from readapi.audio.store import PART_BYTES, AudioStore, AudioStoreError
 from schemas.settings import Settings
 
 KEY = "originals/" + "ab" * 32
@@ -78,7 +78,7 @@ async def test_a_store_that_refuses_is_an_error_of_the_system(tmp_path: Path) ->
             lambda: anext(refused.keys("originals")),
         ]
         for ask in asked:
-            with pytest.raises(StoreError):
+            with pytest.raises(AudioStoreError):
                 await ask()
 
 

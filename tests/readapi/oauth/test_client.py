@@ -8,7 +8,7 @@ import pytest
 import lexicons
 from readapi.oauth import keys, scopes
 from readapi.oauth.client import OAuthClient
-from readapi.oauth.errors import Denied, Refused, Unavailable
+from readapi.oauth.errors import Denied, OAuthRefused, Unavailable
 from readapi.oauth.grant import Grant
 from readapi.oauth.network import Network
 from tests.network.person import Person, TurnedAway
@@ -22,7 +22,7 @@ LIKE, COMMENT = "repo:fm.svc.like", "repo:fm.svc.comment"
 
 async def is_dead(client: OAuthClient, grant: Grant) -> bool:
     """Does the server say that the grant has ended?"""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await client.refresh(grant)
     return refused.value.kind == "invalid_grant"
 
@@ -49,7 +49,7 @@ async def test_whoever_signs_in_may_be_named_as_it_was_copied(client: OAuthClien
 
 @pytest.mark.parametrize("name", ["nobody-at-all.test", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "no name", ""])
 async def test_nobody_signs_in_as_somebody_unknown(client: OAuthClient, name: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await client.begin(name, SCOPE)
 
     assert refused.value.kind in ("identity_not_found", "account_not_found")
@@ -107,7 +107,7 @@ async def test_a_code_is_good_once(client: OAuthClient, person: Person) -> None:
     back = await person.agree(page)
     grant = await client.finish(flight, back)
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await client.finish(flight, back)
 
     assert refused.value.kind == "invalid_grant"
@@ -122,7 +122,7 @@ async def test_an_answer_to_something_else_spends_nothing(client: OAuthClient, p
     missing = [{name: back[name] for name in back if name != absent} for absent in ("state", "iss", "code")]
 
     for params in [*wrong, *missing, {}, {"error": "access_denied"}]:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(OAuthRefused) as refused:
             await client.finish(flight, params)
         assert refused.value.kind == "callback_mismatch"
 
@@ -135,7 +135,7 @@ async def test_nobody_can_finish_what_another_began(client: OAuthClient, person:
     other, _ = await client.begin(person.account.handle, SCOPE)
     back = await person.agree(page)
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await client.finish(other, {**back, "state": other.state})
 
     assert refused.value.kind == "invalid_grant"
@@ -149,7 +149,7 @@ async def test_somebody_else_may_not_sign_in_instead(
     flight, page = await client.begin(person.account.handle, SCOPE)
     back = await other.agree(page)
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await client.finish(flight, back)
 
     assert refused.value.kind == "identity_mismatch"
@@ -298,7 +298,7 @@ async def test_a_server_must_be_able_to_ask_who_we_are(connection: Network, pers
         metadata = published.metadata
     client = OAuthClient(metadata, connection, allow_loopback=True)
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(OAuthRefused) as refused:
         await client.begin(person.account.handle, SCOPE)
 
     assert refused.value.kind == "client_refused"

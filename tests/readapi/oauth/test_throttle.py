@@ -6,12 +6,12 @@ from contextlib import AsyncExitStack
 import pytest
 
 from readapi.oauth.errors import Unavailable
-from readapi.oauth.throttle import Throttle
+from readapi.oauth.throttle import KeyedSlots
 
 
 async def test_there_are_so_many_turns_at_each_server() -> None:
     """One more waits, and is told so when that takes too long; at another server there is a turn at once."""
-    turns = Throttle(at_once=3, patience_seconds=0.05)
+    turns = KeyedSlots(at_once=3, patience_seconds=0.05)
     async with AsyncExitStack() as taken:
         for _ in range(3):
             await taken.enter_async_context(turns.at("https://slow.example"))
@@ -24,7 +24,7 @@ async def test_there_are_so_many_turns_at_each_server() -> None:
 
 async def test_a_turn_that_is_over_is_the_next_ones() -> None:
     """Also when whoever had it failed."""
-    turns, order = Throttle(at_once=1), []
+    turns, order = KeyedSlots(at_once=1), []
 
     async def take(number: int) -> None:
         async with turns.at("https://slow.example"):

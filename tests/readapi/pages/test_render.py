@@ -11,9 +11,18 @@ import pytest
 from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
 from readapi.pages.portal import account_views, form_errors
-from readapi.pages.portal.account_views import Attempt
+from readapi.pages.portal.account_views import SignInAttempt
 from readapi.pages.portal.permissions import Permissions
-from readapi.pages.portal.views import Publisher, Shelf, Work, of_album, of_front, of_job, of_track, of_upload
+from readapi.pages.portal.views import (
+    PortalLists,
+    Publisher,
+    Work,
+    of_album,
+    of_front,
+    of_job,
+    of_track,
+    of_upload,
+)
 from readapi.pages.public import metadata
 from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.render import Renderer
@@ -109,7 +118,7 @@ def settings(text: str) -> dict[str, Any]:
     permissions = Permissions.of(frozenset({text}), Collections())
     token = DeveloperToken(text, text, text, text, text, "grant", frozenset(), LATER, LATER, LATER, text)  # type: ignore[arg-type]
     note = Notice(text, is_bad=True)
-    return account_views.of_settings(session, accounts, permissions, [token], note, Attempt(text, text))
+    return account_views.of_settings(session, accounts, permissions, [token], note, SignInAttempt(text, text))
 
 
 def upload(text: str) -> Upload:
@@ -142,7 +151,7 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
     shown = shown.model_copy(update={"rights": rights(text)})
     belongs = album(title=text, description=text)
     works = [Work(text, "/portal/uploads/1", text, has_failed=True)]
-    shelf = Shelf([shown], "/portal?cursor=x", [belongs], {}, works)
+    shelf = PortalLists([shown], "/portal?cursor=x", [belongs], {}, works)
     forms = {
         form: form_errors.FormErrors(form, {"title": text}, {"title": text}) for form in ("upload", "details")
     }
@@ -169,7 +178,7 @@ def pages(text: str) -> dict[str, bytes]:
         "artist.html": RENDERER.page("artist.html", **person(text, heard)),
         "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
         "login.html": RENDERER.page(
-            "login.html", **account_views.of_login("portal", None, Attempt(text, text))
+            "login.html", **account_views.of_login("portal", None, SignInAttempt(text, text))
         ),
         "settings.html": RENDERER.page("settings.html", **settings(text)),
         "arrived.html": RENDERER.page("arrived.html", **account_views.of_arrival(text)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from readapi.pages.urls import Addresses, AlbumPage, PlaylistPage, RecordPage, TrackPage
+from readapi.pages.urls import Addresses, AlbumAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.ids import checked_id
 from tests.readapi.pages.examples import ADDRESSES, BASE_URL, DID, LIST_ID, track
 
@@ -12,11 +12,14 @@ RECORD = f"at://{DID}/fm.svc.track/3kabcdefghijk"
 @pytest.mark.parametrize(
     ("address", "target"),
     [
-        (ADDRESSES.track(RECORD), TrackPage(checked_id(RECORD))),
-        (ADDRESSES.track_player(RECORD), TrackPage(checked_id(RECORD))),
-        (ADDRESSES.album("mara.example", DID, "über-uns/zwei"), AlbumPage("mara.example", "über-uns/zwei")),
-        (ADDRESSES.album("handle.invalid", DID, "x"), AlbumPage(DID, "x")),
-        (ADDRESSES.album_player("mara.example", DID, "雨"), AlbumPage("mara.example", "雨")),
+        (ADDRESSES.track(RECORD), TrackAddress(checked_id(RECORD))),
+        (ADDRESSES.track_player(RECORD), TrackAddress(checked_id(RECORD))),
+        (
+            ADDRESSES.album("mara.example", DID, "über-uns/zwei"),
+            AlbumAddress("mara.example", "über-uns/zwei"),
+        ),
+        (ADDRESSES.album("handle.invalid", DID, "x"), AlbumAddress(DID, "x")),
+        (ADDRESSES.album_player("mara.example", DID, "雨"), AlbumAddress("mara.example", "雨")),
         (ADDRESSES.playlist(LIST_ID), PlaylistPage(LIST_ID)),
         (ADDRESSES.playlist_player(LIST_ID), PlaylistPage(LIST_ID)),
     ],
@@ -43,7 +46,7 @@ def test_every_address_that_is_written_can_be_read_back(address, target):
 )
 def test_variants_that_people_paste_mean_the_same_track(variant):
     """Slashes, queries, fragments, ports, schemes and encodings do not matter; both of our origins do."""
-    assert Addresses(BASE_URL, "https://app.example").read(variant) == TrackPage("7")
+    assert Addresses(BASE_URL, "https://app.example").read(variant) == TrackAddress("7")
 
 
 @pytest.mark.parametrize("written", [RECORD, f"{RECORD}/", f"{RECORD}#t=3", f"{RECORD}?x"])
@@ -54,7 +57,7 @@ def test_records_can_be_named_by_their_uri(written):
 
 def test_a_path_may_hold_a_uri():
     """Percent-encoded, as anything that takes an id does."""
-    assert ADDRESSES.read(f"{BASE_URL}/track/{RECORD.replace('/', '%2F')}") == TrackPage(RECORD)
+    assert ADDRESSES.read(f"{BASE_URL}/track/{RECORD.replace('/', '%2F')}") == TrackAddress(RECORD)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from indexer.network.http.client import Reply
 from readapi.errors import InvalidRequest, NotFound, PdsDown, PdsRefused
 from readapi.oauth import responses
-from readapi.oauth.errors import OAuthError, Refused, Unavailable
+from readapi.oauth.errors import OAuthError, OAuthRefused, Unavailable
 from readapi.pds import oauth_errors
 
 
@@ -30,7 +30,9 @@ def test_a_refusal_has_the_servers_own_words() -> None:
 
 def test_where_no_server_spoke_there_are_no_words() -> None:
     """It lacks something, or cannot be asked."""
-    unsuitable = oauth_errors.start_refusal(Refused("server_unsuitable", "Your server does not say how."))
+    unsuitable = oauth_errors.start_refusal(
+        OAuthRefused("server_unsuitable", "Your server does not say how.")
+    )
 
     assert orjson.loads(unsuitable.answer().body).keys() == {"detail", "message"}
 
@@ -38,10 +40,10 @@ def test_where_no_server_spoke_there_are_no_words() -> None:
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (Refused("identity_not_found", "Nobody."), InvalidRequest),
-        (Refused("account_not_found", "No such account."), NotFound),
+        (OAuthRefused("identity_not_found", "Nobody."), InvalidRequest),
+        (OAuthRefused("account_not_found", "No such account."), NotFound),
         (Unavailable("Down."), PdsDown),
-        (Refused("client_refused", "Unknown."), PdsRefused),
+        (OAuthRefused("client_refused", "Unknown."), PdsRefused),
     ],
 )
 def test_a_start_that_fails_is_refused(error: OAuthError, kind: type[Exception]) -> None:

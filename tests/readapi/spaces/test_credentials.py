@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from joserfc.jwk import ECKey
 
 from readapi.spaces import credentials
-from readapi.spaces.credentials import LONGEST, Unfit
+from readapi.spaces.credentials import LONGEST, InvalidCredential
 from schemas.ids import Did, Nsid
 from schemas.spaces import Space
 from tests.network.space_host import CREDENTIAL, DELEGATION, multikey, signed
@@ -54,7 +54,7 @@ def test_it_says_until_when_it_is_good(curve: str) -> None:
 def test_one_for_something_else_is_unfit(changes: dict[str, Any], reason: str) -> None:
     key = KEYS["secp256k1"]
 
-    with pytest.raises(Unfit, match=reason):
+    with pytest.raises(InvalidCredential, match=reason):
         read(signed(CREDENTIAL, claims(**changes), key), key)
 
 
@@ -63,9 +63,9 @@ def test_one_that_somebody_else_signed_is_unfit() -> None:
     key = KEYS["P-256"]
 
     for other in (ECKey.generate_key("P-256"), KEYS["secp256k1"]):
-        with pytest.raises(Unfit, match="not signed"):
+        with pytest.raises(InvalidCredential, match="not signed"):
             read(signed(CREDENTIAL, claims(), other), key)
-    with pytest.raises(Unfit, match="another kind"):
+    with pytest.raises(InvalidCredential, match="another kind"):
         read(signed(DELEGATION, claims(), key), key)
 
 
@@ -73,5 +73,5 @@ def test_one_that_somebody_else_signed_is_unfit() -> None:
 def test_whatever_is_no_credential_is_unfit(token: str, key: str) -> None:
     """And whatever is no key verifies nothing."""
     for multibase in (key, multikey(KEYS["P-256"])):
-        with pytest.raises(Unfit):
+        with pytest.raises(InvalidCredential):
             credentials.verify_credential(token, SPACE, "thumbprint", multibase, NOW)

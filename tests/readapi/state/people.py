@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from readapi.oauth.grant import Grant, Identity, PendingAuthorization, Server, Tokens
+from readapi.oauth.grant import AccountIdentity, AuthorizationServer, Grant, PendingAuthorization, Tokens
 from readapi.state.db.one_time import new_secret
 from readapi.state.sign_in.developer_tokens import DeveloperToken
 from readapi.state.sign_in.grants import GrantId
@@ -12,7 +12,7 @@ from schemas.ids import Did, Handle
 
 MARA, BEN = Did("did:plc:mara"), Did("did:plc:ben")
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SERVER = Server(
+SERVER = AuthorizationServer(
     issuer="https://pds.example",
     authorization_endpoint="https://pds.example/oauth/authorize",
     token_endpoint="https://pds.example/oauth/token",
@@ -50,7 +50,7 @@ def flight() -> PendingAuthorization:
     """Somebody on the way to their server."""
     return PendingAuthorization(
         state=new_secret(),
-        identity=Identity(MARA, Handle("mara.example"), "https://pds.example"),
+        identity=AccountIdentity(MARA, Handle("mara.example"), "https://pds.example"),
         server=SERVER,
         scope="atproto",
         verifier="pkce-verifier",

@@ -7,7 +7,7 @@ import pytest
 from cbrrr import decode_dag_cbor
 
 from indexer.catalog.tables.waiting_commits import WaitingCommit
-from indexer.catalog.writing.batch import Batch, ResyncResult, Written
+from indexer.catalog.writing.batch import Batch, BatchResult, ResyncResult
 from indexer.catalog.writing.writer import Writer
 from indexer.events import Commit
 from indexer.repo import signing_keys
@@ -66,7 +66,7 @@ def _tree(repo: ForgedRepo) -> bytes:
     return bytes(decode_dag_cbor(repo.commit_block)["data"])
 
 
-def mend(writer: Writer, repo: ForgedRepo, *frames: bytes, **fields: object) -> Written:
+def mend(writer: Writer, repo: ForgedRepo, *frames: bytes, **fields: object) -> BatchResult:
     """Write these waiting commits and a resync result."""
     asked = ResyncResult(Did(repo.did), signing_keys.parse_key(repo.key.multibase), **fields)  # type: ignore[arg-type]
     return writer.write(Batch(waiting=waiting(*frames), resyncs=[asked]))

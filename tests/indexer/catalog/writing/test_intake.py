@@ -7,7 +7,7 @@ import pytest
 
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
-from indexer.catalog.writing.batch import Batch, Written
+from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.intake import Intake
 from tests.indexer.changes import START
 from tests.patience import PATIENCE_SECONDS
@@ -24,12 +24,12 @@ class Disk:
         self.ready.set()
         self.broken = False
 
-    async def write(self, batch: Batch) -> Written:
+    async def write(self, batch: Batch) -> BatchResult:
         await self.ready.wait()
         if self.broken:
             raise OSError("no space left on device")
         self.batches.append(batch)
-        return Written(len(batch), 0, 0, 0, len(self.batches), (), ())
+        return BatchResult(len(batch), 0, 0, 0, len(self.batches), (), ())
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from indexer.network.http.client import (
     TooLarge,
     Unreachable,
 )
-from indexer.network.http.slots import Limits
+from indexer.network.http.slots import SlotLimits
 from indexer.network.identity.dns import Dns
 from tests.network.doubles import Names
 
@@ -392,7 +392,7 @@ class Silent:
 
 async def test_one_network_does_not_hold_all_connections(server: TestServer) -> None:
     """However many addresses in it say nothing; a server elsewhere is asked meanwhile."""
-    limits = Limits(total=12, of_origin=2, of_site=99, of_network=4, patience_seconds=0.2)
+    limits = SlotLimits(total=12, of_origin=2, of_site=99, of_network=4, patience_seconds=0.2)
     async with (
         Silent(*(f"127.0.7.{number}" for number in range(1, 20))) as silent,
         Outbound(Dns(), allow_loopback=True, limits=limits) as outbound,

@@ -7,7 +7,7 @@ import pytest
 from yarl import URL
 
 from indexer.network import ssrf
-from indexer.network.http.slots import Full, Limits, Slots
+from indexer.network.http.slots import Full, SlotLimits, Slots
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ async def taken(lanes: Slots, urls: list[str], places: list[str]) -> int:
 )
 async def test_each_owner_gets_a_share(url: str, place: str, most: int) -> None:
     """An origin, a domain, a network; then all together."""
-    lanes = Slots(Limits(total=5, of_origin=2, of_site=3, of_network=4, patience_seconds=0))
+    lanes = Slots(SlotLimits(total=5, of_origin=2, of_site=3, of_network=4, patience_seconds=0))
     numbers = range(9)
 
     assert await taken(lanes, [url.format(n) for n in numbers], [place.format(n) for n in numbers]) == most
@@ -61,7 +61,7 @@ async def test_each_owner_gets_a_share(url: str, place: str, most: int) -> None:
 
 async def test_only_so_many_wait() -> None:
     """The others are told at once, and those who give up leave nothing behind."""
-    lanes = Slots(Limits(of_origin=1, waiting=2, patience_seconds=0.05))
+    lanes = Slots(SlotLimits(of_origin=1, waiting=2, patience_seconds=0.05))
     url = URL("https://pds.example.com")
 
     async def visit() -> bool:

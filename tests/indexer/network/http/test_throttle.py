@@ -7,7 +7,7 @@ import pytest
 
 from indexer.network.http import throttle
 from indexer.network.http.client import Answered, NotNow, Unreachable
-from indexer.network.http.throttle import Throttle
+from indexer.network.http.throttle import HostTurns
 
 FAST, SLOW = "https://fast.example.com", "https://slow.example.com"
 OWN = "https://plc.example.com"
@@ -26,7 +26,7 @@ class Clock:
 class Visitors:
     """Tasks that each take a turn, and stay until `leave`."""
 
-    def __init__(self, turns: Throttle) -> None:
+    def __init__(self, turns: HostTurns) -> None:
         self.inside: list[str] = []
         self._turns = turns
         self._doors: dict[str, asyncio.Event] = {}
@@ -61,7 +61,7 @@ class Visitors:
 
 async def test_a_server_is_asked_two_things_at_a_time() -> None:
     """In the order of asking; another server is another line."""
-    visitors = Visitors(Throttle())
+    visitors = Visitors(HostTurns())
     for name in "abc":
         await visitors.come(name, SLOW)
     await visitors.come("d", FAST)
@@ -74,7 +74,7 @@ async def test_a_server_is_asked_two_things_at_a_time() -> None:
 
 
 async def test_servers_of_our_own_choice_have_more_lanes() -> None:
-    visitors = Visitors(Throttle([OWN]))
+    visitors = Visitors(HostTurns([OWN]))
     for number in range(10):
         await visitors.come(f"own {number}", OWN)
         await visitors.come(f"loopback {number}", "http://localhost:2583")
@@ -84,7 +84,7 @@ async def test_servers_of_our_own_choice_have_more_lanes() -> None:
 
 
 async def test_what_is_urgent_goes_first() -> None:
-    visitors = Visitors(Throttle())
+    visitors = Visitors(HostTurns())
     for name in "abcd":
         await visitors.come(name, SLOW)
     await visitors.come("urgent", SLOW, urgent=True)
@@ -96,7 +96,7 @@ async def test_what_is_urgent_goes_first() -> None:
 
 
 async def test_who_gives_up_waiting_leaves_no_gap() -> None:
-    visitors = Visitors(Throttle())
+    visitors = Visitors(HostTurns())
     for name in "abcd":
         await visitors.come(name, SLOW)
 
@@ -110,7 +110,7 @@ async def test_who_gives_up_waiting_leaves_no_gap() -> None:
 async def test_a_long_line_sends_people_away() -> None:
     """They are told to come back no faster than they can be served, so workers are free for other hosts."""
     clock = Clock()
-    turns = Throttle(clock=clock)
+    turns = HostTurns(clock=clock)
     visitors = Visitors(turns)
     for number in range(throttle.LANES + throttle.LONGEST_LINE):
         await visitors.come(f"{number}", SLOW)
@@ -131,7 +131,7 @@ async def test_a_long_line_sends_people_away() -> None:
 
 async def test_a_domain_of_slow_hosts_leaves_most_workers_free() -> None:
     """However many hosts it has: few are inside, few wait, and the rest are told to come back."""
-    turns, inside = Throttle(clock=Clock()), 0
+    turns, inside = HostTurns(clock=Clock()), 0
     leave = asyncio.Event()
 
     async def visit(number: int) -> None:
@@ -160,7 +160,7 @@ class Crowd:
     def __init__(self, count: int) -> None:
         self.served = 0
         self._clock = Clock()
-        self._turns = Throttle(clock=self._clock)
+        self._turns = HostTurns(clock=self._clock)
         self._second = asyncio.Event()
         self._coming = [(0.0, number) for number in range(count)]
 
@@ -196,13 +196,13 @@ async def test_a_crowd_is_served_without_a_break() -> None:
     assert crowd.served == 10_000
 
 
-async def refused(turns: Throttle, status: int, retry_after: float | None = None) -> None:
+async def refused(turns: HostTurns, status: int, retry_after: float | None = None) -> None:
     with pytest.raises(Answered):
         async with turns.turn(SLOW):
             raise Answered(status, b"", retry_after)
 
 
-async def pause_of(turns: Throttle) -> float:
+async def pause_of(turns: HostTurns) -> float:
     """How long the server is to be left alone."""
     try:
         async with turns.turn(SLOW):
@@ -213,7 +213,7 @@ async def pause_of(turns: Throttle) -> float:
 
 async def test_a_server_that_says_when_is_left_alone_until_then() -> None:
     clock = Clock()
-    turns = Throttle(clock=clock)
+    turns = HostTurns(clock=clock)
 
     await refused(turns, 429, 60)
     assert await pause_of(turns) == 60
@@ -225,7 +225,7 @@ async def test_a_server_that_says_when_is_left_alone_until_then() -> None:
 
 async def test_a_server_that_does_not_say_when_is_left_alone_longer_each_time() -> None:
     clock = Clock()
-    turns = Throttle(clock=clock)
+    turns = HostTurns(clock=clock)
     pauses = []
     for _ in range(10):
         await refused(turns, 429)
@@ -242,7 +242,7 @@ async def test_a_server_that_does_not_say_when_is_left_alone_longer_each_time() 
 
 async def test_only_so_much_is_obeyed() -> None:
     """A server cannot have itself forgotten."""
-    turns = Throttle(clock=Clock())
+    turns = HostTurns(clock=Clock())
 
     await refused(turns, 503, 1e12)
 
@@ -251,7 +251,7 @@ async def test_only_so_much_is_obeyed() -> None:
 
 @pytest.mark.parametrize("error", [Answered(500, b""), Answered(404, b""), Unreachable("x")])
 async def test_other_failures_are_no_wish_for_a_pause(error: Exception) -> None:
-    turns = Throttle(clock=Clock())
+    turns = HostTurns(clock=Clock())
     with pytest.raises(type(error)):
         async with turns.turn(SLOW):
             raise error
@@ -260,7 +260,7 @@ async def test_other_failures_are_no_wish_for_a_pause(error: Exception) -> None:
 
 
 async def test_a_short_pause_is_waited_for() -> None:
-    turns = Throttle()
+    turns = HostTurns()
     started = asyncio.get_running_loop().time()
 
     await refused(turns, 429, 0.05)
@@ -271,7 +271,7 @@ async def test_a_short_pause_is_waited_for() -> None:
 
 
 async def test_strangers_cannot_fill_the_memory_with_names() -> None:
-    turns = Throttle(clock=Clock())
+    turns = HostTurns(clock=Clock())
     await refused(turns, 429, 60)
     for number in range(throttle.REMEMBERED + 10):
         async with turns.turn(f"https://{number}.example.com"):

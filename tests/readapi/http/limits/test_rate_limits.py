@@ -2,7 +2,7 @@
 
 import pytest
 
-from readapi.http.limits.rate_limits import Limiter, Limits, Rate
+from readapi.http.limits.rate_limits import Limiter, Rate, RateLimits
 from schemas.settings import Settings
 
 
@@ -84,7 +84,7 @@ def test_silent_clients_are_forgotten():
 )
 async def test_only_what_brings_a_file_is_an_upload(method: str, path: str, limit: int) -> None:
     """What is told of a track may be corrected as often as anything else is written."""
-    limits = Limits(Settings(), Clock())
+    limits = RateLimits(Settings(), Clock())
 
     assert (await limits.hit("a", path, method)).limit == limit
 
@@ -100,7 +100,7 @@ async def test_only_what_brings_a_file_is_an_upload(method: str, path: str, limi
 )
 async def test_whatever_begins_an_authorization_is_counted_with_signing_in(path: str, limit: int) -> None:
     """Each asks a server that a stranger may name."""
-    limits = Limits(Settings(), Clock())
+    limits = RateLimits(Settings(), Clock())
 
     assert (await limits.hit("a", path)).limit == limit
 
@@ -108,6 +108,6 @@ async def test_whatever_begins_an_authorization_is_counted_with_signing_in(path:
 @pytest.mark.parametrize(("method", "limit"), [("POST", 10), ("GET", 100), ("HEAD", 100)])
 async def test_opening_the_sign_in_page_is_no_attempt_to_sign_in(method: str, limit: int) -> None:
     """Only its form asks a server that a stranger may name."""
-    limits = Limits(Settings(), Clock())
+    limits = RateLimits(Settings(), Clock())
 
     assert (await limits.hit("a", "/login", method)).limit == limit

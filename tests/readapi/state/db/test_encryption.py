@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from readapi.oauth.grant import Tokens
-from readapi.state.db.encryption import KEY_FILE, Encryption, Unreadable, open_vault, read_unsealed
+from readapi.state.db.encryption import KEY_FILE, Encryption, Undecryptable, open_vault, read_unsealed
 from schemas.settings import Settings
 
 OLD, NEW = b"o" * 32, b"n" * 32
@@ -24,7 +24,7 @@ def test_a_sealed_text_opens_in_its_own_row_only() -> None:
 
     assert vault.open(sealed, "grants/1") == b"token"
     assert b"token" not in sealed
-    with pytest.raises(Unreadable):
+    with pytest.raises(Undecryptable):
         vault.open(sealed, "grants/2")
 
 
@@ -36,9 +36,9 @@ def test_a_sealed_text_with_any_byte_changed_does_not_open() -> None:
     for place in range(len(sealed)):
         changed = bytearray(sealed)
         changed[place] ^= 1
-        with pytest.raises(Unreadable):
+        with pytest.raises(Undecryptable):
             vault.open(bytes(changed), "grants/1")
-        with pytest.raises(Unreadable):
+        with pytest.raises(Undecryptable):
             vault.open(sealed[:place], "grants/1")
 
 
@@ -50,7 +50,7 @@ def test_the_first_key_seals_and_every_key_opens() -> None:
 
     assert both.open(before, "grants/1") == b"token"
     assert new.open(after, "grants/1") == b"token"
-    with pytest.raises(Unreadable, match="FMSVC_SECRET_KEYS"):
+    with pytest.raises(Undecryptable, match="FMSVC_SECRET_KEYS"):
         new.open(before, "grants/1")
 
 
@@ -80,7 +80,7 @@ def test_a_damaged_key_file_is_told(tmp_path: Path) -> None:
     """It is not silently made anew: everything sealed with it would be lost."""
     (tmp_path / KEY_FILE).write_text("nonsense")
 
-    with pytest.raises(Unreadable, match="does not hold a key"):
+    with pytest.raises(Undecryptable, match="does not hold a key"):
         open_vault(Settings(data_dir=tmp_path))
 
 
@@ -88,7 +88,7 @@ def test_what_another_version_sealed_is_not_shown() -> None:
     """Neither in the error nor in what is logged of it."""
     written = b'{"access_token":"a-secret-token","refresh_token":7}'
 
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(Undecryptable) as refused:
         read_unsealed(TypeAdapter(Tokens), written)
 
     assert "a-secret" not in "".join(traceback.format_exception(refused.value))
