@@ -17,6 +17,7 @@ from schemas.stored import Stored
 log = structlog.get_logger()
 
 _ONE_BY_ONE = 200
+MOST_COUNTS = 20_000  # terms whose number of documents is remembered
 _ATTEMPTS = 5
 
 
@@ -58,6 +59,7 @@ class IndexFolder:
         self.op = 0
         self.rows_read = 0  # matches returned so far: the cost of a request grows with them
         self.folder_id = 0  # of the folder being read: changes with a rebuild
+        self._counts: dict[tuple[str, str], int] = {}  # of terms, in the state that is shown
         self.refusal = ""  # a sentence, when what is there was made by another version of the program
 
     def refresh(self) -> bool:
@@ -95,6 +97,7 @@ class IndexFolder:
         self._state, self.searcher = state, state.searcher
         self._stores = None if state.stores is None else tuple(state.stores.values())
         self.op, self.folder_id = state.op, state.folder_id
+        self._counts.clear()
         return changed
 
     def search(
@@ -142,6 +145,17 @@ class IndexFolder:
     def count(self, query: Query) -> int:
         """How many documents match."""
         return self.search(Query.const_score_query(query, 1.0), 1, count=True).total
+
+    def count_term(self, field: str, text: str) -> int:
+        """How many documents hold a term. Deleted ones do not count: an index made anew has none of them."""
+        if self.searcher is None or not self.searcher.doc_freq(field, text):
+            return 0
+        found = self._counts.get((field, text))
+        if found is None:
+            if len(self._counts) >= MOST_COUNTS:
+                self._counts.clear()
+            found = self._counts[field, text] = self.count(self.term(field, text))
+        return found
 
     def _look(self) -> tuple[int, ...] | None:
         try:

@@ -31,6 +31,7 @@ Match = tuple[int, int, int, DocAddress]
 _BY_TIER = itemgetter(0, 1, 2)
 _BY_KEY = itemgetter(1, 2)
 _OTHERS = KINDS[1:]
+_SAME_SCORE = 1e-4  # sums of the same weights differ by less
 
 
 class Place(NamedTuple):
@@ -145,7 +146,10 @@ class Matches:
         relaxed = relaxed_query(self._folder, self.wanted, forgiving=not is_found)
         if relaxed is None:
             return _Found(len(better), better)
-        hits, _ = self._folder.search(self._matching(relaxed.query, KINDS), MOST_RELAXED)
+        hits, total = self._folder.search(self._matching(relaxed.query, KINDS), MOST_RELAXED, count=True)
+        if total > len(hits):
+            # Which of equally good matches are the last ones depends on how the index was written.
+            hits = [hit for hit in hits if hit[0] > hits[-1][0] + _SAME_SCORE] or hits
         addresses = [address for _, address in hits]
         keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
         ids = self._folder.numbers("id", addresses)

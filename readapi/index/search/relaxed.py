@@ -111,8 +111,7 @@ class Ways:
             yield Way(self._middle(text), 0.7, name="title")
 
     def _is_near(self, rests: Iterable[str]) -> bool:
-        searcher = self._folder.searcher
-        return searcher is not None and any(searcher.doc_freq("near", rest) for rest in rests)
+        return any(self._folder.count_term("near", rest) for rest in rests)
 
     def _mistyped_start(self, text: str) -> Query:
         return Query.fuzzy_term_query(self._folder.schema, "names_starts", text, distance=1)
@@ -125,10 +124,9 @@ class Ways:
 
 
 def _held(folder: IndexFolder, tiers: Tiers, word: Word) -> int:
-    """About how many documents hold a word; of a run without spaces, its rarest pair."""
-    searcher = folder.searcher
-    if searcher is not None and word.is_unspaced:
-        return min(searcher.doc_freq("names", pair) for pair in search_text.pair_letters(word.text))
+    """How many documents hold a word; of a run without spaces, its rarest pair."""
+    if word.is_unspaced:
+        return min(folder.count_term("names", pair) for pair in search_text.pair_letters(word.text))
     return tiers.held(word)
 
 

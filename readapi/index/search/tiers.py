@@ -128,11 +128,13 @@ class Tiers:
         return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
 
     def held(self, word: Word) -> int:
-        """About how many names contain the word; a run of a script without spaces counts by its pairs."""
-        searcher = self._folder.searcher
-        if searcher is None or word.is_unspaced or word.parts:
+        """How many names contain the word, as far as indexed beginnings tell; 1 without an index, and for
+        runs of scripts without spaces, which count by their pairs.
+        """
+        if self._folder.searcher is None or word.is_unspaced or word.parts:
             return 1
-        return searcher.doc_freq("names_starts" if word.is_last else "names", word.text[:START_LETTERS])
+        field = "names_starts" if word.is_last else "names"
+        return self._folder.count_term(field, word.text[:START_LETTERS])
 
     def may_be_typo(self, word: Word) -> bool:
         """Whether a word may be meant to be another one: few names have it."""

@@ -8,6 +8,7 @@ ENOUGH: Final = 0.45  # of a query's weight, which a match must explain
 SHARES: Final = 64  # that are told apart
 STEPS: Final = 2 * SHARES  # of the relaxed tier
 _UNKNOWN: Final = 0.6  # of a usual word's weight: what no name holds is more likely wrong than rare
+_ROUNDING: Final = 1e-4  # more than the order changes in which an index adds weights up
 _RARE: Final = 10  # names; what fewer hold is not rarer
 
 
@@ -42,7 +43,7 @@ def relaxed_step(share: float, fits: bool) -> int | None:
     """
     if share < ENOUGH:
         return None
-    return int((1 - min(share, 1.0)) * SHARES) * 2 + (not fits)
+    return int((1 - min(share, 1.0)) * SHARES + _ROUNDING) * 2 + (not fits)
 
 
 def _rarity(count: int, documents: int) -> float:

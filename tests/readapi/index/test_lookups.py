@@ -233,3 +233,14 @@ def test_owners_of_nothing_see_what_strangers_see(library):
     seen = library.index.track_page("profile", "recent", None, 50, artist_did=did("ana"), viewer=stranger)
 
     assert len(seen.items) == 5
+
+
+def test_deleted_documents_are_not_counted(stored: Stored) -> None:
+    """Search weighs words by how many names hold them; an index made anew has no deleted documents."""
+    stored.write(*(put("ana", "track", n, at=n, title="Harbour") for n in range(1, 5)))
+    assert stored.index.words.count_term("names", "harbour") == 4
+
+    stored.write(*(delete("ana", "track", n, at=10 + n) for n in (1, 2)))
+
+    assert stored.index.words.count_term("names", "harbour") == 2
+    assert stored.index.words.count_term("names", "quay") == 0
