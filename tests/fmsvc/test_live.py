@@ -126,6 +126,8 @@ async def _reading(client: Any, studio: Studio, artist: Artist, track_id: int) -
     page = await client.discover.search("harbour wall", type="tracks", artist_did=artist.did)
     assert [hit.id for hit in page.results] == [track_id]
     assert track_id in [hit.id for hit in await client.discover.iterate("harbour", type="tracks", limit=200)]
+    suggested = [one.name for one in await client.discover.suggest("harbour wa")]
+    assert "Harbour Wall" in suggested
     tags = await eventually(
         lambda: client.tags.list(q="se"), lambda found: "sea" in [tag.name for tag in found]
     )

@@ -19,11 +19,11 @@ from readapi.http.request import cookies
 from readapi.processes.app import all_endpoints
 from tests.network.testnet import Testnet
 from tests.promises.everything import Owner, owner_of_everything
-from tests.promises.fuzzing import Change, ask, can_be_wrong, operations
+from tests.promises.fuzzing import EXAMPLES, Change, ask, can_be_wrong, operations
 from tests.readapi.studio import open_studio
 from tests.readapi.threaded import on_a_thread
 
-pytestmark = [pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.timeout(300 + 60 * EXAMPLES)]
 
 ENDING = (  # whoever becomes another account has other belongings
     "/auth/switch-account",
