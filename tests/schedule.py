@@ -8,7 +8,8 @@ from xdist.scheduler import LoadFileScheduling
 
 BROWSER = "tests of pages in a browser"
 SERVICE = "tests of the whole service"
-_ASKING = r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b(?:\w+_)?{}[:,)]"
+CLIENT = "tests of the client against the whole service"
+_ASKING = r"(?:fixture.*\n(?:async )?def \w+|def test_\w+)\([^)]*\b{}[:,)]"
 
 
 @functools.cache
@@ -16,12 +17,15 @@ def group(file: Path) -> str | None:
     """The group of a file with a test or a fixture that asks for the browser or the studio.
 
     Either takes seconds to start and goes on until the end of the run: five programs that idle cost a process
-    of tests a tenth of its time. All of these files in one process would run longer than the others do.
+    of tests a tenth of its time. All of these files in one process would run longer than the others do:
+    the client's have one of their own.
     """
     text = file.read_text() if file.exists() else ""
     if _asks(text, "chromium"):
         return BROWSER
-    return SERVICE if _asks(text, "studio") else None
+    if not _asks(text, "studio"):
+        return None
+    return CLIENT if "fmsvc" in file.parts else SERVICE
 
 
 def _asks(text: str, fixture: str) -> bool:

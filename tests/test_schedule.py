@@ -15,7 +15,9 @@ TESTS = Path(__file__).parent
         ("features/pages/test_portal.py", schedule.BROWSER),  # asks for both
         ("features/pages/test_browser.py", schedule.BROWSER),
         ("features/publishing/test_uploads.py", schedule.SERVICE),
-        ("promises/test_examples.py", schedule.SERVICE),  # a fixture of the file asks
+        ("features/publishing/test_replacing.py", schedule.SERVICE),
+        ("fmsvc/test_live.py", schedule.CLIENT),
+        ("promises/test_examples.py", None),  # has a service of its own
         ("schemas/test_ids.py", None),
     ],
 )
