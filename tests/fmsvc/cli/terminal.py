@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import signal
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tests.patience import PATIENCE_SECONDS
@@ -27,11 +29,16 @@ class Shell:
     variables: dict[str, str] = field(default_factory=dict)
 
     async def start(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Start `fmsvc` with pipes."""
+        """Start `fmsvc` with pipes, and SIGINT as in a terminal: programs in the background ignore it."""
         program = (sys.executable, "-m", "fmsvc", *arguments)
         pipe = asyncio.subprocess.PIPE
         return await asyncio.create_subprocess_exec(
-            *program, stdin=pipe, stdout=pipe, stderr=pipe, env=self.environment()
+            *program,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env=self.environment(),
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
 
     async def run(self, *arguments: str, typed: str = "") -> Result:
