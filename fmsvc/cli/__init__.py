@@ -17,6 +17,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # not every terminal has every script
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and hasattr(signal, "pthread_sigmask"):
+        # In the background of a script. Held back instead of ignored, SIGINT can still end the program below.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run())
 
@@ -49,4 +53,6 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     """End as by Ctrl-C, which leaves no half file."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.raise_signal(signal.SIGINT)

@@ -28,7 +28,9 @@ class Shell:
     api_url: str
     variables: dict[str, str] = field(default_factory=dict)
 
-    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+    async def start(
+        self, *arguments: str, interrupts: signal.Handlers = signal.SIG_DFL
+    ) -> asyncio.subprocess.Process:
         """Start `fmsvc` with pipes, and SIGINT as in a terminal: programs in the background ignore it."""
         program = (sys.executable, "-m", "fmsvc", *arguments)
         pipe = asyncio.subprocess.PIPE
@@ -38,7 +40,7 @@ class Shell:
             stdout=pipe,
             stderr=pipe,
             env=self.environment(),
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=partial(signal.signal, signal.SIGINT, interrupts),
         )
 
     async def run(self, *arguments: str, typed: str = "") -> Result:

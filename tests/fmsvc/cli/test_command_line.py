@@ -266,8 +266,17 @@ async def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
     assert (process.returncode, err) == (0, b"")
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-async def test_an_interrupted_download_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("stop", "interrupts"),
+    [
+        (signal.SIGINT, signal.SIG_DFL),
+        (signal.SIGTERM, signal.SIG_DFL),
+        (signal.SIGTERM, signal.SIG_IGN),  # in the background of a script
+    ],
+)
+async def test_an_interrupted_download_leaves_nothing(
+    tmp_path: Path, stop: signal.Signals, interrupts: signal.Handlers
+) -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -289,7 +298,7 @@ async def test_an_interrupted_download_leaves_nothing(tmp_path: Path, stop: sign
     folder.mkdir()
     shell = Shell(tmp_path, f"http://127.0.0.1:{runner.addresses[0][1]}", {"FMSVC_TOKEN": "t"})
 
-    process = await shell.start("tracks", "download", "5", "-o", str(folder))
+    process = await shell.start("tracks", "download", "5", "-o", str(folder), interrupts=interrupts)
     async with asyncio.timeout(PATIENCE_SECONDS):
         await started.wait()
         process.send_signal(stop)
