@@ -39,6 +39,7 @@ START_LETTERS = 16  # longest beginning that is a term of its own; longer ones w
 _MILLISECOND_BITS = 41  # up to the year 2039
 _COUNT_BITS = 31
 _ID_BITS = 53
+KIND_SPAN = 1 << _ID_BITS  # of the catalog's `id`: the numbers of one kind
 COUNT_SHIFT = 64 - _COUNT_BITS  # of a popular_key, to get the count back
 
 

@@ -12,6 +12,7 @@ from tantivy import DocAddress, Occur, Order, Query
 
 from readapi.index.document_store import DocumentStore, UnknownFormat
 from schemas import search_index
+from schemas.search_index import KIND_SPAN, Kind, kind_of
 from schemas.stored import Stored
 
 log = structlog.get_logger()
@@ -19,6 +20,7 @@ log = structlog.get_logger()
 _ONE_BY_ONE = 200
 MOST_COUNTS = 20_000  # terms whose number of documents is remembered
 _ATTEMPTS = 5
+_BY_KIND = {"kinds": {"histogram": {"field": "id", "interval": float(KIND_SPAN)}}}
 
 
 class OtherIndex(ValueError):
@@ -107,12 +109,15 @@ class IndexFolder:
         *,
         by: str | None = None,
         order: Order = Order.Desc,
+        weight: str | None = None,
         count: bool = False,
     ) -> IndexMatches:
-        """The first matches in the order of a field, or of their scores."""
+        """The first matches in the order of a field, or of scores times log2(2 + the field `weight`)."""
         if self.searcher is None:
             return IndexMatches([], 0)
-        found = self.searcher.search(query, most, count=count, order_by_field=by, order=order)
+        found = self.searcher.search(
+            query, most, count=count, order_by_field=by, order=order, weight_by_field=weight
+        )
         hits = found.hits
         self.rows_read += len(hits)
         total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
@@ -156,6 +161,17 @@ class IndexFolder:
                 self._counts.clear()
             found = self._counts[field, text] = self.count(self.term(field, text))
         return found
+
+    def has_term(self, field: str, text: str) -> bool:
+        """Whether a document holds a term, among them deleted ones. Costs a tenth of a query."""
+        return self.searcher is not None and bool(self.searcher.doc_freq(field, text))
+
+    def count_kinds(self, query: Query) -> dict[Kind, int]:
+        """How many documents of each kind match, by their `id`."""
+        if self.searcher is None:
+            return {}
+        buckets = self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]
+        return {kind_of(int(bucket["key"])): int(bucket["doc_count"]) for bucket in buckets}
 
     def _look(self) -> tuple[int, ...] | None:
         try:

@@ -37,7 +37,7 @@ _SCOPES: Final[tuple[Scope, ...]] = ("artist", "album", "tag")
 class _Way(NamedTuple):
     field: str
     typos: int
-    query: Query
+    query: Query | None
 
 
 class Explainer:
@@ -71,7 +71,7 @@ class Explainer:
         explained: set[int] = set()
         typos: dict[int, int] = {}
         for way in self._ways(word):
-            found = self._among_these(way.query, most)
+            found = self._among_these(way.query, most) if way.query is not None else set()
             if way.typos:
                 typos |= dict.fromkeys(found - explained, way.typos)
             # A description is told where no name has the word, and so is a word that has a typo.
@@ -94,7 +94,7 @@ class Explainer:
             yield _Way("title", 0, self._beginning("ends", word.text))
         for typos, rests in enumerate((search_text.letter_deletions(word.text), self._far(word.text)), 1):
             if rests:
-                yield _Way("name", typos, self._wanted.rests(rests))
+                yield _Way("name", typos, self._wanted.near(rests))
         if word.is_last:
             yield _Way("name", 1, Query.fuzzy_term_query(self._folder.schema, "names_starts", word.text))
 

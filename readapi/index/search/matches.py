@@ -1,7 +1,7 @@
-"""A search's matches: fetched at once when few, and walked tier by tier when many.
+"""A search's matches: those of one query, whose scores tell the best tier and how popular a match is.
 
-Few matches are fetched at once and sorted here: most searches are like this. Both ways give the same order,
-so a cursor may go on in either.
+Few matches are all kept, sorted here. Of many only the best ones are, in the same order; what comes after
+them, or after a cursor, is walked tier by tier.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from readapi.index.folder import IndexFolder, exclude_query, ignore_score, match
 from readapi.index.paging import Listing, Position, Row
 from readapi.index.search import tiers
 from readapi.index.search.relaxed import relaxed_query
-from readapi.index.search.tiers import Tiers
+from readapi.index.search.tiers import Tiers, best_tier
 from readapi.index.search.weights import relaxed_step
 from schemas import search_index
 from schemas.search_index import KINDS, Kind, kind_of
@@ -23,14 +23,13 @@ Sort = Literal["relevance", "recent", "popular"]
 FEW = 50  # matches without a typo, below which those with one join
 PAGE = 20  # matches with those, below which the relaxed tier joins
 MOST_RELAXED = 100  # matches of that tier, the best ones
-AT_ONCE = 256
+AT_ONCE = 160
 
 # What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
 Match = tuple[int, int, int, DocAddress]
 
 _BY_TIER = itemgetter(0, 1, 2)
 _BY_KEY = itemgetter(1, 2)
-_OTHERS = KINDS[1:]
 _SAME_SCORE = 1e-4  # sums of the same weights differ by less
 
 
@@ -55,10 +54,11 @@ class Hit(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """How many matches there are, and all of them where that is not much."""
+    """How many matches there are, and the best of them in any order; all, unless there are many."""
 
     total: int
-    matches: list[Match] | None
+    matches: list[Match]
+    is_all: bool
 
 
 # How far a search went, as its first page settles it.
@@ -82,77 +82,75 @@ class Matches:
         self._folder, self.wanted, self._sort = folder, wanted, sort
         self._filters = [ignore_score(query) for query in filters]
         self._few: dict[Kind, list[Match]] = {}
-        self.totals: dict[Kind, int] = {}
+        self._best: dict[Kind, list[Match]] = {}
+        self.totals: dict[Kind, int] = dict.fromkeys(KINDS, 0)
         self.reach = reach or STRICTLY
-        found = self._settled() if reach is None else self._found(KINDS, self._tiers)
-        if self.reach == RELAXED and found.matches is not None:
-            found = self._with_relaxed(found.matches)
-        if self._keep(KINDS, found):
-            return
-        if not self._keep(_OTHERS, self._found(_OTHERS, self._tiers)):
-            everything = self._everything()
-            for kind in _OTHERS:
-                self.totals[kind] = self._folder.count(self._matching(everything, [kind]))
-        self.totals["track"] = found.total - sum(self.totals.values())
+        found = self._settled() if reach is None else self._found(self._tiers)
+        if found.is_all:
+            matches = self._with_relaxed(found.matches) if self.reach == RELAXED else found.matches
+            self._few = self._by_kind(matches)
+            self.totals |= {kind: len(few) for kind, few in self._few.items()}
+        elif (everything := self._everything()) is not None:
+            self.totals |= self._folder.count_kinds(match_all(everything, *self._filters))
+            self._best = self._by_kind(found.matches)
 
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         """The matches of a kind in order, from a place on; read by about `limit` at a time."""
-        if kind in self._few:
+        if self._few:
             return self._few_after(kind, place)
         if self._sort == "relevance":
-            return self._tier_by_tier(kind, place, limit)
-        listing = Listing(self._folder, self._matching(self._everything(), [kind]), self._sort)
+            return self._tier_by_tier(kind, place, limit) if place else self._best_first(kind, limit)
+        everything = self._everything()
+        if everything is None:
+            return iter(())
+        listing = Listing(self._folder, self._of_kind(everything, kind), self._sort)
         return (_hit(0, row) for row in listing.walk(place.position if place else None, limit))
 
     def best_tiers(self, kind: Kind, hits: Sequence[Hit]) -> Mapping[int, int]:
         """The best tier of each of these matches, by `minus_id`."""
         if not hits:
             return {}
-        if kind in self._few:
+        if self._few:
             return {minus_id: tier for tier, _, minus_id, _ in self._few[kind]}
         these = match_any(*(self._folder.term("id", -hit.minus_id) for hit in hits))
-        query = match_all(self.wanted.scored(self._tiers), ignore_score(these))
-        found = self._best(query, [kind], len(hits))
-        return {minus_id: tier for tier, _, minus_id, _ in found.matches or ()}
+        found = self._found(self._tiers, these, most=len(hits))
+        return {minus_id: tier for tier, _, minus_id, _ in found.matches}
 
     @property
     def _tiers(self) -> range:
         return tiers.ALL if self.reach else tiers.STRICT
 
-    def _everything(self) -> Query:
-        return match_any(self.wanted.strict, self.wanted.near) if self.reach else self.wanted.strict
+    def _everything(self) -> Query | None:
+        return self.wanted.all if self.reach else self.wanted.strict
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
-        if not self._filters and self.wanted.is_broad(AT_ONCE):
-            # To count them costs less than to rate them.
-            total = self._folder.count(self._matching(self.wanted.strict, KINDS))
-            if total > AT_ONCE:
-                return _Found(total, None)
-        found = self._found(KINDS, tiers.ALL)
-        if found.matches is None:
-            strict = self._found(KINDS, tiers.STRICT)
-        else:
-            matches = [match for match in found.matches if match[0] in tiers.STRICT]
-            strict = _Found(len(matches), matches)
+        strict = self._found(tiers.STRICT)
         if strict.total >= FEW:
             return strict
-        self.reach = RELAXED if found.total < PAGE else WITH_TYPOS
-        return found
+        near = self._found(tiers.NEAR)
+        self.reach = WITH_TYPOS
+        if not near.is_all:
+            return self._found(tiers.ALL)
+        seen = {minus_id for _, _, minus_id, _ in strict.matches}
+        matches = strict.matches + [match for match in near.matches if match[2] not in seen]
+        if len(matches) < PAGE:
+            self.reach = RELAXED
+        return _Found(len(matches), matches, is_all=True)
 
-    def _with_relaxed(self, better: list[Match]) -> _Found:
+    def _with_relaxed(self, better: list[Match]) -> list[Match]:
         """These matches, and those of the relaxed tier that are not among them."""
         is_found = any(tier in tiers.STRICT for tier, *_ in better)
         relaxed = relaxed_query(self._folder, self.wanted, forgiving=not is_found)
         if relaxed is None:
-            return _Found(len(better), better)
-        hits, total = self._folder.search(self._matching(relaxed.query, KINDS), MOST_RELAXED, count=True)
+            return better
+        query = match_all(relaxed.query, *self._filters)
+        hits, total = self._folder.search(query, MOST_RELAXED, count=True)
         if total > len(hits):
             # Which of equally good matches are the last ones depends on how the index was written.
             hits = [hit for hit in hits if hit[0] > hits[-1][0] + _SAME_SCORE] or hits
         addresses = [address for _, address in hits]
-        keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
-        ids = self._folder.numbers("id", addresses)
+        keys, ids = self._keys(addresses)
         seen = {minus_id for _, _, minus_id, _ in better}
         matches = [*better]
         lengths = self._folder.numbers("length", addresses)
@@ -160,37 +158,38 @@ class Matches:
             step = relaxed_step(score / relaxed.weight, length == relaxed.length)
             if step is not None and -number not in seen:
                 matches.append((tiers.COUNT + step, -key, -number, address))
-        return _Found(len(matches), matches)
+        return matches
 
-    def _keep(self, kinds: Sequence[Kind], found: _Found) -> bool:
-        """Keep all matches of these kinds, if they are few."""
-        if found.matches is None:
-            return False
-        self._few |= {kind: [] for kind in kinds}
-        for match in sorted(found.matches, key=_BY_TIER if self._sort == "relevance" else _BY_KEY):
-            self._few[kind_of(-match[2])].append(match)
-        self.totals |= {kind: len(self._few[kind]) for kind in kinds}
-        return True
+    def _found(self, wanted: range, among: Query | None = None, most: int = AT_ONCE) -> _Found:
+        """The best matches of these tiers, each in its best one."""
+        query = self.wanted.scored(wanted)
+        if query is None:
+            return _Found(0, [], is_all=True)
+        filters = self._filters if among is None else [*self._filters, ignore_score(among)]
+        hits, total = self._folder.search(match_all(query, *filters), most, weight="popular", count=True)
+        is_all = total <= most
+        if not is_all:
+            # Scores are rounded: others that are as good as the last ones may be missing.
+            last, _ = hits[-1]
+            hits = [hit for hit in hits if hit[0] > last]
+        keys, ids = self._keys([address for _, address in hits])
+        matches = [
+            (best_tier(score), -key, -number, address)
+            for (score, address), key, number in zip(hits, keys, ids, strict=True)
+        ]
+        return _Found(total, matches, is_all)
 
-    def _found(self, kinds: Sequence[Kind], wanted: range) -> _Found:
-        """What these tiers find."""
-        return self._best(self.wanted.scored(wanted), kinds)
+    def _keys(self, addresses: list[DocAddress]) -> tuple[list[int], list[int]]:
+        """The sort key and the id of each of these documents."""
+        field = "recent" if self._sort == "recent" else "popular"
+        return self._folder.numbers(field, addresses), self._folder.numbers("id", addresses)
 
-    def _best(self, query: Query, kinds: Sequence[Kind], most: int = AT_ONCE) -> _Found:
-        """What a query finds whose scores tell tiers, each match in its best one."""
-        hits, total = self._folder.search(self._matching(query, kinds), most, count=True)
-        if total > most:
-            return _Found(total, None)
-        addresses = [address for _, address in hits]
-        keys = self._folder.numbers("recent" if self._sort == "recent" else "popular", addresses)
-        ids = self._folder.numbers("id", addresses)
-        return _Found(
-            total,
-            [
-                (tiers.BEST[score], -key, -number, address)
-                for (score, address), key, number in zip(hits, keys, ids, strict=True)
-            ],
-        )
+    def _by_kind(self, matches: Iterable[Match]) -> dict[Kind, list[Match]]:
+        """These matches in order, by kind."""
+        kinds: dict[Kind, list[Match]] = {kind: [] for kind in KINDS}
+        for match in sorted(matches, key=_BY_TIER if self._sort == "relevance" else _BY_KEY):
+            kinds[kind_of(-match[2])].append(match)
+        return kinds
 
     def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
         matches = map(Hit._make, self._few[kind])
@@ -200,17 +199,33 @@ class Matches:
         start = rank((place.tier, -place.position.key, -place.position.id))
         return (hit for hit in matches if rank(hit) > start)
 
+    def _best_first(self, kind: Kind, limit: int) -> Iterator[Hit]:
+        """All matches of a kind among many, from those that are known to be the best."""
+        best, total = self._best[kind], self.totals[kind]
+        if len(best) < min(total, limit + 1) and kind != "track":
+            # Of everything but tracks there is little: it is asked for once.
+            others = self._found(self._tiers, self._folder.term("kind", search_index.OTHER)).matches
+            self._best |= {**self._by_kind(others), "track": self._best["track"]}
+            best = self._best[kind]
+        hit = None
+        for hit in map(Hit._make, best):
+            yield hit
+        if len(best) < total:
+            yield from self._tier_by_tier(kind, hit.place if hit else None, limit)
+
     def _tier_by_tier(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         better: list[Query] = []
         seen: set[int] = set()
         for tier in self._tiers:
             query = self.wanted.query(tier)
+            if query is None:
+                continue
             if place is not None and tier < place.tier:
                 better.append(query)
                 continue
             position = place.position if place and tier == place.tier else None
-            listing = Listing(self._folder, self._matching(exclude_query(query, *better), [kind]), "popular")
-            for row in listing.walk(position, limit):
+            remaining = self._of_kind(exclude_query(query, *better), kind)
+            for row in Listing(self._folder, remaining, "popular").walk(position, limit):
                 if row.id not in seen:
                     seen.add(row.id)
                     yield _hit(tier, row)
@@ -218,14 +233,13 @@ class Matches:
                 # What came before the place in this tier was not seen here.
                 better.append(query)
 
-    def _matching(self, query: Query, kinds: Sequence[Kind]) -> Query:
-        """The query among some kinds, as far as the search was narrowed."""
-        if [*kinds] == ["track"]:
-            query = exclude_query(query, self._folder.term("kind", search_index.OTHER))
-        elif len(kinds) < len(KINDS):
-            kind = kinds[0] if len(kinds) == 1 else search_index.OTHER
-            query = match_all(query, ignore_score(self._folder.term("kind", kind)))
-        return match_all(query, *self._filters)
+    def _of_kind(self, query: Query, kind: Kind) -> Query:
+        """The query among one kind, as far as the search was narrowed."""
+        if kind == "track":
+            return match_all(
+                exclude_query(query, self._folder.term("kind", search_index.OTHER)), *self._filters
+            )
+        return match_all(query, ignore_score(self._folder.term("kind", kind)), *self._filters)
 
 
 def _hit(tier: int, row: Row) -> Hit:

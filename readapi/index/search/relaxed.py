@@ -25,9 +25,12 @@ _MOST_FORGIVEN: Final = 3  # words whose typos and middles are looked for
 
 
 class Way(NamedTuple):
-    """One way in which documents explain a word, and how well it does: a share of the word's weight."""
+    """One way in which documents explain a word, and how well it does: a share of the word's weight.
 
-    query: Query
+    `query`: None if no document does.
+    """
+
+    query: Query | None
     quality: float
     typos: int = 0
     name: str = "name"
@@ -58,9 +61,11 @@ def relaxed_query(folder: IndexFolder, tiers: Tiers, *, forgiving: bool) -> Rela
     queries = [_best_of(ways.explaining(wanted.words[position]), weights[position]) for position in chosen]
     kept = [weights[position] for position in chosen]
     needed = set(essential_words(kept))
-    must = match_any(*(query for position, query in enumerate(queries) if position in needed))
-    other = [query for position, query in enumerate(queries) if position not in needed]
-    query = Query.boolean_query([(Occur.Must, must), *((Occur.Should, query) for query in other)])
+    must = [query for position, query in enumerate(queries) if query is not None and position in needed]
+    if not must:
+        return None
+    other = [query for position, query in enumerate(queries) if query is not None and position not in needed]
+    query = Query.boolean_query([(Occur.Must, match_any(*must)), *((Occur.Should, query) for query in other)])
     return Relaxed(query, sum(kept), len(wanted.title))
 
 
@@ -71,7 +76,7 @@ class Ways:
         self._folder, self._tiers, self._all_known = folder, tiers, all_known
         self._title = frozenset(tiers.wanted.title)
         whole = "".join(word.text for word in tiers.wanted.title)
-        self._whole = folder.term("exact", whole) if whole else None
+        self._whole = folder.term("exact", whole) if whole and folder.has_term("exact", whole) else None
         self._to_forgive = _MOST_FORGIVEN if forgiving else 0
 
     def explaining(self, word: Word) -> Iterator[Way]:
@@ -99,28 +104,23 @@ class Ways:
     def _nearly(self, word: Word) -> Iterator[Way]:
         text = word.text
         rests = search_text.letter_deletions(text) if len(text) >= _ONE_TYPO else []
-        if rests:
-            yield Way(self._any(rests), 0.85, 1)
-            if word.is_last and len(text) <= START_LETTERS:
-                yield Way(self._mistyped_start(text), 0.75, 1)
+        near = self._tiers.near(rests)
+        if near is not None:
+            yield Way(near, 0.85, 1)
+        if rests and word.is_last and len(text) <= START_LETTERS:
+            yield Way(self._mistyped_start(text), 0.75, 1)
         if self._tiers.held(word.complete()):
             return
-        if _TWO_TYPOS <= len(text) <= _LONGEST and not self._is_near(rests):
-            yield Way(self._any([*rests, *search_text.two_deletions(text)]), 0.65, 2)
+        if _TWO_TYPOS <= len(text) <= _LONGEST and near is None:
+            yield Way(self._tiers.near(search_text.two_deletions(text)), 0.65, 2)
         if len(text) >= search_text.END_LETTERS:
             yield Way(self._middle(text), 0.7, name="title")
-
-    def _is_near(self, rests: Iterable[str]) -> bool:
-        return any(self._folder.count_term("near", rest) for rest in rests)
 
     def _mistyped_start(self, text: str) -> Query:
         return Query.fuzzy_term_query(self._folder.schema, "names_starts", text, distance=1)
 
     def _middle(self, text: str) -> Query:
         return Query.fuzzy_term_query(self._folder.schema, "ends", text, distance=0, prefix=True)
-
-    def _any(self, rests: Iterable[str]) -> Query:
-        return match_any(*(self._folder.term("near", rest) for rest in rests))
 
 
 def _held(folder: IndexFolder, tiers: Tiers, word: Word) -> int:
@@ -130,6 +130,8 @@ def _held(folder: IndexFolder, tiers: Tiers, word: Word) -> int:
     return tiers.held(word)
 
 
-def _best_of(ways: Iterable[Way], weight: float) -> Query:
-    scored = [Query.const_score_query(way.query, weight * way.quality) for way in ways]
-    return Query.disjunction_max_query(scored)
+def _best_of(ways: Iterable[Way], weight: float) -> Query | None:
+    scored = [
+        Query.const_score_query(way.query, weight * way.quality) for way in ways if way.query is not None
+    ]
+    return Query.disjunction_max_query(scored) if scored else None

@@ -5,9 +5,11 @@ the name > all words among the names > all words, those of the description too >
 a typo apart. Below them comes the relaxed tier, in steps (`readapi.index.search.relaxed`).
 """
 
+import math
+from collections.abc import Iterable
 from typing import Final
 
-from tantivy import Occur, Query
+from tantivy import Query
 
 from readapi.index.folder import IndexFolder, match_all, match_any
 from readapi.index.search.query import QueryWords, Word
@@ -23,40 +25,45 @@ _FITTING: Final = (1, 3)
 _FITTING_LETTERS = 4  # of a query of one word, from which names of one word come before longer ones
 _MOST_NEAR_WORDS = 6
 _WELL_KNOWN = 100
-# A score is the sum of those of the tiers that find something, a bit for each: the highest tells the best.
-_SCORES: Final = [float(1 << tier) for tier in reversed(ALL)]
-BEST: Final = {float(score): COUNT - score.bit_length() for score in range(1, 1 << COUNT)}
+# A match scores the weight of its best tier, times log2(2 + its popularity), which is between 1 and 64.
+_BITS: Final = 7
+_WEIGHTS: Final = [float(1 << _BITS * tier) for tier in reversed(ALL)]
+
+
+def best_tier(score: float) -> int:
+    """The best tier of a match, from its score in a search that is weighted by popularity."""
+    return COUNT - 1 - (math.frexp(score)[1] - 1) // _BITS
 
 
 class Tiers:
-    """The queries of a search, each made when first needed."""
+    """The queries of a search, each made when first needed; None: no document can match.
+
+    To ask whether the index has a term costs a tenth of a query for it: queries hold only terms that it has.
+    """
 
     def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
         self._folder, self.wanted = folder, wanted
-        self._made: dict[int, Query] = {}
+        self._made: dict[int, Query | None] = {}
 
-    def query(self, tier: int) -> Query:
+    def query(self, tier: int) -> Query | None:
         """The matches of one tier, including those of better tiers."""
         if tier not in self._made:
             self._made[tier] = self._make(tier)
         return self._made[tier]
 
-    def scored(self, wanted: range) -> Query:
-        """What these tiers find, each with a score that is in BEST."""
+    def scored(self, wanted: Iterable[int]) -> Query | None:
+        """What these tiers find; `best_tier` reads the scores."""
         asked = (tier for tier in wanted if tier not in _FITTING or self._is_fitting)
-        return match_any(*(Query.const_score_query(self.query(tier), _SCORES[tier]) for tier in asked))
+        made = [(query, _WEIGHTS[tier]) for tier in asked if (query := self.query(tier)) is not None]
+        scored = [Query.const_score_query(query, weight) for query, weight in made]
+        return Query.disjunction_max_query(scored) if len(scored) > 1 else next(iter(scored), None)
 
-    def is_broad(self, matches: int) -> bool:
-        """Whether a query of one word matches more names than about this many."""
-        words = self.wanted.words
-        return len(words) == 1 and self.held(words[0]) > matches
-
-    def _make(self, tier: int) -> Query:
+    def _make(self, tier: int) -> Query | None:
         if not self.wanted.whole or (tier in _OF_WORDS and not self.wanted.words):
-            return Query.empty_query()
+            return None
         match tier:
             case 0:
-                return self._folder.term("exact", self.wanted.whole)
+                return self._term("exact", self.wanted.whole)
             case 1 | 3:
                 return self._fitting(self.query(tier + 1))
             case 2:
@@ -68,14 +75,14 @@ class Tiers:
             case 6:
                 return self._text()
             case 7:
-                return self.rests([WHOLE + rest for rest in search_text.whole_rests(self.wanted.whole)])
+                return self.near([WHOLE + rest for rest in search_text.whole_rests(self.wanted.whole)])
             case _:
                 return self._one_typo()
 
-    def _fitting(self, query: Query) -> Query:
+    def _fitting(self, query: Query | None) -> Query | None:
         """Those of these documents that have an own name of as many words."""
-        if not self._is_fitting:
-            return Query.empty_query()
+        if query is None or not self._is_fitting:
+            return None
         return match_all(query, self._folder.term("scoped", word_count(len(self.wanted.words))))
 
     @property
@@ -87,51 +94,50 @@ class Tiers:
         return len(words[0].text) >= _FITTING_LETTERS and not self.held(words[0].complete())
 
     @property
-    def strict(self) -> Query:
+    def strict(self) -> Query | None:
         """All matches of the tiers without a typo."""
-        return match_any(self.query(2), self.query(6)) if self.wanted.words else self.query(2)
+        return _any_of(self.query(2), self.query(6))
 
     @property
-    def near(self) -> Query:
-        """All matches of the tiers with a typo."""
-        return match_any(self.query(7), self.query(8))
+    def all(self) -> Query | None:
+        """All matches of all tiers."""
+        return _any_of(self.strict, self.query(7), self.query(8))
 
-    def _one_typo(self) -> Query:
+    def _one_typo(self) -> Query | None:
         words = self.wanted.words
         unknown = [word for word in words if not self.held(word)]
         # Of two words that no name holds, one would stay a typo.
         wrong = [word for word in words[:_MOST_NEAR_WORDS] if unknown in ([], [word])]
-        found = [self._with_typo_in(word) for word in wrong if self.may_be_typo(word)]
-        return match_any(*found)
+        return _any_of(*(self._with_typo_in(word) for word in wrong if self.may_be_typo(word)))
 
-    def _with_typo_in(self, wrong: Word) -> Query:
-        right = (self.word("names", word) for word in self.wanted.words if word is not wrong)
-        return match_all(self.rests(search_text.letter_deletions(wrong.text)), *right)
+    def _with_typo_in(self, wrong: Word) -> Query | None:
+        near = self.near(search_text.letter_deletions(wrong.text))
+        if near is None:
+            return None
+        return _all_of(near, *(self.word("names", word) for word in self.wanted.words if word is not wrong))
 
-    def _text(self) -> Query:
+    def _text(self) -> Query | None:
         *words, last = self.wanted.words
-        anywhere = match_any(self.word("names", last), self.word("text", last.complete()))
-        return match_all(*(self.word("text", word) for word in words), anywhere)
+        anywhere = _any_of(self.word("names", last), self.word("text", last.complete()))
+        return _all_of(anywhere, *(self.word("text", word) for word in words))
 
-    def _words(self, field: str) -> Query:
-        return match_all(*(self.word(field, word) for word in self.wanted.words))
+    def _words(self, field: str) -> Query | None:
+        return _all_of(*(self.word(field, word) for word in self.wanted.words))
 
-    def word(self, field: str, word: Word) -> Query:
+    def word(self, field: str, word: Word) -> Query | None:
         """The word in a field; as the last one its beginning."""
         if word.parts:
-            parts = match_all(*(self.word(field, part) for part in word.parts))
-            return match_any(self.word(field, word._replace(parts=())), parts)
+            parts = (self.word(field, part) for part in word.parts)
+            return _any_of(self.word(field, word._replace(parts=())), _all_of(*parts))
         if word.is_unspaced:
-            return match_all(
-                *(self._folder.term(field, pair) for pair in search_text.pair_letters(word.text))
-            )
-        return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
+            return _all_of(*(self._term(field, pair) for pair in search_text.pair_letters(word.text)))
+        return self._start(field, word.text) if word.is_last else self._term(field, word.text)
 
     def held(self, word: Word) -> int:
-        """How many names contain the word, as far as indexed beginnings tell; 1 without an index, and for
-        runs of scripts without spaces, which count by their pairs.
+        """How many names contain the word, as far as indexed beginnings tell; 1 for runs of scripts without
+        spaces, which count by their pairs, and for handles.
         """
-        if self._folder.searcher is None or word.is_unspaced or word.parts:
+        if word.is_unspaced or word.parts:
             return 1
         field = "names_starts" if word.is_last else "names"
         return self._folder.count_term(field, word.text[:START_LETTERS])
@@ -140,12 +146,27 @@ class Tiers:
         """Whether a word may be meant to be another one: few names have it."""
         return not word.is_unspaced and self.held(word.complete()) < _WELL_KNOWN
 
-    def _start(self, field: str, text: str) -> Query:
-        if len(text) <= START_LETTERS:
-            return self._folder.term(f"{field}_starts", text)
+    def near(self, rests: Iterable[str]) -> Query | None:
+        """Documents with a word or name that has one of these rests."""
+        return _any_of(*(self._term("near", rest) for rest in rests))
+
+    def _start(self, field: str, text: str) -> Query | None:
+        start = self._term(f"{field}_starts", text[:START_LETTERS])
+        if start is None or len(text) <= START_LETTERS:
+            return start
         return Query.fuzzy_term_query(self._folder.schema, field, text, distance=0, prefix=True)
 
-    def rests(self, rests: list[str]) -> Query:
-        """Documents with a word or name that has one of these rests."""
-        schema, term, should = self._folder.schema, Query.term_query, Occur.Should
-        return Query.boolean_query([(should, term(schema, "near", rest, "basic")) for rest in rests])
+    def _term(self, field: str, text: str) -> Query | None:
+        return self._folder.term(field, text) if self._folder.has_term(field, text) else None
+
+
+def _any_of(*queries: Query | None) -> Query | None:
+    """Documents that match one of these at least."""
+    some = [query for query in queries if query is not None]
+    return match_any(*some) if some else None
+
+
+def _all_of(*queries: Query | None) -> Query | None:
+    """Documents that match all of these."""
+    some = [query for query in queries if query is not None]
+    return match_all(*some) if len(some) == len(queries) else None
