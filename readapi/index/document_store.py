@@ -9,7 +9,7 @@ import mmap
 import re
 from array import array
 from bisect import bisect_right
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from struct import Struct
 from typing import Final
@@ -23,6 +23,7 @@ _STORE: Final = Struct("<IQB15x")  # version, where the list of blocks begins, h
 _STORE_VERSION: Final = 2
 _UNCOMPRESSED: Final = 0
 _NUMBER: Final = Struct("<I")
+_NEIGHBOURS: Final = Struct("<II")
 _VARINT: Final = re.compile(rb"[\x00-\x7f]*[\x80-\xff]")  # seven bits a byte, least first, the last marked
 _MOST_HEAD_BYTES: Final = 128  # of the list of blocks: more than its layers ever need
 _HEAD: Final = Struct("<BIB")  # of a document: how many fields it has; the field, and its type
@@ -42,7 +43,6 @@ class DocumentStore:
         with path.open("rb") as file:
             self._bytes = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         self._firsts, self._bounds = _blocks(self._bytes)
-        self._places: list[array[int] | None] = [None] * (len(self._bounds) - 1)
         if self.count:
             fields, _, kind = _HEAD.unpack_from(self._bytes, 0)
             if (fields, kind) != (_ONE_FIELD, _BYTES_TYPE):
@@ -56,27 +56,16 @@ class DocumentStore:
     def get(self, number: int) -> memoryview:
         """The stored bytes of a document."""
         block = bisect_right(self._firsts, number) - 1
-        places = self._places[block] or self._read_places(block)
-        at = 2 * (number - self._firsts[block])
-        return self._bytes[places[at] : places[at + 1]]
-
-    def _read_places(self, block: int) -> "array[int]":
-        """Where the bytes of each document of a block begin and end. Read when first needed, and kept."""
         start, end = self._bounds[block], self._bounds[block + 1]
         # A block ends with where its documents begin, and how many there are.
         (count,) = _NUMBER.unpack_from(self._bytes, end - _NUMBER.size)
         offsets = end - _NUMBER.size * (count + 1)
-        begins = [
-            start + offset for (offset,) in _NUMBER.iter_unpack(self._bytes[offsets : end - _NUMBER.size])
-        ]
-        places = array("Q")
-        for begin, stop in pairwise([*begins, offsets]):
-            at = begin + _HEAD.size
-            while self._bytes[at] < 0x80:  # the length, which is known already
-                at += 1
-            places.extend((at + 1, stop))
-        self._places[block] = places
-        return places
+        place = number - self._firsts[block]
+        begin, stop = _NEIGHBOURS.unpack_from(self._bytes, offsets + _NUMBER.size * place)
+        at = start + begin + _HEAD.size
+        while self._bytes[at] < 0x80:  # the length, which is known already
+            at += 1
+        return self._bytes[at + 1 : offsets if place == count - 1 else start + stop]
 
 
 def _blocks(written: memoryview) -> tuple["array[int]", "array[int]"]:

@@ -9,6 +9,7 @@ import orjson
 from readapi.index.search.query import QueryWords, Word
 from schemas import search_text
 
+_TITLE = b'"title":"'
 _SPECIAL = re.compile("[&<>\"']")
 
 
@@ -20,7 +21,7 @@ class Highlighter:
 
     def of(self, hit: bytes) -> str | None:
         """The marked title of a track's search result; None when it holds none of the words."""
-        title: str = orjson.loads(hit + b"}")["title"]
+        title = _title(hit)
         folded = search_text.fold_text(title)
         # Folding may change how many letters there are; then nobody can say which to mark.
         if len(folded) != len(title):
@@ -33,6 +34,13 @@ class Highlighter:
                 parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
                 end = stop
         return "".join([*parts, escape(title[end:])]) if parts else None
+
+
+def _title(hit: bytes) -> str:
+    """The title in a search result without its closing brace. To parse the whole costs five times as much."""
+    start = hit.index(_TITLE) + len(_TITLE)
+    title = hit[start : hit.index(b'"', start)]
+    return str(orjson.loads(hit + b"}")["title"]) if b"\\" in title else title.decode()
 
 
 def _spans(word: Word, folded: str) -> Iterator[tuple[int, int]]:

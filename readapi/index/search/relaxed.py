@@ -20,6 +20,7 @@ MOST: Final = 100  # matches of this tier
 MOST_WORDS: Final = 8  # the heaviest ones
 _ONE_TYPO: Final = 4  # letters, from which a word may have a typo
 _TWO_TYPOS: Final = 7  # a word of eight letters may lack one
+_DISTINCT: Final = 6  # letters, from which a word that is a typo apart is hardly so by chance
 _LONGEST: Final = 18  # with two typos: the rests of longer words are too many
 _MOST_FORGIVEN: Final = 3  # words whose typos and middles are looked for
 
@@ -107,7 +108,8 @@ class Ways:
         near = self._tiers.near(rests)
         if near is not None:
             yield Way(near, 0.85, 1)
-        if rests and word.is_last and len(text) <= START_LETTERS:
+        is_distinct = near is not None and len(text) >= _DISTINCT
+        if rests and not is_distinct and word.is_last and len(text) <= START_LETTERS:
             yield Way(self._mistyped_start(text), 0.75, 1)
         if self._tiers.held(word.complete()):
             return
