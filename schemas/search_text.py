@@ -34,13 +34,13 @@ _LETTERS: dict[int, str | int] = {
 
 def fold_text(text: str) -> str:
     """One spelling for texts that people type alike: case, accents, width, apostrophes and kana folded."""
+    if text.isascii():
+        return text.lower().replace("'", "").replace("`", "")
     # Only what comes again is remembered: names and words. A cache of descriptions would take a gigabyte.
     return _name_folded(text) if len(text) <= REMEMBERED_LETTERS else _folded(text)
 
 
 def _folded(text: str) -> str:
-    if text.isascii():
-        return text.lower().replace("'", "").replace("`", "")
     text = normalise("NFD", normalise("NFKC", text).casefold())
     return normalise("NFC", _IGNORED.sub("", text)).translate(_LETTERS)
 

@@ -12,7 +12,7 @@ from tantivy import DocAddress, Occur, Order, Query
 
 from readapi.index.document_store import DocumentStore, UnknownFormat
 from schemas import search_index
-from schemas.search_index import KIND_SPAN, Kind, kind_of
+from schemas.search_index import KIND_SPAN, KINDS, Kind, kind_of
 from schemas.stored import Stored
 
 log = structlog.get_logger()
@@ -153,7 +153,7 @@ class IndexFolder:
 
     def count_term(self, field: str, text: str) -> int:
         """How many documents hold a term. Deleted ones do not count: an index made anew has none of them."""
-        if self.searcher is None or not self.searcher.doc_freq(field, text):
+        if not self.estimate_term(field, text):
             return 0
         found = self._counts.get((field, text))
         if found is None:
@@ -162,16 +162,17 @@ class IndexFolder:
             found = self._counts[field, text] = self.count(self.term(field, text))
         return found
 
-    def has_term(self, field: str, text: str) -> bool:
-        """Whether a document holds a term, among them deleted ones. Costs a tenth of a query."""
-        return self.searcher is not None and bool(self.searcher.doc_freq(field, text))
+    def estimate_term(self, field: str, text: str) -> int:
+        """How many documents hold a term, deleted ones included. Costs less than a query for it."""
+        return self.searcher.doc_freq(field, text) if self.searcher is not None else 0
 
     def count_kinds(self, query: Query) -> dict[Kind, int]:
         """How many documents of each kind match, by their `id`."""
-        if self.searcher is None:
-            return {}
-        buckets = self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]
-        return {kind_of(int(bucket["key"])): int(bucket["doc_count"]) for bucket in buckets}
+        counts = dict.fromkeys(KINDS, 0)
+        if self.searcher is not None:
+            for bucket in self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]:
+                counts[kind_of(int(bucket["key"]))] = int(bucket["doc_count"])
+        return counts
 
     def _look(self) -> tuple[int, ...] | None:
         try:

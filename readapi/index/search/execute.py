@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -22,9 +23,10 @@ from readapi.index.search.query import QueryWords
 from readapi.index.search.tiers import Tiers
 from readapi.index.search.weights import STEPS
 from schemas.ids import normalise_tag
-from schemas.search_index import COUNT_SHIFT, KINDS, Kind, kind_of
+from schemas.search_index import COUNT_SHIFT, KIND_SPAN, KINDS, Kind, kind_of
 
 _LARGEST = 2**64 - 1
+_NO_TRACK: Final = -KIND_SPAN  # ids of tracks are below those of other kinds; sorted, all are negative
 _REACHES: Final = (STRICTLY, WITH_TYPOS, RELAXED)
 # The least relevance of each tier and how much popularity adds, in sevenths: see readapi.index.search.tiers.
 _TIERS: Final = [(6, 1), (5.5, 0.5), (5, 0.5), (4.5, 0.5), (4, 0.5), (3, 1), (2, 1), (1, 1), (0.5, 0.5)]
@@ -104,11 +106,11 @@ def _rate_hits(
 ) -> Iterator[tuple[Hit, float]]:
     """Each hit with its relevance."""
     if sort == "relevance" or not hits:
-        return ((hit, _relevance(hit.tier, -hit.minus_key)) for hit in hits)
+        return ((hit, _relevance(hit.tier, -hit.minus_key >> COUNT_SHIFT)) for hit in hits)
     best = matches.best_tiers(kind, hits)
     popular = index.words.numbers("popular", [hit.address for hit in hits])
     return (
-        (hit, _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key))
+        (hit, _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key >> COUNT_SHIFT))
         for hit, key in zip(hits, popular, strict=True)
     )
 
@@ -118,7 +120,7 @@ def _render_hits(index: Index, shown: Sequence[tuple[Hit, float]], words: QueryW
     highlighter = Highlighter(words)
     results = index.hits([hit.address for hit, _ in shown])
     return [
-        _result(result, relevance, highlighter.of(result) if kind_of(-hit.minus_id) == "track" else None)
+        _result(result, relevance, highlighter.of(result) if hit.minus_id > _NO_TRACK else None)
         for result, (hit, relevance) in zip(results, shown, strict=True)
     ]
 
@@ -145,10 +147,11 @@ def _result(hit: bytes, relevance: float, highlight: str | None) -> bytes:
     return b'%b,"relevance":%.4f,"highlight":%b}' % (hit, relevance, orjson.dumps(highlight))
 
 
-def _relevance(tier: int, popular: int) -> float:
+@lru_cache(maxsize=8192)
+def _relevance(tier: int, count: int) -> float:
     """Between 0 and 1: the tier, and within it how popular the result is."""
     floor, width = _BANDS[min(tier, len(_BANDS) - 1)]
-    return (floor + width * math.log2(2 + (popular >> COUNT_SHIFT)) / 32) / 7
+    return (floor + width * math.log2(2 + count) / 32) / 7
 
 
 def _write_cursor(reach: Reach, ends: Mapping[Kind, Place]) -> str | None:

@@ -26,14 +26,17 @@ class Highlighter:
         # Folding may change how many letters there are; then nobody can say which to mark.
         if len(folded) != len(title):
             return None
+        spans = sorted(span for word in self._words for span in _spans(word, folded))
+        if not spans:
+            return None
         escape = html.escape if _SPECIAL.search(title) else str
         parts: list[str] = []
         end = 0
-        for start, stop in sorted(span for word in self._words for span in _spans(word, folded)):
+        for start, stop in spans:
             if start >= end:
                 parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
                 end = stop
-        return "".join([*parts, escape(title[end:])]) if parts else None
+        return "".join([*parts, escape(title[end:])])
 
 
 def _title(hit: bytes) -> str:

@@ -83,16 +83,16 @@ class Matches:
         self._filters = [ignore_score(query) for query in filters]
         self._few: dict[Kind, list[Match]] = {}
         self._best: dict[Kind, list[Match]] = {}
-        self.totals: dict[Kind, int] = dict.fromkeys(KINDS, 0)
+        self.totals: dict[Kind, int] = {}
         self.reach = reach or STRICTLY
         found = self._settled() if reach is None else self._found(self._tiers)
         if found.is_all:
             matches = self._with_relaxed(found.matches) if self.reach == RELAXED else found.matches
             self._few = self._by_kind(matches)
-            self.totals |= {kind: len(few) for kind, few in self._few.items()}
-        elif (everything := self._everything()) is not None:
-            self.totals |= self._folder.count_kinds(match_all(everything, *self._filters))
+            self.totals = {kind: len(few) for kind, few in self._few.items()}
+        else:
             self._best = self._by_kind(found.matches)
+            self._count()
 
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         """The matches of a kind in order, from a place on; read by about `limit` at a time."""
@@ -125,18 +125,26 @@ class Matches:
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
+        if not self._filters and self.wanted.is_broad(AT_ONCE):
+            # Tier by tier, the first page of a word that many names have is sooner found.
+            total = sum(self._count().values())
+            if total > AT_ONCE:
+                return _Found(total, [], is_all=False)
         strict = self._found(tiers.STRICT)
         if strict.total >= FEW:
             return strict
         near = self._found(tiers.NEAR)
-        self.reach = WITH_TYPOS
-        if not near.is_all:
-            return self._found(tiers.ALL)
         seen = {minus_id for _, _, minus_id, _ in strict.matches}
         matches = strict.matches + [match for match in near.matches if match[2] not in seen]
-        if len(matches) < PAGE:
-            self.reach = RELAXED
-        return _Found(len(matches), matches, is_all=True)
+        self.reach = RELAXED if near.is_all and len(matches) < PAGE else WITH_TYPOS
+        return _Found(strict.total + near.total, matches, near.is_all)
+
+    def _count(self) -> dict[Kind, int]:
+        """How many matches there are of each kind."""
+        everything = self._everything()
+        if everything is not None and not self.totals:
+            self.totals = self._folder.count_kinds(match_all(everything, *self._filters))
+        return self.totals
 
     def _with_relaxed(self, better: list[Match]) -> list[Match]:
         """These matches, and those of the relaxed tier that are not among them."""
@@ -202,16 +210,16 @@ class Matches:
     def _best_first(self, kind: Kind, limit: int) -> Iterator[Hit]:
         """All matches of a kind among many, from those that are known to be the best."""
         best, total = self._best[kind], self.totals[kind]
-        if len(best) < min(total, limit + 1) and kind != "track":
+        of_others = sum(self.totals.values()) - self.totals["track"]
+        if len(best) < min(total, limit + 1) and kind != "track" and of_others <= AT_ONCE:
             # Of everything but tracks there is little: it is asked for once.
             others = self._found(self._tiers, self._folder.term("kind", search_index.OTHER)).matches
             self._best |= {**self._by_kind(others), "track": self._best["track"]}
             best = self._best[kind]
-        hit = None
-        for hit in map(Hit._make, best):
-            yield hit
+        yield from map(Hit._make, best)
         if len(best) < total:
-            yield from self._tier_by_tier(kind, hit.place if hit else None, limit)
+            place = Hit._make(best[-1]).place if best else None
+            yield from self._tier_by_tier(kind, place, limit)
 
     def _tier_by_tier(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         better: list[Query] = []

@@ -77,14 +77,15 @@ class Ways:
         self._folder, self._tiers, self._all_known = folder, tiers, all_known
         self._title = frozenset(tiers.wanted.title)
         whole = "".join(word.text for word in tiers.wanted.title)
-        self._whole = folder.term("exact", whole) if whole and folder.has_term("exact", whole) else None
+        self._whole = folder.term("exact", whole) if whole and folder.estimate_term("exact", whole) else None
         self._to_forgive = _MOST_FORGIVEN if forgiving else 0
 
     def explaining(self, word: Word) -> Iterator[Way]:
         """The ways to explain one word."""
         if self._whole is not None and word in self._title:
             yield Way(self._whole, 1.0, name="title")
-        yield Way(self._tiers.word("names", word), 0.95)
+        if self._tiers.is_found("names", word):
+            yield Way(self._tiers.word("names", word), 0.95)
         if word.is_unspaced and self._to_forgive:
             yield from self._some_pairs(word)
         elif not word.parts and self._to_forgive and self._is_suspect(word):

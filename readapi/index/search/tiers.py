@@ -38,12 +38,13 @@ def best_tier(score: float) -> int:
 class Tiers:
     """The queries of a search, each made when first needed; None: no document can match.
 
-    To ask whether the index has a term costs a tenth of a query for it: queries hold only terms that it has.
+    To ask whether the index has a term costs less than a query for it: what is missing mostly is left out.
     """
 
     def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
         self._folder, self.wanted = folder, wanted
         self._made: dict[int, Query | None] = {}
+        self._found: dict[tuple[str, Word], bool] = {}
 
     def query(self, tier: int) -> Query | None:
         """The matches of one tier, including those of better tiers."""
@@ -58,16 +59,26 @@ class Tiers:
         scored = [Query.const_score_query(query, weight) for query, weight in made]
         return Query.disjunction_max_query(scored) if len(scored) > 1 else next(iter(scored), None)
 
+    def is_broad(self, names: int) -> bool:
+        """Whether the query is one word that more names than about these have."""
+        words = self.wanted.words
+        if len(words) != 1 or words[0].is_unspaced or words[0].parts:
+            return False
+        return (
+            self._folder.estimate_term("names_starts" if words[0].is_last else "names", words[0].text) > names
+        )
+
     def _make(self, tier: int) -> Query | None:
         if not self.wanted.whole or (tier in _OF_WORDS and not self.wanted.words):
             return None
         match tier:
             case 0:
-                return self._term("exact", self.wanted.whole)
+                return self._folder.term("exact", self.wanted.whole) if self.query(2) is not None else None
             case 1 | 3:
                 return self._fitting(self.query(tier + 1))
             case 2:
-                return self._start("exact", self.wanted.whole)
+                has_start = self._folder.estimate_term("exact_starts", self.wanted.whole[:START_LETTERS])
+                return self._start("exact", self.wanted.whole) if has_start else None
             case 4:
                 return self._words("title")
             case 5:
@@ -114,24 +125,49 @@ class Tiers:
         near = self.near(search_text.letter_deletions(wrong.text))
         if near is None:
             return None
-        return _all_of(near, *(self.word("names", word) for word in self.wanted.words if word is not wrong))
+        return match_all(near, *(self.word("names", word) for word in self.wanted.words if word is not wrong))
 
     def _text(self) -> Query | None:
         *words, last = self.wanted.words
-        anywhere = _any_of(self.word("names", last), self.word("text", last.complete()))
-        return _all_of(anywhere, *(self.word("text", word) for word in words))
+        found = (self.is_found("names", word) or self.is_found("text", word) for word in words)
+        if not all(found):
+            return None
+        anywhere = [
+            self.word(field, word)
+            for field, word in (("names", last), ("text", last.complete()))
+            if self.is_found(field, word)
+        ]
+        return (
+            match_all(match_any(*anywhere), *(self.word("text", word) for word in words))
+            if anywhere
+            else None
+        )
 
     def _words(self, field: str) -> Query | None:
-        return _all_of(*(self.word(field, word) for word in self.wanted.words))
+        words = self.wanted.words
+        if not all(self.is_found("names", word) for word in words):
+            return None
+        return match_all(*(self.word(field, word) for word in words))
 
-    def word(self, field: str, word: Word) -> Query | None:
+    def is_found(self, field: str, word: Word) -> bool:
+        """Whether a document may have the word in `names` or `text`, as far as beginnings are terms."""
+        if word.is_unspaced or word.parts:
+            return True
+        known = self._found.get((field, word))
+        if known is None:
+            known = self._found[field, word] = bool(self._estimate(field, word))
+        return known
+
+    def word(self, field: str, word: Word) -> Query:
         """The word in a field; as the last one its beginning."""
         if word.parts:
-            parts = (self.word(field, part) for part in word.parts)
-            return _any_of(self.word(field, word._replace(parts=())), _all_of(*parts))
+            parts = match_all(*(self.word(field, part) for part in word.parts))
+            return match_any(self.word(field, word._replace(parts=())), parts)
         if word.is_unspaced:
-            return _all_of(*(self._term(field, pair) for pair in search_text.pair_letters(word.text)))
-        return self._start(field, word.text) if word.is_last else self._term(field, word.text)
+            return match_all(
+                *(self._folder.term(field, pair) for pair in search_text.pair_letters(word.text))
+            )
+        return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
 
     def held(self, word: Word) -> int:
         """How many names contain the word, as far as indexed beginnings tell; 1 for runs of scripts without
@@ -146,27 +182,24 @@ class Tiers:
         """Whether a word may be meant to be another one: few names have it."""
         return not word.is_unspaced and self.held(word.complete()) < _WELL_KNOWN
 
+    def _estimate(self, field: str, word: Word) -> int:
+        if word.is_last:
+            return self._folder.estimate_term(f"{field}_starts", word.text[:START_LETTERS])
+        return self._folder.estimate_term(field, word.text)
+
     def near(self, rests: Iterable[str]) -> Query | None:
         """Documents with a word or name that has one of these rests."""
-        return _any_of(*(self._term("near", rest) for rest in rests))
+        count, term = self._folder.estimate_term, self._folder.term
+        found = [term("near", rest) for rest in rests if count("near", rest)]
+        return match_any(*found) if found else None
 
-    def _start(self, field: str, text: str) -> Query | None:
-        start = self._term(f"{field}_starts", text[:START_LETTERS])
-        if start is None or len(text) <= START_LETTERS:
-            return start
+    def _start(self, field: str, text: str) -> Query:
+        if len(text) <= START_LETTERS:
+            return self._folder.term(f"{field}_starts", text)
         return Query.fuzzy_term_query(self._folder.schema, field, text, distance=0, prefix=True)
-
-    def _term(self, field: str, text: str) -> Query | None:
-        return self._folder.term(field, text) if self._folder.has_term(field, text) else None
 
 
 def _any_of(*queries: Query | None) -> Query | None:
     """Documents that match one of these at least."""
     some = [query for query in queries if query is not None]
     return match_any(*some) if some else None
-
-
-def _all_of(*queries: Query | None) -> Query | None:
-    """Documents that match all of these."""
-    some = [query for query in queries if query is not None]
-    return match_all(*some) if len(some) == len(queries) else None
