@@ -15,6 +15,7 @@ from indexer.search.documents.fields import Fields
 from schemas import search_index, stored
 
 HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
+REBUILD_HEAP_BYTES: Final = 256 << 20  # makes fewer segments: each costs every search a look-up for each term
 REBUILD: Final = "run `fmsvc-server rebuild`, which makes it again from the catalogue."
 
 
@@ -33,14 +34,17 @@ class IndexFolder:
         self.watermark = _watermark(index)
 
     @classmethod
-    def open(cls, path: Path, schema: tantivy.Schema) -> Self:
-        """Open the index in this folder, creating it if there is none. Raises StoreError, or OlderIndex."""
+    def open(cls, path: Path, schema: tantivy.Schema, heap_bytes: int = HEAP_BYTES) -> Self:
+        """Open the index in this folder, creating it if there is none. Raises StoreError, or OlderIndex.
+
+        `heap_bytes`: of documents, before a segment is written.
+        """
         with explain_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             index = _opened(path, schema)
             index.config_reader("manual")
             search_index.register_tokenizers(index)
-            writer = index.writer(HEAP_BYTES, num_threads=1)
+            writer = index.writer(heap_bytes, num_threads=1)
             # A killed process leaves the files of its commit; the next commit would fail over their names.
             writer.garbage_collect_files()
             return cls(path, index, writer)

@@ -15,7 +15,7 @@ import duckdb
 
 from indexer.faults import StoreError
 from indexer.search import render
-from indexer.search.folder import REBUILD, IndexFolder, explain_errors
+from indexer.search.folder import HEAP_BYTES, REBUILD, IndexFolder, explain_errors
 from indexer.search.render import Refs
 from schemas import search_index
 from schemas.ids import record_id
@@ -47,9 +47,10 @@ class SearchIndex:
         self.step_entries = STEP_ENTRIES
 
     @classmethod
-    def open(cls, path: Path, base_url: str) -> Self:
+    def open(cls, path: Path, base_url: str, heap_bytes: int = HEAP_BYTES) -> Self:
         """Open the indexes in this folder, creating them if there are none. Raises StoreError, or OlderIndex.
 
+        `heap_bytes`: of documents of each index, before a segment is written.
         `base_url` is the service's own origin: audio at its URLs is identified by the hash in them. It is not
         stored.
         """
@@ -57,7 +58,7 @@ class SearchIndex:
         folders: list[IndexFolder] = []
         try:
             for name, schema in search_index.search_schemas().items():
-                folders.append(IndexFolder.open(path / name, schema))
+                folders.append(IndexFolder.open(path / name, schema, heap_bytes))
         except BaseException:
             for folder in folders:
                 folder.close()

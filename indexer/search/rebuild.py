@@ -8,7 +8,7 @@ from typing import Final
 import duckdb
 import structlog
 
-from indexer.search.folder import explain_errors
+from indexer.search.folder import REBUILD_HEAP_BYTES, explain_errors
 from indexer.search.index import SearchIndex, put_in_place, replacement_folders
 from schemas.search_index import PROGRESS_FILE
 
@@ -29,7 +29,7 @@ class Rebuild:
         self.done = self.total = 0
         self._path = path
         self._base_url = base_url
-        self._index = SearchIndex.open(replacement_folders(path)[0], base_url)
+        self._index = SearchIndex.open(replacement_folders(path)[0], base_url, REBUILD_HEAP_BYTES)
         self._filling: Iterator[tuple[int, int]] | None = None
         self._logged = -LOGGED_PERCENT
         self._tell()
