@@ -1,6 +1,7 @@
 """Addresses → handlers. aiohttp's router makes several objects and coroutines for each request.
 
-The most explicit pattern wins: the one with the longest fixed beginning, then the one that was added first.
+A path without names wins, whatever the request's method. Of the patterns that support the method the most
+explicit wins: the one with the longest fixed beginning, then the one that was added first.
 """
 
 import re
@@ -37,24 +38,29 @@ class Router:
         below.append((_compile(path), handlers))
 
     async def answer(self, request: web.Request) -> Answer[Any] | web.StreamResponse:
-        """Call the handler. Raises NotFound, and web.HTTPMethodNotAllowed with the methods of the path."""
+        """Call the handler. Raises NotFound, and web.HTTPMethodNotAllowed with the allowed methods."""
         if hdrs.EXPECT in request.headers:
             await _let_continue(request)
-        handlers, request[PATH_VALUES] = self._find(request.rel_url.path_safe)
-        handler = handlers.get(request.method)
-        if handler is None:
-            raise web.HTTPMethodNotAllowed(request.method, sorted(handlers))
+        handler, request[PATH_VALUES] = self._find(request.rel_url.path_safe, request.method)
         return await handler(request)
 
-    def _find(self, path: str) -> tuple[Mapping[str, Handler], dict[str, str]]:
+    def _find(self, path: str, method: str) -> tuple[Handler, dict[str, str]]:
         if (handlers := self._plain.get(path)) is not None:
-            return handlers, {}
+            if (handler := handlers.get(method)) is not None:
+                return handler, {}
+            raise web.HTTPMethodNotAllowed(method, sorted(handlers))
+        allowed: set[str] = set()
         above = path
         while above:
             above = above.rpartition("/")[0]
             for pattern, handlers in self._patterns.get(above, ()):
-                if (match := pattern.fullmatch(path)) is not None:
-                    return handlers, {name: _unescape(value) for name, value in match.groupdict().items()}
+                if (match := pattern.fullmatch(path)) is None:
+                    continue
+                if (handler := handlers.get(method)) is not None:
+                    return handler, {name: _unescape(value) for name, value in match.groupdict().items()}
+                allowed.update(handlers)
+        if allowed:
+            raise web.HTTPMethodNotAllowed(method, sorted(allowed))
         raise NotFound
 
 

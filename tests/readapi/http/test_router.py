@@ -33,6 +33,7 @@ def router() -> Router:
         "/{page}.html",
     ):
         router.add(path, {"GET": saying(path), "HEAD": saying(path)})
+    router.add("/albums/{album}/{part}", {"POST": saying("/albums/{album}/{part}")})
     return router
 
 
@@ -74,8 +75,29 @@ async def test_other_addresses_are_not_found(router: Router, path: str) -> None:
         await answer(router, path)
 
 
+async def test_a_pattern_without_the_method_leaves_the_request_to_the_next(router: Router) -> None:
+    assert await answer(router, "/albums/ana.test/cover", "POST") == (
+        "POST /albums/{album}/{part} album=ana.test part=cover"
+    )
+
+
 async def test_other_methods_are_refused_with_those_there_are(router: Router) -> None:
     with pytest.raises(web.HTTPMethodNotAllowed) as refused:
         await answer(router, "/tracks/7", "PUT")
 
     assert refused.value.allowed_methods == {"GET", "HEAD"}
+
+
+async def test_a_path_without_names_leaves_no_request_to_patterns(router: Router) -> None:
+    router.add("/{anything:.+}", {"PUT": saying("/{anything:.+}")})
+    with pytest.raises(web.HTTPMethodNotAllowed) as refused:
+        await answer(router, "/tracks/top", "PUT")
+
+    assert refused.value.allowed_methods == {"GET", "HEAD"}
+
+
+async def test_a_refusal_lists_the_methods_of_all_patterns(router: Router) -> None:
+    with pytest.raises(web.HTTPMethodNotAllowed) as refused:
+        await answer(router, "/albums/ana.test/cover", "PUT")
+
+    assert refused.value.allowed_methods == {"GET", "HEAD", "POST"}
