@@ -118,12 +118,14 @@ exchanges = Table(
 )
 
 # Recent plays, kept while a repetition by the same listener does not count. `listener` is a keyed hash.
+# `previous_at`: the listener's counted play of this track before that one; null when none was known.
 listens = Table(
     "listens",
     metadata,
     Column("track_uri", Text, primary_key=True),
     Column("listener", LargeBinary, primary_key=True),
     Column("counted_at", Instant, nullable=False),
+    Column("previous_at", Instant),
     Index("ix_listens_counted_at", "counted_at"),
 )
 
@@ -135,6 +137,18 @@ play_counts = Table(
     Column("plays", BigInteger, nullable=False),
     Column("counted_at", Instant, nullable=False),
     Index("ix_play_counts_counted_at", "counted_at"),
+)
+
+# Plays by the hour, which `hour` is the beginning of. No row says who listened.
+play_hours = Table(
+    "play_hours",
+    metadata,
+    Column("track_uri", Text, primary_key=True),
+    Column("hour", Instant, primary_key=True),
+    Column("plays", BigInteger, nullable=False),
+    Column("listeners", BigInteger, nullable=False),
+    Index("ix_play_hours_hour", "hour"),
+    sqlite_with_rowid=False,
 )
 
 # `subject` is the at-uri of the playlist or profile that its owner shows or hides.
