@@ -11,6 +11,7 @@ CONTROL_SOCKET: Final = "control.sock"  # of the running indexer; `schemas/contr
 SEARCH: Final = "search"  # the search indexes, in folders that `schemas/search_index.py` names
 SNAPSHOTS: Final = "snapshots"  # read-only copies of the catalogue
 NEWEST_SNAPSHOT: Final = f"{SNAPSHOTS}/current"  # a symbolic link to one of them
+NEWEST_SERIES: Final = f"{SNAPSHOTS}/series"  # a symbolic link to the series that were counted of one
 STATE: Final = "state"  # of the API
 STATE_FILE: Final = "state.db"
 STATE_DATABASE: Final = f"{STATE}/{STATE_FILE}"  # unless FMSVC_STATE_URL names a PostgreSQL database

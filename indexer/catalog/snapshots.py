@@ -4,7 +4,6 @@ A checkpoint moves everything into the file, and no other checkpoint may follow 
 writer goes on writing to its log meanwhile. Snapshots without readers are pruned.
 """
 
-import fcntl
 import os
 import re
 import shutil
@@ -18,6 +17,8 @@ import duckdb
 import structlog
 from prometheus_client import Counter
 
+from indexer.catalog.published_files import is_read, point, replacing
+from indexer.catalog.series import Series
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
@@ -61,6 +62,8 @@ class Snapshots:
                 leftover.unlink()
             self._is_young = not any(self.parquet.iterdir())
         self._awaits_catch_up = self._is_young
+        self._series = Series(settings)
+        self._next_series = clock()
         if self._is_young:
             self._next_export += self._parquet_seconds
         self._number = max((_number(path) for path in self._all()), default=0)
@@ -81,13 +84,16 @@ class Snapshots:
         return list(self._failures.values())
 
     def publish_due(self, freeze: Callable[[], bool]) -> None:
-        """Publish a snapshot and an export, each if it is due. A failure is logged, counted and tried again.
+        """Publish a snapshot, series and an export, each if due. Failures are logged, counted, tried again.
 
         `freeze` calls `begin` on the writer's thread. Raises StoreError when the catalogue is given up.
         """
         if self.due and self._has_room() and freeze():
             with self._tried("snapshot"):
                 self.finish()
+        if self.series_due:
+            with self._tried("series"):
+                self.count_series()
         if self.export_due:
             with self._tried("export"):
                 self.export()
@@ -114,7 +120,7 @@ class Snapshots:
         self._number += 1
         snapshot = self.folder / f"catalog-{self._number}.duckdb"
         try:
-            with _replacing(snapshot) as partial:
+            with replacing(snapshot) as partial:
                 _copy(self._writer.descriptor, partial)
         except BaseException:
             self._changes = -1
@@ -122,19 +128,34 @@ class Snapshots:
         finally:
             self._writer.copying.release()
             self._next = self._clock() + self._pause(self._clock() - self._begun)
-        self._swap(snapshot)
+        point(self.current, snapshot)
         self.published_at = time.time()
         self.prune()
         return snapshot
 
     def publish(self) -> Path | None:
-        """Begin and finish a snapshot. None when it cannot begin now."""
-        return self.finish() if self.begin() else None
+        """Begin and finish a snapshot, and count its series. None when it cannot begin now."""
+        if not self.begin():
+            return None
+        snapshot = self.finish()
+        self.count_series()
+        return snapshot
+
+    @property
+    def series_due(self) -> bool:
+        """True when the newest snapshot is newer than the series, and the pause after these is over."""
+        return self._series.is_behind and self._clock() >= self._next_series
+
+    def count_series(self) -> None:
+        """Count the newest snapshot's records by the day. Raises StoreError."""
+        begun = self._clock()
+        self._series.publish(self.current.resolve())
+        self._next_series = self._clock() + self._pause(self._clock() - begun)
 
     def prune(self) -> None:
         """Remove snapshots that no process has open, but for the newest two, which may be opened soon."""
         for path in sorted(self._all(), key=_number)[:-2]:
-            if not _is_read(path):
+            if not is_read(path):
                 path.unlink()
                 for left in self.folder.glob(f"{path.name}.*"):  # by readers that were killed
                     shutil.rmtree(left, ignore_errors=True)
@@ -169,7 +190,7 @@ class Snapshots:
 
     def _export(self, con: duckdb.DuckDBPyConnection, view: str) -> Path:
         target = self.parquet / f"{view.removeprefix('published_')}.parquet"
-        with _replacing(target) as partial:
+        with replacing(target) as partial:
             try:
                 con.view(view).write_parquet(
                     str(partial), compression="zstd", row_group_size_bytes=GROUP_BYTES
@@ -201,6 +222,8 @@ class Snapshots:
             pause = max(RETRY_SECONDS, self._pause(self._clock() - begun))
             if what == "snapshot":
                 self._next = self._clock() + pause
+            elif what == "series":
+                self._next_series = self._clock() + pause
             else:
                 self._next_export = self._clock() + min(pause, self._parquet_seconds)
         else:
@@ -219,29 +242,8 @@ class Snapshots:
     def _pause(self, spent_seconds: float) -> float:
         return max(self._least_seconds, spent_seconds * (1 / self._share - 1))
 
-    def _swap(self, snapshot: Path) -> None:
-        partial = self.current.with_name(f"{self.current.name}.partial")
-        partial.unlink(missing_ok=True)
-        partial.symlink_to(snapshot.name)
-        partial.replace(self.current)
-        _sync(self.folder)
-
     def _all(self) -> Iterator[Path]:
         return (path for path in self.folder.glob("catalog-*.duckdb") if _number(path))
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """Write a file under a temporary name; it gets its own when it is complete and synced to disk."""
-    partial = target.with_name(f"{target.name}.partial")
-    with explain_errors(target):
-        try:
-            yield partial
-            _sync(partial)
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
 
 
 def _copy(descriptor: int, target: Path) -> None:
@@ -251,24 +253,6 @@ def _copy(descriptor: int, target: Path) -> None:
             done += os.sendfile(copy.fileno(), descriptor, done, size - done)
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _number(path: Path) -> int:
     found = re.fullmatch(r"catalog-(\d+)\.duckdb", path.name)
     return int(found[1]) if found else 0
-
-
-def _is_read(path: Path) -> bool:
-    """True while another process has the snapshot open: DuckDB's readers hold a lock."""
-    with path.open("rb+") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False

@@ -39,8 +39,12 @@ Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One value that a request carries, found by its name."""
+    """One value that a request carries, found by its name.
 
+    `argument`: the handler's, with an underscore after a name that is a word of Python, such as `from_`.
+    """
+
+    argument: str
     name: str
     place: Place
     adapter: TypeAdapter[Any]
@@ -129,10 +133,10 @@ class Signature:
                 if parameter.default is ABSENT:
                     wrong.append(FieldError(field=parameter.name, message=validation.REQUIRED))
                 else:
-                    arguments[parameter.name] = parameter.default
+                    arguments[parameter.argument] = parameter.default
                 continue
             try:
-                arguments[parameter.name] = parameter.adapter.validate_python(text)
+                arguments[parameter.argument] = parameter.adapter.validate_python(text)
             except ValidationError as error:
                 if parameter.place == "path":
                     raise NotFound from None
@@ -157,7 +161,9 @@ def _read_parameter(request: web.Request, parameter: Parameter) -> str | list[st
 
 
 def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:
-    return Parameter(name, place, TypeAdapter(annotation), _is_list(annotation), default)
+    return Parameter(
+        name, name.removesuffix("_"), place, TypeAdapter(annotation), _is_list(annotation), default
+    )
 
 
 def _without_none(annotation: Any) -> Any:

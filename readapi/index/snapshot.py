@@ -15,7 +15,7 @@ from typing import Any, Final
 import duckdb
 import structlog
 
-from schemas import data_folder, steps
+from schemas import steps
 
 log = structlog.get_logger()
 
@@ -38,13 +38,14 @@ class OtherSnapshot(Exception):
 class Snapshot:
     """One published file. `rows` and `end` run on the event loop, the rest on the executor's one thread.
 
-    `memory` is DuckDB's limit for a query; larger ones spill to disk.
+    `link` leads to the newest such file. `memory` is DuckDB's limit for a query; larger ones spill to disk.
     """
 
-    def __init__(self, path: Path, memory: str, executor: ThreadPoolExecutor) -> None:
+    def __init__(self, link: Path, path: Path, memory: str, executor: ThreadPoolExecutor) -> None:
         self.name = path.name
         self.as_of = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         self.is_proven = False  # did its last query succeed?
+        self._link = link
         self._path = path
         self._executor = executor
         self._answers: dict[object, asyncio.Future[list[Row]]] = {}
@@ -146,7 +147,7 @@ class Snapshot:
     def _is_safe(self) -> bool:
         """Would the indexer spare the file while it is not open? It never deletes the newest."""
         try:
-            return os.readlink(self._path.with_name(Path(data_folder.NEWEST_SNAPSHOT).name)) == self.name
+            return os.readlink(self._link) == self.name
         except OSError:
             return False
 

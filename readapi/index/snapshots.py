@@ -34,11 +34,13 @@ class Snapshots:
     Queries run one at a time on a thread of their own, each once per snapshot, however many clients need it.
     """
 
+    link = data_folder.NEWEST_SNAPSHOT
+
     def __init__(self, settings: Settings) -> None:
         self.unopened = 0  # snapshots that could not be opened, tries counted
         self.failed = 0  # times that a snapshot had no answer
         self.older = 0  # answers that the snapshot before the newest gave instead
-        self._link = settings.data_dir / data_folder.NEWEST_SNAPSHOT
+        self._link = settings.data_dir / self.link
         self._memory = settings.query_memory
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="catalog")
         self._newest: Snapshot | None = None
@@ -130,7 +132,7 @@ class Snapshots:
             self._executor.submit(self._close, replaced)
 
     def _opened(self, path: Path) -> Snapshot:
-        snapshot = Snapshot(path, self._memory, self._executor)
+        snapshot = Snapshot(self._link, path, self._memory, self._executor)
         self._open.add(snapshot)
         return snapshot
 
@@ -141,3 +143,9 @@ class Snapshots:
     def _close_all(self) -> None:
         for snapshot in tuple(self._open):
             self._close(snapshot)
+
+
+class SeriesFiles(Snapshots):
+    """The same of the series that the indexer counts of a snapshot."""
+
+    link = data_folder.NEWEST_SERIES

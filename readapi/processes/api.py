@@ -34,7 +34,7 @@ from readapi.http.supporters import Supporters
 from readapi.http.viewer import Authenticator
 from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
 from readapi.index.lookups import Index
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots import SeriesFiles, Snapshots
 from readapi.mcp import inner
 from readapi.mcp.mount import MountedMcp
 from readapi.metrics import Metrics
@@ -219,6 +219,7 @@ def build_services(
     return {
         Index: stores.index,
         Snapshots: stores.catalog,
+        SeriesFiles: stores.series,
         IndexerStatus: stores.indexer,
         Proofs: Proofs(settings.data_dir),
         Authorization: Authorization(settings),

@@ -6,7 +6,7 @@ import time
 from readapi.index.folders import FOLLOW_SECONDS
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots import SeriesFiles, Snapshots
 from readapi.metrics import Metrics
 from readapi.processes.periodic import Step, repeat, run_once
 from schemas.settings import Settings
@@ -16,23 +16,25 @@ STATUS_SECONDS = 1.0
 
 
 class Stores:
-    """The search index, the snapshots and the indexer's status. None of them needs to exist yet."""
+    """The search index, snapshots, their series, the indexer's status. None of them needs to exist yet."""
 
     def __init__(self, settings: Settings) -> None:
         self.index = Index(settings.data_dir, settings.base_url)
         self.catalog = Snapshots(settings)
+        self.series = SeriesFiles(settings)
         self.indexer = IndexerStatus(settings.data_dir)
         self._followers: list[asyncio.Task[None]] = []
 
     def version(self) -> object:
         """Changes whenever responses may change: also every minute, because periods are relative to now."""
-        return self.index.generation, self.catalog.version, int(time.time()) // 60
+        return self.index.generation, self.catalog.version, self.series.version, int(time.time()) // 60
 
     async def open(self) -> None:
         """Open the stores, and follow them until `close`."""
         steps: tuple[tuple[float, Step], ...] = (
             (FOLLOW_SECONDS, self.index.follow),
             (SNAPSHOT_SECONDS, self.catalog.refresh),
+            (SNAPSHOT_SECONDS, self.series.refresh),
             (STATUS_SECONDS, self.indexer.refresh),
         )
         for seconds, step in steps:
@@ -45,6 +47,7 @@ class Stores:
             follower.cancel()
         await asyncio.gather(*self._followers, return_exceptions=True)
         self.catalog.close()
+        self.series.close()
 
     def watch(self, metrics: Metrics) -> None:
         """Register the stores' metrics."""

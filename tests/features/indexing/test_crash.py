@@ -184,6 +184,8 @@ def test_a_snapshot_that_does_not_fit_leaves_the_one_before(small_disk: Path) ->
             "catalog-1.duckdb",
             "current",
             "parquet",
+            "series",
+            "series-1.duckdb",
         }
         ballast.unlink()
         assert snapshots.publish() == snapshots.folder / "catalog-3.duckdb"

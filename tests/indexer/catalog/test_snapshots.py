@@ -155,13 +155,13 @@ def test_a_reader_in_another_process_keeps_its_snapshot(
     for number in range(1, 5):
         write(one_track_writer, put("ana", "track", number, at=5))
         snapshots.publish()
-    kept = sorted(path.name for path in snapshots.folder.glob("*.duckdb"))
+    kept = sorted(path.name for path in snapshots.folder.glob("catalog-*.duckdb"))
     answer, _ = reader.communicate("go\n")
     snapshots.prune()
 
     assert kept == ["catalog-1.duckdb", "catalog-4.duckdb", "catalog-5.duckdb"]
     assert answer == "1\n"
-    assert sorted(path.name for path in snapshots.folder.glob("*.duckdb")) == kept[1:]
+    assert sorted(path.name for path in snapshots.folder.glob("catalog-*.duckdb")) == kept[1:]
 
 
 def test_what_killed_readers_left_goes_with_their_snapshot(

@@ -206,6 +206,9 @@ _META = {
     "oauth_client_metadata_alias": Example(service.CLIENT),
     "oauth_keys": Example({"keys": []}),
     "totals": Example(service.TOTALS),
+    "count_series": Example(
+        service.SERIES, asked={"metric": "likes", "bucket": "week", "from": "2026-01-05", "to": "2026-01-19"}
+    ),
     "get_oembed": Example(of.OEMBED, asked={"url": f"{BASE}/track/{names.TRACK_ID}", "maxwidth": 600}),
 }
 

@@ -15,6 +15,15 @@ TOTALS: Value = {
     "as_of": MADE,
 }
 
+SERIES: Value = {
+    "metric": "likes",
+    "bucket": "week",
+    "buckets": ["2026-01-05T00:00:00.000Z", "2026-01-12T00:00:00.000Z"],
+    "until": "2026-01-19T00:00:00.000Z",
+    "series": [{"of": "all", "subject": None, "title": None, "total": 3, "values": [1, 2]}],
+    "as_of": MADE,
+}
+
 READY: Value = {
     "ready": True,
     "reasons": [],

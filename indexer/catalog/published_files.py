@@ -1,0 +1,51 @@
+"""Files that other processes read: each gets its name when it is complete, and goes when none reads it."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from indexer.catalog.store_errors import explain_errors
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Write a file under a temporary name; it gets its own when it is complete and synced to disk."""
+    partial = target.with_name(f"{target.name}.partial")
+    with explain_errors(target):
+        try:
+            yield partial
+            sync(partial)
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def point(link: Path, target: Path) -> None:
+    """Let a symbolic link lead to this file in its folder, in one step."""
+    partial = link.with_name(f"{link.name}.partial")
+    partial.unlink(missing_ok=True)
+    partial.symlink_to(target.name)
+    partial.replace(link)
+    sync(link.parent)
+
+
+def sync(path: Path) -> None:
+    """Write a file, or the names in a folder, to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_read(path: Path) -> bool:
+    """True while another process has the snapshot open: DuckDB's readers hold a lock."""
+    with path.open("rb+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -1,0 +1,108 @@
+"""Series of counts by day, week or month: of everything, of one subject, or of those with the most."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from readapi.errors import InvalidRequest
+from readapi.index import buckets
+from readapi.index.buckets import Bucket
+from readapi.index.snapshots import SeriesFiles
+
+Metric = Literal["likes", "comments", "tracks", "artists"]
+Kind = Literal["all", "artist", "tag", "track"]
+MOST: Final = 20  # subjects in one answer
+
+# What is not bound are words of ours, and numbers.
+_OF_SUBJECTS: Final = """
+    select subject, date_trunc('{bucket}', day)::date as begin, sum({metric})::bigint
+    from {kind}_days
+    where subject in ({subjects}) and day >= $since and day < $until
+    group by subject, begin
+"""
+_WITH_MOST: Final = """
+    select subject, sum({metric})::bigint as total
+    from {kind}_days
+    where day >= $since and day < $until {public}
+    group by subject
+    having total > 0
+    order by total desc, subject
+    limit $most
+"""
+_NAMES: Final = "select subject, name from {kind}s where subject in ({subjects})"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is counted, and in which buckets: `begins` of each, and the end of the last."""
+
+    metric: Metric
+    bucket: Bucket
+    begins: Sequence[datetime]
+    until: datetime
+
+    @property
+    def days(self) -> dict[str, Any]:
+        """The first day, and the one after the last."""
+        return {"since": self.begins[0].date(), "until": self.until.date()}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counts of one subject, one for each bucket."""
+
+    subject: int
+    values: list[int]
+
+
+def make_span(
+    metric: Metric, bucket: Bucket, since: datetime | None, until: datetime, subjects: int = 1
+) -> Span:
+    """The buckets between two instants. Raises InvalidRequest when there are none, or too many."""
+    since = buckets.default_begin(until, bucket) if since is None else since
+    if since >= until:
+        raise InvalidRequest.of_field("from", "from must be before to, which is the present by default.")
+    begins = buckets.between(since, until, bucket)
+    if len(begins) * subjects > buckets.MOST:
+        raise InvalidRequest.of_field(
+            "from", f"An answer has at most {buckets.MOST:,} buckets, of all its series together."
+        )
+    return Span(metric, bucket, begins, buckets.after(begins[-1], bucket))
+
+
+def check_combination(metric: Metric, kind: Kind) -> None:
+    """Raises InvalidRequest for what cannot be counted."""
+    if metric == "artists" and kind in ("artist", "track"):
+        raise InvalidRequest.of_field("metric", "Artists are counted of everything or of a tag alone.")
+    if metric == "tracks" and kind == "track":
+        raise InvalidRequest.of_field("metric", "Tracks are counted of everything, of artists or of tags.")
+
+
+async def find_with_most(files: SeriesFiles, kind: Kind, span: Span, most: int) -> list[int]:
+    """The subjects with the most of it in the span, the most first. Of tracks, public ones alone."""
+    public = "and is_public" if kind == "track" else ""
+    query = _WITH_MOST.format(kind=kind, metric=span.metric, public=public)
+    rows, _ = await files.rows(query, **span.days, most=most)
+    return [subject for subject, _ in rows]
+
+
+async def find_names(files: SeriesFiles, kind: Kind, subjects: Sequence[int]) -> dict[int, str]:
+    """DIDs of artists, or tags, by their numbers."""
+    rows, _ = await files.rows(_NAMES.format(kind=kind, subjects=_listed(subjects)))
+    return dict(rows)
+
+
+async def count_series(
+    files: SeriesFiles, kind: Kind, subjects: Sequence[int], span: Span
+) -> tuple[list[Counted], datetime]:
+    """The counts of each of these subjects, and when they were counted."""
+    words = {"kind": kind, "metric": span.metric, "bucket": span.bucket}
+    rows, as_of = await files.rows(_OF_SUBJECTS.format(subjects=_listed(subjects), **words), **span.days)
+    found = {(subject, begin): count for subject, begin, count in rows}
+    days = [begin.date() for begin in span.begins]
+    return [Counted(one, [found.get((one, day), 0) for day in days]) for one in subjects], as_of
+
+
+def _listed(subjects: Sequence[int]) -> str:
+    return ", ".join(map(str, subjects)) or "null"

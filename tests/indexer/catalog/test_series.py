@@ -1,0 +1,198 @@
+"""Series count what everybody may see, each record on one day."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from indexer.catalog.snapshots import FAILED, Snapshots
+from indexer.catalog.writing.writer import Writer
+from indexer.repo.changes import RecordChange
+from schemas import data_folder
+from schemas.ids import AtUri, record_key
+from schemas.series import subject_of
+from tests import documents
+from tests.indexer import empty_catalogues
+from tests.indexer.catalog.test_snapshots import Clock
+from tests.indexer.changes import START, account, delete, did, put, settings, uri, write
+
+DAY = 24 * 3600
+LATE = "2026-12-31T00:00:00.000Z"
+ONE, TWO, UNLISTED, PRIVATE = (uri("ana", "track", n) for n in (1, DAY, 2, 3))
+
+
+@pytest.fixture
+def series_writer(tmp_path: Path) -> Iterator[Writer]:
+    empty_catalogues.begin(tmp_path)
+    opened = Writer.open(settings(tmp_path))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path, series_writer: Writer, clock: Clock) -> Snapshots:
+    return Snapshots(settings(tmp_path), series_writer, clock)
+
+
+def track(number: int, visibility: str = "public", *tags: str) -> RecordChange:
+    """Ana's track of that second. What a record claims is later than that it was seen, and does not count."""
+    access = {"listening": "public", "downloads": "open", "visibility": visibility}
+    return put("ana", "track", number, at=number, createdAt=LATE, tags=list(tags), access=access)
+
+
+def reaction(kind: str, person: str, subject: AtUri, number: int) -> RecordChange:
+    """A like or a comment of that second."""
+    on = documents.strong_ref(str(subject))
+    return put(person, kind, number, at=number, createdAt=LATE, subject=on)
+
+
+def fill(writer: Writer) -> None:
+    """Two public tracks on two days, one of each other visibility on the first; each is liked once."""
+    write(
+        writer,
+        track(1, "public", "x"),
+        track(2, "unlisted", "x"),
+        track(3, "private", "x"),
+        track(DAY, "public", "x", "y"),
+        *(reaction("like", "ben", subject, n) for n, subject in enumerate((ONE, UNLISTED, PRIVATE), 10)),
+        reaction("like", "ben", TWO, DAY + 10),
+        reaction("comment", "ben", TWO, DAY + 11),
+    )
+
+
+def counted(snapshots: Snapshots, table: str, subject: int = 0) -> dict[int, tuple[int, ...]]:
+    """Likes, comments, tracks and artists by the number of the day."""
+    counts = "day - ?::date, likes, comments, tracks, artists"
+    query = f"select {counts} from {table}_days where subject = ? order by all"
+    newest = snapshots.folder / Path(data_folder.NEWEST_SERIES).name
+    with duckdb.connect(newest, read_only=True) as con:
+        return {day: tuple(rest) for day, *rest in con.execute(query, [START.date(), subject]).fetchall()}
+
+
+def test_each_subject_has_its_counts_by_the_day(series_writer: Writer, snapshots: Snapshots) -> None:
+    """Private tracks do not count; unlisted ones do for everything and for their artist, in no tag."""
+    fill(series_writer)
+    snapshots.publish()
+
+    assert counted(snapshots, "all") == {0: (2, 0, 2, 1), 1: (1, 1, 1, 0)}
+    assert counted(snapshots, "artist", subject_of(did("ana"))) == {0: (2, 0, 2, 0), 1: (1, 1, 1, 0)}
+    assert counted(snapshots, "tag", subject_of("x")) == {0: (1, 0, 1, 1), 1: (1, 1, 1, 0)}
+    assert counted(snapshots, "tag", subject_of("y")) == {1: (1, 1, 1, 1)}
+    assert counted(snapshots, "track", record_key(str(UNLISTED))) == {0: (1, 0, 1, 0)}
+    assert counted(snapshots, "track", record_key(str(PRIVATE))) == {}
+
+
+def test_an_accounts_likes_of_a_track_count_once(series_writer: Writer, snapshots: Snapshots) -> None:
+    """On the day of the first; when that is taken back, on the day of the next."""
+    fill(series_writer)
+    write(series_writer, reaction("like", "ben", ONE, 2 * DAY))
+    snapshots.publish()
+    twice = counted(snapshots, "track", record_key(str(ONE)))
+    write(series_writer, delete("ben", "like", 10, at=2 * DAY + 1))
+    snapshots.publish()
+
+    assert twice == {0: (1, 0, 1, 0)}
+    assert counted(snapshots, "track", record_key(str(ONE))) == {0: (0, 0, 1, 0), 2: (1, 0, 0, 0)}
+
+
+def test_an_accounts_comments_count_up_to_their_limit(tmp_path: Path) -> None:
+    """The first ones, as everywhere."""
+    empty_catalogues.begin(tmp_path)
+    limited = settings(tmp_path, comments_per_track=2)
+    with Writer.open(limited) as writer:
+        fill(writer)
+        write(writer, *(reaction("comment", "cleo", ONE, day * DAY) for day in range(2, 6)))
+        snapshots = Snapshots(limited, writer)
+        snapshots.publish()
+
+    assert counted(snapshots, "track", record_key(str(ONE))) == {
+        0: (1, 0, 1, 0),
+        2: (0, 1, 0, 0),
+        3: (0, 1, 0, 0),
+    }
+
+
+def test_what_is_hidden_counts_no_more(series_writer: Writer, snapshots: Snapshots) -> None:
+    """Likes with their account, and all of a track with its artist."""
+    fill(series_writer)
+    write(series_writer, account("ben", "takendown", at=2 * DAY))
+    snapshots.publish()
+    without_ben = counted(snapshots, "all")
+    write(series_writer, account("ana", "takendown", at=2 * DAY + 1))
+    snapshots.publish()
+
+    assert without_ben == {0: (0, 0, 2, 1), 1: (0, 0, 1, 0)}
+    assert counted(snapshots, "all") == {}
+
+
+def test_sums_are_the_totals(series_writer: Writer, snapshots: Snapshots) -> None:
+    """Of each track, as its counters have them."""
+    fill(series_writer)
+    snapshots.publish()
+
+    newest = snapshots.folder / Path(data_folder.NEWEST_SERIES).name
+    with duckdb.connect(newest, read_only=True) as con, series_writer.reader() as catalogue:
+        counts = "subject, sum(likes)::bigint, sum(comments)::bigint"
+        sums = con.execute(f"select {counts} from track_days group by all order by all").fetchall()
+        query = "select subject_key, likes, comments from track_counts where subject_key <> ? order by all"
+        assert sums == catalogue.execute(query, [record_key(str(PRIVATE))]).fetchall()
+
+
+def test_series_follow_snapshots_with_a_pause(
+    series_writer: Writer, snapshots: Snapshots, clock: Clock
+) -> None:
+    """A snapshot that is due sooner is published without."""
+    fill(series_writer)
+    snapshots.publish_due(snapshots.begin)
+    first = counted(snapshots, "all")
+    write(series_writer, reaction("like", "cleo", ONE, 60))
+    snapshots._next_series = clock() + 50  # the first took long
+    clock.now += 20
+    snapshots.publish_due(snapshots.begin)
+    unchanged, due = counted(snapshots, "all"), snapshots.series_due
+    clock.now += 40
+    snapshots.publish_due(snapshots.begin)
+
+    assert (unchanged, due) == (first, False)
+    assert counted(snapshots, "all")[0] == (3, 0, 2, 1)
+    assert not snapshots.series_due
+
+
+def test_a_failure_is_told_and_tried_again(
+    series_writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The snapshot is published all the same, and what was begun is removed."""
+    fill(series_writer)
+    before = FAILED.labels("series")._value.get()
+    with monkeypatch.context() as broken:
+        broken.setattr("indexer.catalog.series.MEMORY", "1MB")
+        snapshots.publish_due(snapshots.begin)
+    failures, left = snapshots.failures, list(snapshots.folder.glob("series*"))
+    clock.now += 60
+    snapshots.publish_due(snapshots.begin)
+
+    assert FAILED.labels("series")._value.get() == before + 1
+    assert [failure.startswith("The last series could not be written") for failure in failures] == [True]
+    assert left == []
+    assert snapshots.current.exists()
+    assert snapshots.failures == []
+    assert counted(snapshots, "all")
+
+
+def test_old_files_are_removed(series_writer: Writer, snapshots: Snapshots) -> None:
+    """All but the newest two; nothing that was used while counting stays either."""
+    for second in range(4):
+        write(series_writer, put("ana", "track", second, at=second))
+        snapshots.publish()
+
+    assert sorted(path.name for path in snapshots.folder.glob("series*")) == [
+        "series",
+        "series-3.duckdb",
+        "series-4.duckdb",
+    ]
