@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,8 +43,28 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def number_of(path: Path) -> int:
+    """The N of a file `name-N.duckdb`; 0 of any other."""
+    found = re.fullmatch(r"[a-z]+-(\d+)\.duckdb", path.name)
+    return int(found[1]) if found else 0
+
+
+def numbered(folder: Path, name: str) -> list[Path]:
+    """The files `name-N.duckdb` of a folder, by N."""
+    return sorted(filter(number_of, folder.glob(f"{name}-*.duckdb")), key=number_of)
+
+
+def prune(folder: Path, name: str) -> None:
+    """Remove those that no process has open, but for the newest two, which may be opened soon."""
+    for path in numbered(folder, name)[:-2]:
+        if not is_read(path):
+            path.unlink()
+            for left in folder.glob(f"{path.name}.*"):  # by readers that were killed
+                shutil.rmtree(left, ignore_errors=True)
+
+
 def is_read(path: Path) -> bool:
-    """True while another process has the snapshot open: DuckDB's readers hold a lock."""
+    """True while another process has the file open: DuckDB's readers hold a lock."""
     with path.open("rb+") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

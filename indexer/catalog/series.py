@@ -4,14 +4,13 @@ To count them takes longer than to copy the catalogue, so that not every snapsho
 subject lie together and in order, so that a reader finds them without an index.
 """
 
-import re
 import shutil
 from pathlib import Path
 from typing import Final
 
 import duckdb
 
-from indexer.catalog.published_files import is_read, point, replacing
+from indexer.catalog.published_files import number_of, point, prune, replacing
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from schemas import data_folder
 from schemas.series import SUBJECT
@@ -118,24 +117,17 @@ class Series:
         counted, found = self._newest, self._snapshot
         if not found.exists():
             return False
-        return not counted.exists() or _number(counted.resolve()) != _number(found.resolve())
+        return not counted.exists() or number_of(counted.resolve()) != number_of(found.resolve())
 
     def publish(self, snapshot: Path) -> Path:
         """Count a snapshot, make the file the current one, and prune. Raises StoreError."""
-        target = self._folder / f"series-{_number(snapshot)}.duckdb"
+        target = self._folder / f"series-{number_of(snapshot)}.duckdb"
         with replacing(target) as partial:
             partial.unlink(missing_ok=True)
             _count(snapshot, partial)
         point(self._newest, target)
-        self._prune()
+        prune(self._folder, "series")
         return target
-
-    def _prune(self) -> None:
-        for path in sorted(self._folder.glob("series-*.duckdb"), key=_number)[:-2]:
-            if not is_read(path):
-                path.unlink()
-                for left in self._folder.glob(f"{path.name}.*"):  # by readers that were killed
-                    shutil.rmtree(left, ignore_errors=True)
 
 
 def _count(snapshot: Path, target: Path) -> None:
@@ -161,8 +153,3 @@ def _count(snapshot: Path, target: Path) -> None:
 
 def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
-
-
-def _number(path: Path) -> int:
-    found = re.fullmatch(r"(?:catalog|series)-(\d+)\.duckdb", path.name)
-    return int(found[1]) if found else 0

@@ -5,8 +5,6 @@ writer goes on writing to its log meanwhile. Snapshots without readers are prune
 """
 
 import os
-import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +15,7 @@ import duckdb
 import structlog
 from prometheus_client import Counter
 
-from indexer.catalog.published_files import is_read, point, replacing
+from indexer.catalog.published_files import number_of, numbered, point, prune, replacing
 from indexer.catalog.series import Series
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
@@ -66,7 +64,7 @@ class Snapshots:
         self._next_series = clock()
         if self._is_young:
             self._next_export += self._parquet_seconds
-        self._number = max((_number(path) for path in self._all()), default=0)
+        self._number = max(map(number_of, numbered(self.folder, "catalog")), default=0)
 
     @property
     def parquet(self) -> Path:
@@ -154,11 +152,7 @@ class Snapshots:
 
     def prune(self) -> None:
         """Remove snapshots that no process has open, but for the newest two, which may be opened soon."""
-        for path in sorted(self._all(), key=_number)[:-2]:
-            if not is_read(path):
-                path.unlink()
-                for left in self.folder.glob(f"{path.name}.*"):  # by readers that were killed
-                    shutil.rmtree(left, ignore_errors=True)
+        prune(self.folder, "catalog")
 
     def caught_up(self) -> None:
         """Note that the catalogue has caught up with the network. The first export waits for this.
@@ -242,17 +236,9 @@ class Snapshots:
     def _pause(self, spent_seconds: float) -> float:
         return max(self._least_seconds, spent_seconds * (1 / self._share - 1))
 
-    def _all(self) -> Iterator[Path]:
-        return (path for path in self.folder.glob("catalog-*.duckdb") if _number(path))
-
 
 def _copy(descriptor: int, target: Path) -> None:
     size, done = os.fstat(descriptor).st_size, 0
     with target.open("wb") as copy:
         while done < size:
             done += os.sendfile(copy.fileno(), descriptor, done, size - done)
-
-
-def _number(path: Path) -> int:
-    found = re.fullmatch(r"catalog-(\d+)\.duckdb", path.name)
-    return int(found[1]) if found else 0
