@@ -1,6 +1,5 @@
 """Series count what everybody may see, each record on one day."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -23,21 +22,13 @@ ONE, TWO, UNLISTED, PRIVATE = (uri("ana", "track", n) for n in (1, DAY, 2, 3))
 
 
 @pytest.fixture
-def series_writer(tmp_path: Path) -> Iterator[Writer]:
-    empty_catalogues.begin(tmp_path)
-    opened = Writer.open(settings(tmp_path))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
 @pytest.fixture
-def snapshots(tmp_path: Path, series_writer: Writer, clock: Clock) -> Snapshots:
-    return Snapshots(settings(tmp_path), series_writer, clock)
+def snapshots(tmp_path: Path, writer: Writer, clock: Clock) -> Snapshots:
+    return Snapshots(settings(tmp_path), writer, clock)
 
 
 def track(number: int, visibility: str = "public", *tags: str) -> RecordChange:
@@ -75,9 +66,9 @@ def counted(snapshots: Snapshots, table: str, subject: int = 0) -> dict[int, tup
         return {day: tuple(rest) for day, *rest in con.execute(query, [START.date(), subject]).fetchall()}
 
 
-def test_each_subject_has_its_counts_by_the_day(series_writer: Writer, snapshots: Snapshots) -> None:
+def test_each_subject_has_its_counts_by_the_day(writer: Writer, snapshots: Snapshots) -> None:
     """Private tracks do not count; unlisted ones do for everything and for their artist, in no tag."""
-    fill(series_writer)
+    fill(writer)
     snapshots.publish()
 
     assert counted(snapshots, "all") == {0: (2, 0, 2, 1), 1: (1, 1, 1, 0)}
@@ -88,13 +79,13 @@ def test_each_subject_has_its_counts_by_the_day(series_writer: Writer, snapshots
     assert counted(snapshots, "track", record_key(str(PRIVATE))) == {}
 
 
-def test_an_accounts_likes_of_a_track_count_once(series_writer: Writer, snapshots: Snapshots) -> None:
+def test_an_accounts_likes_of_a_track_count_once(writer: Writer, snapshots: Snapshots) -> None:
     """On the day of the first; when that is taken back, on the day of the next."""
-    fill(series_writer)
-    write(series_writer, reaction("like", "ben", ONE, 2 * DAY))
+    fill(writer)
+    write(writer, reaction("like", "ben", ONE, 2 * DAY))
     snapshots.publish()
     twice = counted(snapshots, "track", record_key(str(ONE)))
-    write(series_writer, delete("ben", "like", 10, at=2 * DAY + 1))
+    write(writer, delete("ben", "like", 10, at=2 * DAY + 1))
     snapshots.publish()
 
     assert twice == {0: (1, 0, 1, 0)}
@@ -118,40 +109,38 @@ def test_an_accounts_comments_count_up_to_their_limit(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_hidden_counts_no_more(series_writer: Writer, snapshots: Snapshots) -> None:
+def test_what_is_hidden_counts_no_more(writer: Writer, snapshots: Snapshots) -> None:
     """Likes with their account, and all of a track with its artist."""
-    fill(series_writer)
-    write(series_writer, account("ben", "takendown", at=2 * DAY))
+    fill(writer)
+    write(writer, account("ben", "takendown", at=2 * DAY))
     snapshots.publish()
     without_ben = counted(snapshots, "all")
-    write(series_writer, account("ana", "takendown", at=2 * DAY + 1))
+    write(writer, account("ana", "takendown", at=2 * DAY + 1))
     snapshots.publish()
 
     assert without_ben == {0: (0, 0, 2, 1), 1: (0, 0, 1, 0)}
     assert counted(snapshots, "all") == {}
 
 
-def test_sums_are_the_totals(series_writer: Writer, snapshots: Snapshots) -> None:
+def test_sums_are_the_totals(writer: Writer, snapshots: Snapshots) -> None:
     """Of each track, as its counters have them."""
-    fill(series_writer)
+    fill(writer)
     snapshots.publish()
 
     newest = snapshots.folder / Path(data_folder.NEWEST_SERIES).name
-    with duckdb.connect(newest, read_only=True) as con, series_writer.reader() as catalogue:
+    with duckdb.connect(newest, read_only=True) as con, writer.reader() as catalogue:
         counts = "subject, sum(likes)::bigint, sum(comments)::bigint"
         sums = con.execute(f"select {counts} from track_days group by all order by all").fetchall()
         query = "select subject_key, likes, comments from track_counts where subject_key <> ? order by all"
         assert sums == catalogue.execute(query, [record_key(str(PRIVATE))]).fetchall()
 
 
-def test_series_follow_snapshots_with_a_pause(
-    series_writer: Writer, snapshots: Snapshots, clock: Clock
-) -> None:
+def test_series_follow_snapshots_with_a_pause(writer: Writer, snapshots: Snapshots, clock: Clock) -> None:
     """A snapshot that is due sooner is published without."""
-    fill(series_writer)
+    fill(writer)
     snapshots.publish_due(snapshots.begin)
     first = counted(snapshots, "all")
-    write(series_writer, reaction("like", "cleo", ONE, 60))
+    write(writer, reaction("like", "cleo", ONE, 60))
     snapshots._next_series = clock() + 50  # the first took long
     clock.now += 20
     snapshots.publish_due(snapshots.begin)
@@ -165,10 +154,10 @@ def test_series_follow_snapshots_with_a_pause(
 
 
 def test_a_failure_is_told_and_tried_again(
-    series_writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    writer: Writer, snapshots: Snapshots, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The snapshot is published all the same, and what was begun is removed."""
-    fill(series_writer)
+    fill(writer)
     before = FAILED.labels("series")._value.get()
     with monkeypatch.context() as broken:
         broken.setattr("indexer.catalog.series.MEMORY", "1MB")
@@ -185,10 +174,10 @@ def test_a_failure_is_told_and_tried_again(
     assert counted(snapshots, "all")
 
 
-def test_old_files_are_removed(series_writer: Writer, snapshots: Snapshots) -> None:
+def test_old_files_are_removed(writer: Writer, snapshots: Snapshots) -> None:
     """All but the newest two; nothing that was used while counting stays either."""
     for second in range(4):
-        write(series_writer, put("ana", "track", second, at=second))
+        write(writer, put("ana", "track", second, at=second))
         snapshots.publish()
 
     assert sorted(path.name for path in snapshots.folder.glob("series*")) == [
