@@ -122,6 +122,7 @@ class Maintenance:
         while True:
             await self._gap.wait()
             self._gap.clear()
+            await self._intake.committed()  # an event before the gap may have hidden an account
             await self._statuses.check_all()
             await self._audit.check_all()
             if not self._gap.is_set():

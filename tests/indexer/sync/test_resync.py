@@ -364,6 +364,20 @@ async def test_a_repo_that_is_not_in_step_yet_when_events_are_lost_is_fetched(
         assert titles(indexer) == ["Song 1", "Song 2"]
 
 
+async def test_an_account_hidden_just_before_events_are_lost_is_asked_about(
+    impatient_settings: Settings, forged_network: ForgedNetwork, recent_repo: ForgedRepo
+) -> None:
+    """The event that shows it again may be among the lost ones."""
+    async with Relay(frames_of(recent_repo, 1)) as relay, following(impatient_settings, relay) as indexer:
+        await indexer.reach(1)
+        relay.statuses[recent_repo.did] = "active"
+        await relay.send(recent_repo.account_frame(2, "takendown"), forge.info_frame("OutdatedCursor"))
+        await indexer.reach(2)
+
+        await until(lambda: titles(indexer) == ["Song 1"])
+        assert indexer.rows("select status from accounts") == [("active",)]
+
+
 async def test_a_repo_that_cannot_be_fetched_goes_on_showing_what_proves_itself(
     impatient_settings: Settings, forged_network: ForgedNetwork, recent_repo: ForgedRepo
 ) -> None:
