@@ -1,7 +1,7 @@
 """One Tantivy index on disk: documents replaced by name, committed together with a watermark."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -16,6 +16,7 @@ from schemas import search_index, stored
 
 HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
 REBUILD_HEAP_BYTES: Final = 256 << 20  # makes fewer segments: each costs every search a look-up for each term
+FIRST: Final = 64  # documents of an account that are looked for: most have fewer, and room costs time
 REBUILD: Final = "run `fmsvc-server rebuild`, which makes it again from the catalogue."
 
 
@@ -31,6 +32,7 @@ class IndexFolder:
         self._index = index
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = writer
+        self._searcher: tantivy.Searcher | None = None  # of the last commit
         self.watermark = _watermark(index)
 
     @classmethod
@@ -67,26 +69,54 @@ class IndexFolder:
     def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
         """A numeric field of each committed document with one of these ids."""
         with explain_errors(self._path):
-            searcher, found = self._find("id", ids)
-            return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
+            found = self._find("id", ids)
+            return dict(zip(found, _numbers(self._committed(), field, list(found.values())), strict=True))
 
     def stored(self, keys: Collection[int]) -> dict[int, bytes]:
         """The stored bytes of each committed document with one of these keys."""
         with explain_errors(self._path):
-            searcher, found = self._find("key", keys)
-            return {key: searcher.doc(address)[search_index.STORED][0] for key, address in found.items()}
+            searcher = self._committed()
+            return {key: _stored(searcher, address) for key, address in self._find("key", keys).items()}
 
-    def _find(
-        self, field: str, values: Collection[int]
-    ) -> tuple[tantivy.Searcher, dict[int, tantivy.DocAddress]]:
-        """The addresses of the documents with one of these values, by value."""
-        self._index.reload()
-        searcher = self._index.searcher()
+    def find_numbers(self, terms: Mapping[str, str], *fields: str) -> list[tuple[int, ...]]:
+        """These numeric fields of each committed document that has all of the terms, by field."""
+        with explain_errors(self._path):
+            searcher, addresses = self._committed(), self._with_terms(terms)
+            columns = [_numbers(searcher, field, addresses) for field in fields]
+            return list(zip(*columns, strict=True))
+
+    def find_names(self, terms: Mapping[str, str]) -> Iterator[str]:
+        """The `doc` of each committed document that has all of the terms, by field."""
+        with explain_errors(self._path):
+            for address in self._with_terms(terms):
+                yield stored.Stored(memoryview(_stored(self._committed(), address))).doc
+
+    def _find(self, field: str, values: Collection[int]) -> dict[int, tantivy.DocAddress]:
+        """The addresses of the committed documents with one of these values, by value."""
         if not values:
-            return searcher, {}
+            return {}
+        searcher = self._committed()
         query = tantivy.Query.term_set_query(self._schema, field, list(values))
         addresses = [address for _, address in searcher.search(query, len(values), count=False).hits]
-        return searcher, dict(zip(_numbers(searcher, field, addresses), addresses, strict=True))
+        return dict(zip(_numbers(searcher, field, addresses), addresses, strict=True))
+
+    def _with_terms(self, terms: Mapping[str, str]) -> list[tantivy.DocAddress]:
+        query = tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, field, term))
+                for field, term in terms.items()
+            ]
+        )
+        found = self._committed().search(query, FIRST, count=True)
+        if found.count > FIRST:
+            found = self._committed().search(query, found.count, count=False)
+        return [address for _, address in found.hits]
+
+    def _committed(self) -> tantivy.Searcher:
+        if self._searcher is None:
+            self._index.reload()
+            self._searcher = self._index.searcher()
+        return self._searcher
 
     def commit(self, op: int) -> None:
         """Commit the replaced documents together with the watermark."""
@@ -94,6 +124,7 @@ class IndexFolder:
         self.add([{"doc": search_index.CURSOR, "id": op, "card": orjson.dumps({"op": op})}])
         with explain_errors(self._path):
             self.writer.commit()
+        self._searcher = None
         self.watermark = op
 
     def finish(self) -> None:
@@ -148,6 +179,10 @@ def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.Doc
     return searcher.fast_field_values(field, addresses) if addresses else []  # type: ignore[return-value]
 
 
+def _stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> bytes:
+    return searcher.doc(address)[search_index.STORED][0]
+
+
 def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
     given = {
         name: value for name, value in fields.items() if (value or value == 0) and name not in stored.NAMES
@@ -162,7 +197,7 @@ def _watermark(index: tantivy.Index) -> int:
     found = searcher.search(query, 1, count=False).hits
     if not found:
         return 0
-    (packed,) = searcher.doc(found[0][1])[search_index.STORED]
+    packed = _stored(searcher, found[0][1])
     return int(orjson.loads(stored.Stored(memoryview(packed)).card)["op"])
 
 

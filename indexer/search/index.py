@@ -5,7 +5,7 @@ After a crash the same entries are read again; rendering them again gives the sa
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +14,11 @@ from typing import Final, Self
 import duckdb
 
 from indexer.faults import StoreError
-from indexer.search import render
+from indexer.search.documents.artist import CataloguedWorks
+from indexer.search.documents.fields import Documents
 from indexer.search.folder import HEAP_BYTES, REBUILD, IndexFolder, explain_errors
-from indexer.search.render import Refs
+from indexer.search.render import Refs, Rendering
+from indexer.search.works import IndexedWorks
 from schemas import search_index
 from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, round_count
@@ -105,8 +107,11 @@ class SearchIndex:
             keys = con.sql(query).to_arrow_table().column(0)
             for start in range(0, len(keys), CHUNK):
                 chunk = keys.slice(start, CHUNK).to_pylist()
+                refs = replace(Refs(), **{kind: set(chunk)})
                 with _reading(con):
-                    self._add(con, replace(Refs(), **{kind: set(chunk)}))
+                    rendering = Rendering(con, self._base_url, CataloguedWorks(con))
+                    self._social.add(rendering.social(refs))
+                    self._add(rendering.catalogue(rendering.tracks(refs.tracks), refs))
                 done += len(chunk)
                 yield done, total
         for folder in self._folders:
@@ -125,12 +130,20 @@ class SearchIndex:
         refs = Refs.of(entry[1:] for entry in entries)
         known = self._catalog.stored(refs.counts)
         refs.tracks |= refs.counts - known.keys()
-        refs.artists |= self._moved(render.artist_popularity(con, refs)) | self._unknown(refs.persons)
+        works = IndexedWorks(self._catalog, self._social, refs)
+        rendering = Rendering(con, self._base_url, works)
+        tracks = rendering.tracks(refs.tracks)
+        cards, reactions = list(rendering.counts(known)), list(rendering.social(refs))
+        works.add_tracks(tracks)
+        works.add_cards(cards)
+        works.add_reactions(reactions)
+        refs.artists |= self._moved(works.popularity(works.owners)) | self._unknown(refs.persons)
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
         self._social.drop(refs.social_names())
-        self._add(con, refs)
-        self._catalog.add(render.render_counts(con, known))
+        self._catalog.add(cards)
+        self._social.add(reactions)
+        self._add(rendering.catalogue(tracks, refs))
 
     def _moved(self, popular: Mapping[str, int]) -> set[str]:
         """The artists with another popularity than the search index has."""
@@ -148,14 +161,12 @@ class SearchIndex:
         known = self._catalog.numbers("id", ids.values())
         return {did for did, number in ids.items() if number not in known}
 
-    def _add(self, con: duckdb.DuckDBPyConnection, refs: Refs) -> int:
-        """Add new documents. Returns for how many things."""
-        added = 0
-        for shown, words in render.render_catalogue(con, refs, self._base_url):
-            added += self._catalog.add([shown])
+    def _add(self, documents: Iterable[Documents]) -> None:
+        """Add new documents of the catalogue."""
+        for shown, words in documents:
+            self._catalog.add([shown])
             if words is not None:
                 self._words.add([words])
-        return added + self._social.add(render.render_social(con, refs))
 
     def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
         """Refuse to go on from a watermark that the catalogue cannot continue."""

@@ -1,15 +1,16 @@
 """Stale references -> search documents, rendered in sets from the live catalogue."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
 
-from indexer.catalog.database import join_keys
 from indexer.search.documents import albums, artist, counts, lists, people, reactions, tag, track
+from indexer.search.documents.artist import Works
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.documents.people import Person
+from indexer.search.documents.track import TrackRow
 
 
 @dataclass(slots=True)
@@ -56,49 +57,54 @@ class Refs:
         yield from (f"comment:{key}" for key in self.comments)
 
 
-def artist_popularity(con: duckdb.DuckDBPyConnection, refs: Refs) -> dict[str, int]:
-    """The popularity of the artists of those tracks, which is the sum of their tracks'."""
-    track_keys = refs.tracks | refs.counts
-    if not track_keys:
-        return {}
-    owners = con.execute(f"select distinct did from tracks where key in ({join_keys(track_keys)})").fetchall()
-    return artist.sum_popularity(con, [did for (did,) in owners])
+class Rendering:
+    """Renders from one state of the catalogue. `works`: what is known of artists.
 
+    `base_url` is the service's own origin: audio at its URLs is identified by the hash in them.
+    """
 
-def render_catalogue(con: duckdb.DuckDBPyConnection, refs: Refs, base_url: str) -> Iterator[Documents]:
-    """Documents of those tracks, lists, artists and tags that are visible."""
-    tracks = track.load_tracks(con, refs.tracks) if refs.tracks else []
-    rows = lists.load_lists(con, refs.lists) if refs.lists else []
-    owners = {row.did for row in tracks} | {row.did for row in rows}
-    featured = {did for row in tracks for did in row.features or ()}
-    known = people.load_people(con, owners | featured | refs.artists)
-    shelves = albums.load_albums(con, owners) if owners else albums.AlbumsByArtist()
-    for row in tracks:
-        yield track.track_documents(row, known, shelves, base_url)
-    if rows:
-        contents = lists.load_tracklists(con, rows, shelves)
-        yield from (lists.list_documents(row, known, shelves, contents) for row in rows)
-    yield from _artists(con, {did: known[did] for did in refs.artists & known.keys()})
-    for name, track_count, total_plays in tag.load_tags(con, refs.tags) if refs.tags else ():
-        yield tag.tag_documents(name, track_count, total_plays)
+    def __init__(self, con: duckdb.DuckDBPyConnection, base_url: str, works: Works) -> None:
+        self._con = con
+        self._base_url = base_url
+        self._works = works
+        self._hidden = people.load_hidden(con)
 
+    def tracks(self, keys: Collection[int]) -> list[TrackRow]:
+        """The visible ones among these tracks, to be rendered by `catalogue`."""
+        return track.load_tracks(self._con, keys, self._hidden) if keys else []
 
-def render_counts(con: duckdb.DuckDBPyConnection, packed: Mapping[int, bytes]) -> Iterator[Fields]:
-    """The shown documents of tracks: the packed cards, by key, with the present counts."""
-    counted = counts.load_counts(con, packed) if packed else {}
-    for key, known in packed.items():
-        yield counts.recount_card(known, counted.get(key, counts.Counts()))
+    def catalogue(self, tracks: Sequence[TrackRow], refs: Refs) -> Iterator[Documents]:
+        """Documents of these tracks, and of those lists, artists and tags of `refs` that are visible."""
+        con, hidden = self._con, self._hidden
+        rows = lists.load_lists(con, refs.lists, hidden) if refs.lists else []
+        owners = {row.did for row in tracks} | {row.did for row in rows}
+        featured = {did for row in tracks for did in row.features or ()}
+        wanted = owners | featured | refs.artists
+        known = people.load_people(con, wanted, hidden) if wanted else {}
+        shelves = albums.load_albums(con, owners) if owners else albums.AlbumsByArtist()
+        for row in tracks:
+            yield track.track_documents(row, known, shelves, self._base_url)
+        if rows:
+            contents = lists.load_tracklists(con, rows, shelves, hidden)
+            yield from (lists.list_documents(row, known, shelves, contents) for row in rows)
+        yield from self._artists({did: known[did] for did in refs.artists & known.keys()})
+        for name, track_count, total_plays in tag.load_tags(con, refs.tags) if refs.tags else ():
+            yield tag.tag_documents(name, track_count, total_plays)
 
+    def counts(self, packed: Mapping[int, bytes]) -> Iterator[Fields]:
+        """The shown documents of tracks: the packed cards, by key, with the present counts."""
+        counted = counts.load_counts(self._con, packed) if packed else {}
+        for key, known in packed.items():
+            yield counts.recount_card(known, counted.get(key, counts.Counts()))
 
-def render_social(con: duckdb.DuckDBPyConnection, refs: Refs) -> Iterator[Fields]:
-    """Documents of the visible likes and comments."""
-    if refs.likes:
-        yield from reactions.like_documents(con, refs.likes)
-    if refs.comments:
-        yield from reactions.comment_documents(con, refs.comments)
+    def social(self, refs: Refs) -> Iterator[Fields]:
+        """Documents of the visible likes and comments of `refs`."""
+        if refs.likes:
+            yield from reactions.like_documents(self._con, refs.likes, self._hidden)
+        if refs.comments:
+            yield from reactions.comment_documents(self._con, refs.comments, self._hidden)
 
-
-def _artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> Iterator[Documents]:
-    if known:
-        for did, popular in artist.load_artists(con, known).items():
-            yield artist.artist_documents(known[did], popular)
+    def _artists(self, known: Mapping[str, Person]) -> Iterator[Documents]:
+        if known:
+            for did, popular in artist.load_artists(self._con, known, self._works).items():
+                yield artist.artist_documents(known[did], popular)

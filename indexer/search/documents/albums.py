@@ -16,8 +16,8 @@ UNTITLED = "Untitled"
 # The earliest first: it keeps the plain slug, and gets the track that two of them hold.
 ALBUMS = """
     select key, uri, did, name, image_cid, created_at, indexed_at
-    from visible_lists
-    where list_type = 'album' and did in (select unnest(string_split($dids, ' ')))
+    from lists
+    where state = 'live' and list_type = 'album' and did in (select unnest(string_split($dids, ' ')))
     order by created_at, uri
 """
 
@@ -74,7 +74,7 @@ class AlbumsByArtist:
 
 
 def load_albums(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> AlbumsByArtist:
-    """Every visible album of these artists."""
+    """Every album of these artists, who are not hidden."""
     shelves = AlbumsByArtist()
     taken: set[tuple[str, str]] = set()
     for key, uri, did, name, image_cid, created_at, indexed_at in con.execute(

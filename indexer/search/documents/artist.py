@@ -1,6 +1,7 @@
 """Accounts -> search documents of artists."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from typing import Protocol
 
 import duckdb
 
@@ -18,7 +19,6 @@ from indexer.search.documents.fields import (
 from indexer.search.documents.people import Person
 from schemas.ids import record_id
 
-# An account with public tracks is an artist, as popular as these tracks; so is an account with a list.
 WORKS = """
     with works as materialized (
         select key, did
@@ -30,16 +30,15 @@ WORKS = """
         from track_counts
         where subject_key in (select key from works)
     )
-    select did, sum(counted)::bigint
-    from (
-        select did, coalesce(counted, 0) as counted from works left join counts on subject_key = key
-        union all
-        select did, 0 from visible_lists where did in (select unnest(string_split($dids, ' ')))
-    )
+    select did, sum(coalesce(counted, 0))::bigint
+    from works left join counts on subject_key = key
     group by did
 """
 
-# Other accounts have a document for their likes, comments or private tracks.
+LISTED = """
+    select distinct did from lists where state = 'live' and did in (select unnest(string_split($dids, ' ')))
+"""
+
 PRESENT = """
     select did from visible_tracks where did in (select unnest(string_split($dids, ' ')))
     union select did from visible_likes where did in (select unnest(string_split($dids, ' ')))
@@ -47,23 +46,45 @@ PRESENT = """
 """
 
 
-def sum_popularity(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, int]:
-    """The sum of likes and plays of each of these accounts that has public tracks or lists."""
-    return dict(con.execute(WORKS, {"dids": join_words(dids)}).fetchall())
+class Works(Protocol):
+    """What visible accounts have published."""
+
+    def popularity(self, dids: Collection[str]) -> dict[str, int]:
+        """The sum of likes and plays of the public tracks of each of these accounts that has such tracks."""
+
+    def present(self, dids: Collection[str]) -> set[str]:
+        """Those of these accounts that have a track, a like or a comment."""
 
 
-def find_present(con: duckdb.DuckDBPyConnection, dids: Collection[str]) -> set[str]:
-    """Those of these accounts that have a visible record of another kind."""
-    return {did for (did,) in con.execute(PRESENT, {"dids": join_words(dids)}).fetchall()} if dids else set()
+class CataloguedWorks:
+    """The same, read from the catalogue for many accounts at a time."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+
+    def popularity(self, dids: Collection[str]) -> dict[str, int]:
+        return dict(self._con.execute(WORKS, {"dids": join_words(dids)}).fetchall())
+
+    def present(self, dids: Collection[str]) -> set[str]:
+        return {did for (did,) in self._con.execute(PRESENT, {"dids": join_words(dids)}).fetchall()}
 
 
-def load_artists(con: duckdb.DuckDBPyConnection, known: Mapping[str, Person]) -> dict[str, int | None]:
-    """The accounts that have a document, with their popularity; None: not found by a search."""
-    popular: dict[str, int | None] = dict(sum_popularity(con, known))
+def load_artists(
+    con: duckdb.DuckDBPyConnection, known: Mapping[str, Person], works: Works
+) -> dict[str, int | None]:
+    """The accounts that have a document, with their popularity; None: not found by a search.
+
+    Accounts with public tracks, a list or a profile are found. Others have a document for their likes,
+    comments or private tracks.
+    """
+    popular: dict[str, int | None] = dict(works.popularity(known.keys()))
+    for (did,) in con.execute(LISTED, {"dids": join_words(known)}).fetchall():
+        popular.setdefault(did, 0)
     for did, person in known.items():
         if person.indexed_at is not None:
             popular.setdefault(did, 0)
-    return popular | dict.fromkeys(find_present(con, known.keys() - popular.keys()))
+    others = known.keys() - popular.keys()
+    return popular | dict.fromkeys(works.present(others) if others else ())
 
 
 def artist_documents(person: Person, popular: int | None) -> Documents:

@@ -1,7 +1,7 @@
 """Album and playlist records -> search documents."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -29,9 +29,10 @@ from schemas.search_index import Kind
 LISTS = """
     select l.key, l.uri, l.did, l.name, l.list_type, l.description, l.image_cid,
            l.created_at, least(l.created_at, l.indexed_at) as since, i.width, i.height
-    from visible_lists l
+    from lists l
     left join images i on i.cid = l.image_cid and i.width > 0
-    where l.key in ({keys}) and (l.list_type is null or l.list_type in ('album', 'playlist'))
+    where l.key in ({keys}) and l.state = 'live'
+      and (l.list_type is null or l.list_type in ('album', 'playlist'))
 """
 
 ITEMS = """
@@ -39,7 +40,10 @@ ITEMS = """
         select list_key, position, subject_key from list_items where list_key in ({keys})
     ),
     tracks as materialized (
-        select key, did, visibility from visible_tracks where key in (select subject_key from items)
+        select key, did, visibility
+        from tracks
+        where rowid in (select rowid from tracks where key in (select subject_key from items))
+          and state = 'live'
     ),
     counts as materialized (
         select subject_key, plays from track_counts where subject_key in (select subject_key from items)
@@ -51,12 +55,12 @@ ITEMS = """
     order by items.list_key, items.position
 """
 
-# Tracks that may belong to an album by naming it, in the order of the album.
+# Tracks of visible artists that may belong to an album by naming it, in the order of the album.
 NAMING = """
     select t.key, t.did, t.visibility, coalesce(c.plays, 0), t.album
-    from visible_tracks t
+    from tracks t
     left join track_counts c on c.subject_key = t.key
-    where t.album is not null and t.did in (select unnest(string_split($dids, ' ')))
+    where t.state = 'live' and t.album is not null and t.did in (select unnest(string_split($dids, ' ')))
     order by least(t.created_at, t.indexed_at), t.id
 """
 
@@ -106,18 +110,21 @@ class Tracklists:
         return list(self.items.get(key, ()))
 
 
-def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int]) -> list[ListRow]:
-    """The visible albums and playlists among these lists."""
-    return [ListRow(*row) for row in con.execute(LISTS.format(keys=join_keys(list_keys))).fetchall()]
+def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int], hidden: Set[str]) -> list[ListRow]:
+    """The albums and playlists among these lists that are live and not of a hidden account."""
+    found = con.execute(LISTS.format(keys=join_keys(list_keys))).fetchall()
+    return [row for row in map(ListRow._make, found) if row.did not in hidden]
 
 
 def load_tracklists(
-    con: duckdb.DuckDBPyConnection, rows: Sequence[ListRow], shelves: AlbumsByArtist
+    con: duckdb.DuckDBPyConnection, rows: Sequence[ListRow], shelves: AlbumsByArtist, hidden: Set[str]
 ) -> Tracklists:
-    """The tracks of these lists. `shelves` knows the albums of all their owners."""
+    """The visible tracks of these lists. `shelves` knows the albums of all their owners."""
     items: dict[int, list[Item]] = defaultdict(list)
     for list_key, *item in con.execute(ITEMS.format(keys=join_keys(row.key for row in rows))).fetchall():
-        items[list_key].append(Item(*item))
+        track = Item(*item)
+        if track.did not in hidden:
+            items[list_key].append(track)
     named: dict[int, list[Item]] = defaultdict(list)
     dids = {row.did for row in rows if row.list_type == "album"}
     for *item, album_name in con.execute(NAMING, {"dids": join_words(dids)}).fetchall() if dids else ():

@@ -1,6 +1,6 @@
 """Likes and comments -> search documents. Names of people are joined when read: they change more often."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import duckdb
 
@@ -10,25 +10,13 @@ from indexer.search.documents.fields import Fields, card_json, to_milliseconds
 from schemas.ids import ID_BITS, Did
 from schemas.search_index import recent_key
 
-# One account's like of one track, for any number of records, dated by the earliest of them. The DID is
-# read from the newest row, among recently written ones: strings cost more to read than numbers.
+# One account's like of one track, for any number of records, dated by the earliest of them.
 LIKES = """
-    with standing as materialized (
-        select pair, list(rowid) as places, any_value(subject_key) as subject_key,
-               min(least(created_at, indexed_at)) as since
-        from likes
-        where rowid in (select rowid from likes where pair in ({keys})) and state = 'live'
-        group by pair
-    ),
-    placed as (
-        select pair, unnest(places) as place, subject_key, since from standing
-    )
-    select placed.pair, any_value(did), any_value(placed.subject_key), any_value(since),
+    select pair, any_value(did), any_value(subject_key), min(least(created_at, indexed_at)),
            list(rkey order by rkey)
-    from placed
-    join likes on likes.rowid = place
-    where did not in (select did from hidden_accounts)
-    group by placed.pair
+    from likes
+    where rowid in (select rowid from likes where pair in ({keys})) and state = 'live'
+    group by pair
 """
 
 # Comments within the limit per account and track.
@@ -38,7 +26,7 @@ COMMENTS = f"""
                least(created_at, indexed_at) as since
         from comments
         where rowid in (select rowid from comments where key in ({{keys}}))
-          and state = 'live' and did not in (select did from hidden_accounts)
+          and state = 'live'
     ),
     placed as (
         select key, {PLACE} as place
@@ -50,9 +38,13 @@ COMMENTS = f"""
 """
 
 
-def like_documents(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iterable[Fields]:
-    """The documents of the visible likes."""
+def like_documents(
+    con: duckdb.DuckDBPyConnection, pairs: Iterable[int], hidden: Set[str]
+) -> Iterable[Fields]:
+    """The documents of those likes that are live and not of a hidden account."""
     for pair, did, subject, since, rkeys in con.execute(LIKES.format(keys=join_keys(pairs))).fetchall():
+        if did in hidden:
+            continue
         like_id = (pair & (1 << 64) - 1) >> (64 - ID_BITS)
         yield {
             "doc": f"like:{pair}",
@@ -65,10 +57,14 @@ def like_documents(con: duckdb.DuckDBPyConnection, pairs: Iterable[int]) -> Iter
         }
 
 
-def comment_documents(con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int]) -> Iterable[Fields]:
-    """The documents of the visible comments within the limit."""
+def comment_documents(
+    con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int], hidden: Set[str]
+) -> Iterable[Fields]:
+    """The documents of those comments that are live, within the limit and not of a hidden account."""
     for row in con.execute(COMMENTS.format(keys=join_keys(comment_keys))).fetchall():
         key, uri, did, comment_id, subject, body, moment, created_at, updated_at, since = row
+        if did in hidden:
+            continue
         card = {
             "id": comment_id,
             "uri": uri,

@@ -3,7 +3,7 @@
 The card is the API's Track without the fields that depend on the viewer, and without URLs of this service.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,7 +37,7 @@ TRACKS = """
         select *, least(created_at, indexed_at) as since
         from tracks
         where rowid in (select rowid from tracks where key in ({keys}))
-          and state = 'live' and did not in (select did from hidden_accounts)
+          and state = 'live'
     )
     select t.*, c.likes, c.comments, c.plays, i.width, i.height, g.tags, f.features
     from wanted t
@@ -101,12 +101,18 @@ class TrackRow:
     since: datetime
 
 
-def load_tracks(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> list[TrackRow]:
-    """The visible ones among these tracks."""
+def load_tracks(
+    con: duckdb.DuckDBPyConnection, track_keys: Iterable[int], hidden: Set[str]
+) -> list[TrackRow]:
+    """The tracks among these that are live and not of a hidden account."""
     found = con.execute(TRACKS.format(keys=join_keys(track_keys)))
     at = {column[0]: position for position, column in enumerate(found.description or ())}
     wanted = [at[name] for name in TrackRow.__slots__]
-    return [TrackRow(*(row[position] for position in wanted)) for row in found.fetchall()]
+    return [
+        TrackRow(*(row[position] for position in wanted))
+        for row in found.fetchall()
+        if row[at["did"]] not in hidden
+    ]
 
 
 def track_documents(

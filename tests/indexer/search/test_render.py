@@ -9,9 +9,9 @@ from indexer.catalog.tables.images import ImageFact
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact
-from indexer.search import render
+from indexer.search.documents.artist import CataloguedWorks
 from indexer.search.documents.fields import Fields
-from indexer.search.render import Refs
+from indexer.search.render import Refs, Rendering
 from schemas import stored
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
@@ -42,15 +42,18 @@ def known(writer: Writer) -> Writer:
 def rendered(writer: Writer, **refs: Any) -> dict[str, Fields]:
     """The documents of these references, by name."""
     with writer.reader() as con:
-        wanted = Refs(**refs)
-        found = {both.shown["doc"]: both.shown for both in render.render_catalogue(con, wanted, BASE)}
-        return found | {fields["doc"]: fields for fields in render.render_social(con, wanted)}
+        wanted, rendering = Refs(**refs), Rendering(con, BASE, CataloguedWorks(con))
+        both = rendering.catalogue(rendering.tracks(wanted.tracks), wanted)
+        found = {documents.shown["doc"]: documents.shown for documents in both}
+        return found | {fields["doc"]: fields for fields in rendering.social(wanted)}
 
 
 def words_of(writer: Writer, **refs: Any) -> dict[str, Fields]:
     """What those are found by that may be, by name."""
     with writer.reader() as con:
-        found = [both.words for both in render.render_catalogue(con, Refs(**refs), BASE)]
+        wanted, rendering = Refs(**refs), Rendering(con, BASE, CataloguedWorks(con))
+        both = rendering.catalogue(rendering.tracks(wanted.tracks), wanted)
+        found = [documents.words for documents in both]
     return {words["doc"]: words for words in found if words is not None}
 
 
@@ -340,7 +343,8 @@ def test_counts_on_a_card_change_without_the_rest_being_read_again(known):
 
     with known.reader() as con:
         packed = {fields["key"]: stored.pack_document(fields) for fields in before.values()}
-        recounted = {fields["doc"]: fields for fields in render.render_counts(con, packed)}
+        rendering = Rendering(con, BASE, CataloguedWorks(con))
+        recounted = {fields["doc"]: fields for fields in rendering.counts(packed)}
     assert recounted == rendered(known, tracks=keys) != before
 
 
