@@ -107,9 +107,10 @@ class IndexFolder:
                 for field, term in terms.items()
             ]
         )
-        found = self._committed().search(query, FIRST, count=True)
-        if found.count > FIRST:
-            found = self._committed().search(query, found.count, count=False)
+        found = self._committed().search(query, FIRST)
+        total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
+        if total > FIRST:
+            found = self._committed().search(query, total, count=False)
         return [address for _, address in found.hits]
 
     def _committed(self) -> tantivy.Searcher:
@@ -180,7 +181,8 @@ def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.Doc
 
 
 def _stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> bytes:
-    return searcher.doc(address)[search_index.STORED][0]
+    packed: bytes = searcher.doc(address)[search_index.STORED][0]
+    return packed
 
 
 def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:

@@ -1,0 +1,68 @@
+"""What the search index knows of artists is what the catalogue says, whatever came before."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from indexer.events import Account
+from indexer.repo.changes import RecordChange
+from indexer.search.index import SearchIndex
+from indexer.search.rebuild import rebuild_index
+from schemas import data_folder
+from schemas.search_index import COUNT_SHIFT
+from tests import documents
+from tests.indexer.changes import account, comment, delete, like, put, uri, write
+from tests.indexer.search.test_index import BASE, contents
+
+STEPS = int(os.environ.get("WORKS_STEPS", "80"))
+COMPARED_AFTER = 40  # steps
+ARTISTS = ["ana", "ben", "cyd", "dee"]
+FANS = ["eva", "fay", "gus", "hal"]  # who have a like or a comment, or nothing at all
+VISIBILITIES = ["public", "public", "unlisted", "private"]
+
+
+def random_change(dice: random.Random, at: int) -> RecordChange | Account:
+    person, number = dice.choice(ARTISTS), dice.randrange(3)
+    subject = uri(dice.choice(ARTISTS), "track", number)
+    match dice.choice("ttlllcdddapFFFF"):
+        case "t":
+            access = {"listening": "public", "downloads": "open", "visibility": dice.choice(VISIBILITIES)}
+            return put(person, "track", number, at=at, tags=[dice.choice("xyz")], access=access)
+        case "l":
+            return like(person, subject, dice.randrange(9), at=at)
+        case "c":
+            return comment(person, subject, number, at=at)
+        case "p":
+            return put(person, "profile", at=at, displayName=f"{person} {at}")
+        case "a":
+            return account(person, dice.choice(["takendown", "active", "active"]), at=at)
+        case "F":
+            fan, kind = dice.choice(FANS), dice.choice(["like", "comment"])
+            written = put(fan, kind, at=at, subject=documents.strong_ref(str(subject)))
+            return dice.choice([written, delete(fan, kind, at=at)])
+        case _:
+            return delete(person, dice.choice(["track", "like", "like", "comment"]), number, at=at)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, seed: int) -> None:
+    """A step reads artists' popularity and presence from the index itself, a rebuild from the catalogue."""
+    dice = random.Random(seed)
+    index = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
+    popular: set[int] = set()
+    with writer.reader() as con:
+        for step in range(1, STEPS + 1):
+            write(writer, *(random_change(dice, step) for _ in range(dice.randint(1, 6))))
+            if dice.random() < 0.7:
+                index.follow(con)
+            if step % COMPARED_AFTER == 0:
+                index.follow(con)
+                followed = contents(tmp_path / data_folder.SEARCH)
+                rebuild_index(con, tmp_path / "again" / data_folder.SEARCH, BASE, lambda done, total: None)
+                assert followed == contents(tmp_path / "again" / data_folder.SEARCH)
+                popular |= {key for name, key in followed.items() if "popular words artist" in name}
+    index.close()
+
+    assert len({key >> COUNT_SHIFT for key in popular}) > 2, "some artists are more popular than others"
