@@ -1,6 +1,7 @@
 """Reads the play counts that the API keeps in the state database: all that another program reads of it.
 
-The table `play_counts` is the boundary: `track_uri`, `plays` so far, `counted_at` in Unix microseconds.
+Two tables are the boundary: `play_counts` with `track_uri`, `plays` so far, `counted_at`; `play_hours` with
+`track_uri`, `hour` (its beginning), `plays`. Times are Unix microseconds.
 """
 
 import asyncio
@@ -8,7 +9,7 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import asyncpg
 
@@ -16,16 +17,29 @@ from schemas import data_folder
 from schemas.settings import Settings
 
 Counts = dict[str, int]  # at-uri of a track -> its plays so far
-Row = tuple[str, int]
+HOURS_KEPT: Final = timedelta(days=1096)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# As SQLite writes them; PostgreSQL has $1 in place of ?.
+# As SQLite writes them; PostgreSQL has $1, $2 in place of each ?.
 _AFTER: Final = """
     select track_uri, plays from play_counts where track_uri > ? order by track_uri limit 5000
 """
 _SINCE: Final = """
     select track_uri, plays from play_counts where counted_at >= ?
 """
+
+_HOURS: Final = """
+    select track_uri, hour, plays from play_hours
+    where (hour, track_uri) > (?, ?) order by hour, track_uri limit 5000
+"""
+
+
+class Hour(NamedTuple):
+    """The plays of a track in an hour, which began at so many microseconds since 1970."""
+
+    track_uri: str
+    hour: int
+    plays: int
 
 
 class Away(Exception):
@@ -50,13 +64,17 @@ class PlayCountTable:
         """The counts that changed at this instant or later."""
         return dict(await self._database.rows(_SINCE, (instant - _EPOCH) // timedelta(microseconds=1)))
 
+    async def hours_after(self, last: Hour) -> list[Hour]:
+        """The next 5,000 hours of tracks after this one: by the hour, then in the order of their at-uris."""
+        return [Hour(*row) for row in await self._database.rows(_HOURS, last.hour, last.track_uri)]
+
     async def close(self) -> None:
         """Close the connection, if one is open."""
         await self._database.close()
 
 
 class _Database(Protocol):
-    async def rows(self, query: str, value: str | int) -> list[Row]:
+    async def rows(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
         """The rows of a query. Raises Away."""
 
     async def close(self) -> None:
@@ -69,16 +87,16 @@ class _Sqlite:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    async def rows(self, query: str, value: str | int) -> list[Row]:
-        return await asyncio.to_thread(self._rows, query, value)
+    async def rows(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
+        return await asyncio.to_thread(self._rows, query, values)
 
     async def close(self) -> None:
         return
 
-    def _rows(self, query: str, value: str | int) -> list[Row]:
+    def _rows(self, query: str, values: tuple[str | int, ...]) -> list[tuple[Any, ...]]:
         try:
             with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as connection:
-                return connection.execute(query, (value,)).fetchall()
+                return connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise Away(str(error)) from error
 
@@ -90,17 +108,22 @@ class _Postgresql:
         self._url = url
         self._connection: asyncpg.Connection | None = None
 
-    async def rows(self, query: str, value: str | int) -> list[Row]:
+    async def rows(self, query: str, *values: str | int) -> list[tuple[Any, ...]]:
         try:
             if self._connection is None:
                 self._connection = await asyncpg.connect(self._url, timeout=5, command_timeout=15)
-            found = await self._connection.fetch(query.replace("?", "$1"), value)
+            found = await self._connection.fetch(_numbered(query), *values)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             await self.close()
             raise Away(str(error)) from error
-        return [(uri, plays) for uri, plays in found]
+        return [tuple(row) for row in found]
 
     async def close(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None
+
+
+def _numbered(query: str) -> str:
+    first, *rest = query.split("?")
+    return first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))

@@ -1,22 +1,28 @@
 """Series: what a snapshot's records come to on each day, in a file of its own that other processes read.
 
 To count them takes longer than to copy the catalogue, so that not every snapshot is counted. The rows of one
-subject lie together and in order, so that a reader finds them without an index.
+subject lie together and in order, so that a reader finds them without an index. Plays are also there by the
+hour, as the state database keeps them.
 """
 
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import duckdb
 
+from indexer.catalog.play_hours import load_hours
 from indexer.catalog.published_files import number_of, point, prune, replacing
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from schemas import data_folder
+from schemas.datetimes import to_utc
+from schemas.play_counts import HOURS_KEPT
 from schemas.series import SUBJECT
 from schemas.settings import Settings
 
 MEMORY: Final = "256MB"
+GROWING: Final = timedelta(hours=2)  # before the last hour of a file, others may have had plays since
 
 # In the snapshot, of what schemas/access.py shows to everybody: public and unlisted tracks, of which only the
 # public ones are in tags and lists of several artists. A record counts on the day that it claims, or on
@@ -28,50 +34,60 @@ _SHOWN: Final = """
         least(created_at, indexed_at)::date as day
     from visible_tracks where visibility <> 'private'
 """
-_COUNTED: Final = f"""
-    create temp table counted as
-    select
-        key, any_value(shown.artist) as artist, any_value(shown.is_public) as is_public, moved.day as day,
-        sum(likes)::integer as likes, sum(comments)::integer as comments, sum(tracks)::integer as tracks
-    from (
-        select subject_key as key, day, count(*) as likes, 0 as comments, 0 as tracks
-        from (
-            select any_value(subject_key) as subject_key, min(least(created_at, indexed_at))::date as day
-            from visible_likes group by pair
-        )
-        group by all
-        union all
-        select subject_key, day, 0, count(*), 0
-        from (
-            select subject_key, least(created_at, indexed_at)::date as day, {PLACE} as place
-            from visible_comments
-        )
-        where place <= {MOST}
-        group by all
-        union all
-        select key, day, 0, 0, 1 from shown
-    ) as moved
-    join shown using (key)
-    group by key, moved.day
-"""
-_SUMS: Final = (
-    "sum(likes)::integer as likes, sum(comments)::integer as comments, sum(tracks)::integer as tracks"
+_SUMS: Final = ", ".join(
+    f"sum({metric})::integer as {metric}" for metric in ("likes", "comments", "tracks", "plays")
 )
+# One after the other: what each holds in memory is free for the next.
+_MOVED: Final = (
+    """
+    create temp table moved (
+        key bigint, day date, likes integer, comments integer, tracks integer, plays integer
+    )
+    """,
+    """
+    insert into moved
+    select subject_key, day, count(*), 0, 0, 0
+    from (
+        select any_value(subject_key) as subject_key, min(least(created_at, indexed_at))::date as day
+        from visible_likes group by pair
+    )
+    group by subject_key, day
+    """,
+    f"""
+    insert into moved
+    select subject_key, day, 0, count(*), 0, 0
+    from (
+        select subject_key, least(created_at, indexed_at)::date as day, {PLACE} as place
+        from visible_comments
+    )
+    where place <= {MOST}
+    group by subject_key, day
+    """,
+    "insert into moved select key, day, 0, 0, 1, 0 from shown",
+    "insert into moved select key, hour::date, 0, 0, 0, sum(plays) from hours group by key, hour::date",
+    f"""
+    create temp table counted as
+    select key, any_value(artist) as artist, any_value(is_public) as is_public, moved.day as day, {_SUMS}
+    from moved join shown using (key)
+    group by key, moved.day
+    """,
+)
+_HOURS: Final = "sum(plays)::integer as plays from hours join shown using (key)"
 _TABLES: Final = (
     "create table series.meta as select * from meta where name = 'schema_version'",
     f"""
     create table series.all_days as
     select 0::bigint as subject, day, {_SUMS}, sum(artists)::integer as artists
     from (
-        select day, likes, comments, tracks, 0 as artists from counted
+        select day, likes, comments, tracks, plays, 0 as artists from counted
         union all
-        select min(day), 0, 0, 0, 1 from shown group by artist
+        select min(day), 0, 0, 0, 0, 1 from shown group by artist
     )
     group by day order by day
     """,
     """
     create table series.track_days as
-    select key as subject, is_public, day, likes, comments, tracks, 0 as artists
+    select key as subject, is_public, day, likes, comments, tracks, plays, 0 as artists
     from counted order by key, day
     """,
     f"""
@@ -83,13 +99,31 @@ _TABLES: Final = (
     create table series.tag_days as
     select {{tag}} as subject, day, {_SUMS}, sum(artists)::integer as artists
     from (
-        select tag, counted.day, likes, comments, tracks, 0 as artists
+        select tag, counted.day, likes, comments, tracks, plays, 0 as artists
         from counted join track_tags on track_tags.track_key = counted.key where is_public
         union all
-        select tag, min(day), 0, 0, 0, 1
+        select tag, min(day), 0, 0, 0, 0, 1
         from shown join track_tags on track_tags.track_key = shown.key where is_public group by tag, artist
     )
     group by tag, day order by subject, day
+    """,
+    f"""
+    create table series.all_hours as
+    select 0::bigint as subject, hour, {_HOURS} group by hour order by hour
+    """,
+    """
+    create table series.track_hours as
+    select key as subject, coalesce(is_public, false) as is_public, hour, plays
+    from hours left join shown using (key) order by key, hour
+    """,
+    f"""
+    create table series.artist_hours as
+    select artist as subject, hour, {_HOURS} group by artist, hour order by artist, hour
+    """,
+    f"""
+    create table series.tag_hours as
+    select {{tag}} as subject, hour, {_HOURS} join track_tags on track_tags.track_key = key
+    where is_public group by tag, hour order by subject, hour
     """,
     """
     create table series.artists as
@@ -107,9 +141,11 @@ class Series:
     """The files `series-N.duckdb` of the folder `snapshots`; N is the snapshot's number."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._folder = settings.data_dir / data_folder.SNAPSHOTS
         self._newest = settings.data_dir / data_folder.NEWEST_SERIES
         self._snapshot = settings.data_dir / data_folder.NEWEST_SNAPSHOT
+        self._before: Path | None = None  # the last file, if it has all plays up to its last hour
 
     @property
     def is_behind(self) -> bool:
@@ -124,31 +160,52 @@ class Series:
         target = self._folder / f"series-{number_of(snapshot)}.duckdb"
         with replacing(target) as partial:
             partial.unlink(missing_ok=True)
-            _count(snapshot, partial)
+            has_plays = self._count(snapshot, partial)
         point(self._newest, target)
+        self._before = target if has_plays else None
         prune(self._folder, "series")
         return target
 
+    def _count(self, snapshot: Path, target: Path) -> bool:
+        """Write the file. False when it has no plays, since the state database is away."""
+        aside = Path(f"{target}.tmp")
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": MEMORY,
+            "threads": 1,
+            "temp_directory": str(aside),
+        }
+        numbers = {name: SUBJECT.format(name=column) for name, column in (("artist", "did"), ("tag", "tag"))}
+        try:
+            with duckdb.connect(config=config) as con:
+                con.execute(f"attach '{_quoted(snapshot)}' as catalogue (read_only)")
+                con.execute(f"attach '{_quoted(target)}' as series")
+                con.execute("use catalogue")
+                has_plays = self._load_hours(con)
+                for statement in (_SHOWN, *_MOVED, *_TABLES):
+                    con.execute(statement.format(**numbers))
+                con.execute("use memory")
+                con.execute("detach series")
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+        return has_plays
 
-def _count(snapshot: Path, target: Path) -> None:
-    aside = Path(f"{target}.tmp")
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": MEMORY,
-        "threads": 1,
-        "temp_directory": str(aside),
-    }
-    numbers = {name: SUBJECT.format(name=column) for name, column in (("artist", "did"), ("tag", "tag"))}
-    try:
-        with duckdb.connect(config=config) as con:
-            con.execute(f"attach '{_quoted(snapshot)}' as catalogue (read_only)")
-            con.execute(f"attach '{_quoted(target)}' as series")
-            con.execute("use catalogue")
-            for statement in (_SHOWN, _COUNTED, *_TABLES):
-                con.execute(statement.format(**numbers))
-            con.execute("use memory")
-            con.execute("detach series")
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    def _load_hours(self, con: duckdb.DuckDBPyConnection) -> bool:
+        """Make the table `hours`: from the last file, and the state database if it is there."""
+        con.execute("create temp table hours (key bigint, hour timestamp, plays integer)")
+        oldest = datetime.now(UTC) - HOURS_KEPT
+        if self._before is None:
+            return load_hours(con, self._settings, oldest)
+        con.execute(f"attach '{_quoted(self._before)}' as before (read_only)")
+        [(last,)] = con.execute("select max(hour) from before.track_hours").fetchall()
+        since = oldest if last is None else last.replace(tzinfo=UTC) - GROWING
+        until = since if load_hours(con, self._settings, since) else datetime.max.replace(tzinfo=UTC)
+        con.execute(
+            "insert into hours select subject, hour, plays "
+            "from before.track_hours where hour >= ? and hour < ?",
+            [to_utc(oldest), to_utc(until)],
+        )
+        con.execute("detach before")
+        return True
 
 
 def _quoted(path: Path) -> str:

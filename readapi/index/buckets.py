@@ -1,4 +1,4 @@
-"""Buckets of time: days, weeks, months in UTC, and how many of them lie between two instants. Pure."""
+"""Buckets of time: hours, days, weeks, months in UTC, and how many of them lie between two instants. Pure."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import takewhile
@@ -6,10 +6,16 @@ from typing import Final, Literal
 
 from schemas import datetimes
 
-Bucket = Literal["day", "week", "month"]  # weeks begin on Monday
+Bucket = Literal["hour", "day", "week", "month"]  # weeks begin on Monday
 MOST: Final = 1_000
 BY_DEFAULT: Final = 30
 YEARS: Final = range(1970, 2200)
+_LONGEST: Final = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+    "month": timedelta(days=31),
+}
 
 
 def read_instant(text: str) -> datetime:
@@ -25,8 +31,11 @@ def read_instant(text: str) -> datetime:
 
 def begin_of(instant: datetime, bucket: Bucket) -> datetime:
     """The beginning of the bucket that the instant is in."""
-    day = instant.replace(hour=0, minute=0, second=0, microsecond=0)
+    hour = instant.replace(minute=0, second=0, microsecond=0)
+    day = hour.replace(hour=0)
     match bucket:
+        case "hour":
+            return hour
         case "day":
             return day
         case "week":
@@ -37,7 +46,7 @@ def begin_of(instant: datetime, bucket: Bucket) -> datetime:
 
 def after(begin: datetime, bucket: Bucket) -> datetime:
     """The beginning of the next bucket."""
-    return begin_of(begin + timedelta(days={"day": 1, "week": 7, "month": 31}[bucket]), bucket)
+    return begin_of(begin + _LONGEST[bucket], bucket)
 
 
 def default_begin(until: datetime, bucket: Bucket) -> datetime:
@@ -46,7 +55,7 @@ def default_begin(until: datetime, bucket: Bucket) -> datetime:
     if bucket == "month":
         months = last.year * 12 + last.month - BY_DEFAULT
         return last.replace(year=months // 12, month=months % 12 + 1)
-    return last - timedelta(days={"day": 1, "week": 7}[bucket] * (BY_DEFAULT - 1))
+    return last - _LONGEST[bucket] * (BY_DEFAULT - 1)
 
 
 def between(since: datetime, until: datetime, bucket: Bucket) -> list[datetime]:

@@ -1,4 +1,4 @@
-"""Series: counts by day, week or month."""
+"""Series: counts by hour, day, week or month."""
 
 from typing import Literal
 
@@ -20,8 +20,8 @@ class OneSeries(Shape):
 class Series(Shape):
     """Counts of what everybody may see, as of `as_of`."""
 
-    metric: Literal["likes", "comments", "tracks", "artists"]
-    bucket: Literal["day", "week", "month"]
+    metric: Literal["likes", "plays", "comments", "tracks", "artists"]
+    bucket: Literal["hour", "day", "week", "month"]
     buckets: list[Time] = Field(description="When each bucket begins, in UTC. Weeks begin on Monday.")
     until: Time = Field(description="When the last bucket ends.")
     series: list[OneSeries]

@@ -1,4 +1,4 @@
-"""Series of counts by day, week or month: of everything, of one subject, or of those with the most."""
+"""Series of counts by hour, day, week or month: of everything, of one subject, or of those with the most."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,22 +9,23 @@ from readapi.errors import InvalidRequest
 from readapi.index import buckets
 from readapi.index.buckets import Bucket
 from readapi.index.snapshots import SeriesFiles
+from schemas.datetimes import to_utc
 
-Metric = Literal["likes", "comments", "tracks", "artists"]
+Metric = Literal["likes", "plays", "comments", "tracks", "artists"]
 Kind = Literal["all", "artist", "tag", "track"]
 MOST: Final = 20  # subjects in one answer
 
 # What is not bound are words of ours, and numbers.
 _OF_SUBJECTS: Final = """
-    select subject, date_trunc('{bucket}', day)::date as begin, sum({metric})::bigint
-    from {kind}_days
-    where subject in ({subjects}) and day >= $since and day < $until
+    select subject, date_trunc('{bucket}', {part})::timestamp as begin, sum({metric})::bigint
+    from {kind}_{part}s
+    where subject in ({subjects}) and {part} >= $since and {part} < $until
     group by subject, begin
 """
 _WITH_MOST: Final = """
     select subject, sum({metric})::bigint as total
-    from {kind}_days
-    where day >= $since and day < $until {public}
+    from {kind}_{part}s
+    where {part} >= $since and {part} < $until {public}
     group by subject
     having total > 0
     order by total desc, subject
@@ -43,9 +44,14 @@ class Span:
     until: datetime
 
     @property
-    def days(self) -> dict[str, Any]:
-        """The first day, and the one after the last."""
-        return {"since": self.begins[0].date(), "until": self.until.date()}
+    def part(self) -> str:
+        """What the rows are of from which the buckets are made."""
+        return "hour" if self.bucket == "hour" else "day"
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """The beginning of the first bucket, and the end of the last, as the files have times."""
+        return {"since": to_utc(self.begins[0]), "until": to_utc(self.until)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,10 @@ def make_span(
     return Span(metric, bucket, begins, buckets.after(begins[-1], bucket))
 
 
-def check_combination(metric: Metric, kind: Kind) -> None:
+def check_combination(metric: Metric, kind: Kind, bucket: Bucket) -> None:
     """Raises InvalidRequest for what cannot be counted."""
+    if bucket == "hour" and metric != "plays":
+        raise InvalidRequest.of_field("bucket", "Plays alone are counted by the hour.")
     if metric == "artists" and kind in ("artist", "track"):
         raise InvalidRequest.of_field("metric", "Artists are counted of everything or of a tag alone.")
     if metric == "tracks" and kind == "track":
@@ -82,8 +90,8 @@ def check_combination(metric: Metric, kind: Kind) -> None:
 async def find_with_most(files: SeriesFiles, kind: Kind, span: Span, most: int) -> list[int]:
     """The subjects with the most of it in the span, the most first. Of tracks, public ones alone."""
     public = "and is_public" if kind == "track" else ""
-    query = _WITH_MOST.format(kind=kind, metric=span.metric, public=public)
-    rows, _ = await files.rows(query, **span.days, most=most)
+    query = _WITH_MOST.format(kind=kind, part=span.part, metric=span.metric, public=public)
+    rows, _ = await files.rows(query, **span.ends, most=most)
     return [subject for subject, _ in rows]
 
 
@@ -97,11 +105,11 @@ async def count_series(
     files: SeriesFiles, kind: Kind, subjects: Sequence[int], span: Span
 ) -> tuple[list[Counted], datetime]:
     """The counts of each of these subjects, and when they were counted."""
-    words = {"kind": kind, "metric": span.metric, "bucket": span.bucket}
-    rows, as_of = await files.rows(_OF_SUBJECTS.format(subjects=_listed(subjects), **words), **span.days)
+    words = {"kind": kind, "metric": span.metric, "bucket": span.bucket, "part": span.part}
+    rows, as_of = await files.rows(_OF_SUBJECTS.format(subjects=_listed(subjects), **words), **span.ends)
     found = {(subject, begin): count for subject, begin, count in rows}
-    days = [begin.date() for begin in span.begins]
-    return [Counted(one, [found.get((one, day), 0) for day in days]) for one in subjects], as_of
+    begins = [to_utc(begin) for begin in span.begins]
+    return [Counted(one, [found.get((one, begin), 0) for begin in begins]) for one in subjects], as_of
 
 
 def _listed(subjects: Sequence[int]) -> str:

@@ -56,7 +56,7 @@ async def count_series(
     limit: SeriesLimit = 5,
     format: Literal["json", "csv"] = "json",
 ) -> Answer[Series]:
-    """Count likes, comments, tracks or artists by day, week or month.
+    """Count likes, plays, comments, tracks or artists by hour, day, week or month.
 
     Of everything, of one `artist`, `tag` or `track`, or, with `by`, of those that have the most of it in this
     time. Buckets are in UTC and whole: `from` is moved to the beginning of its bucket, `to` to the end of its
@@ -65,14 +65,15 @@ async def count_series(
 
     A record counts when it was created or first seen, whichever is earlier. An account's likes of one track
     count once, at the first; an artist counts with the first track. Private tracks do not count; unlisted
-    ones count for everything, for their artist and for themselves.
+    ones count for everything, for their artist and for themselves. Plays are known by the hour since this
+    service keeps them so, at most three years; nothing else is counted by the hour.
     """
     named = {"artist": artist, "tag": tag, "track": track, "by": by}
     given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
         raise InvalidRequest.of_field(given[1], "Give one of artist, tag, track and by.")
     kind: Kind = by or ("artist" if artist else "tag" if tag else "track" if track else "all")
-    series.check_combination(metric, kind)
+    series.check_combination(metric, kind, bucket)
     until = datetimes.this_minute() if to_ is None else buckets.read_instant(to_)
     since = None if from_ is None else buckets.read_instant(from_)
     span = series.make_span(metric, bucket, since, until, 1 if by is None else limit)

@@ -139,7 +139,7 @@ play_counts = Table(
     Index("ix_play_counts_counted_at", "counted_at"),
 )
 
-# Plays by the hour, which `hour` is the beginning of. No row says who listened.
+# Plays by the hour, which `hour` is the beginning of. No row says who listened. Also read by the indexer.
 play_hours = Table(
     "play_hours",
     metadata,

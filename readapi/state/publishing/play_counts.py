@@ -15,10 +15,10 @@ from readapi.state.db.database import Database
 from readapi.state.db.encryption import Encryption
 from readapi.state.db.tables import Instant, listens, play_counts, play_hours
 from schemas.ids import AtUri
+from schemas.play_counts import HOURS_KEPT
 
 SHORTEST: Final = timedelta(seconds=30)
 LONGEST: Final = timedelta(hours=1)  # at least an hour: then no listener counts twice within one
-HOURS_KEPT: Final = timedelta(days=1096)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,10 @@
 """Series count what everybody may see, each record on one day."""
 
+import asyncio
+import random
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -8,13 +12,17 @@ import pytest
 from indexer.catalog.snapshots import FAILED, Snapshots
 from indexer.catalog.writing.writer import Writer
 from indexer.repo.changes import RecordChange
+from readapi.state.publishing.play_counts import hour_of
+from readapi.state.state import open_state
 from schemas import data_folder
 from schemas.ids import AtUri, record_key
 from schemas.series import subject_of
+from schemas.settings import Settings
 from tests import documents
 from tests.indexer import empty_catalogues
 from tests.indexer.catalog.test_snapshots import Clock
 from tests.indexer.changes import START, account, delete, did, put, settings, uri, write
+from tests.readapi.state.people import HandClock
 
 DAY = 24 * 3600
 LATE = "2026-12-31T00:00:00.000Z"
@@ -185,3 +193,72 @@ def test_old_files_are_removed(writer: Writer, snapshots: Snapshots) -> None:
         "series-3.duckdb",
         "series-4.duckdb",
     ]
+
+
+async def test_plays_are_counted_by_the_hour_and_by_the_day(
+    writer: Writer, state_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what everybody may see, on each kind of state database; what grows or is new, the next time."""
+    monkeypatch.setattr("indexer.catalog.series.GROWING", timedelta(0))
+    fill(writer)
+    clock, snapshots = HandClock(), Snapshots(state_settings, writer)
+    clock.time = datetime.now(UTC).replace(hour=22, minute=10) - timedelta(days=10)
+    begin = hour_of(clock()).replace(tzinfo=None)
+    async with open_state(state_settings, clock) as state:
+        for song in (ONE, ONE, TWO, UNLISTED, PRIVATE):
+            await state.plays.count(song, str(random.random()), None)
+        await asyncio.to_thread(snapshots.publish)
+        first = hourly(snapshots, "track", record_key(str(ONE)))
+        clock.forward(hours=1)
+        for number in range(2):
+            await state.plays.count(ONE, str(number), None)
+        await asyncio.to_thread(snapshots.publish)
+        clock.forward(hours=1)
+        await state.plays.count(TWO, "ana", None)
+        await asyncio.to_thread(snapshots.publish)
+
+    hours = [begin + timedelta(hours=number) for number in range(3)]
+    assert first == {hours[0]: 2}
+    assert hourly(snapshots, "track", record_key(str(ONE))) == {hours[0]: 2, hours[1]: 2}
+    assert hourly(snapshots, "artist", subject_of(did("ana"))) == {hours[0]: 4, hours[1]: 2, hours[2]: 1}
+    assert hourly(snapshots, "tag", subject_of("y")) == {hours[0]: 1, hours[2]: 1}
+    assert hourly(snapshots, "all") == {hours[0]: 4, hours[1]: 2, hours[2]: 1}
+    assert daily(snapshots) == {hours[0].date(): 6, hours[2].date(): 1}
+
+
+async def test_plays_stay_while_the_state_database_is_away(
+    writer: Writer, state_settings: Settings, tmp_path: Path
+) -> None:
+    """As the last file has them; all are read again when it is there."""
+    fill(writer)
+    snapshots = Snapshots(state_settings, writer)
+    async with open_state(state_settings) as state:
+        await state.plays.count(ONE, "ana", None)
+        await asyncio.to_thread(snapshots.publish)
+    before = hourly(snapshots, "all")
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr("schemas.play_counts._HOURS", "select nothing from nowhere where ? < ?")
+        await asyncio.to_thread(snapshots.publish)
+        away = hourly(snapshots, "all")
+    await asyncio.to_thread(snapshots.publish)
+
+    assert list(before.values()) == [1]
+    assert away == before
+    assert hourly(snapshots, "all") == before
+
+
+def hourly(snapshots: Snapshots, table: str, subject: int = 0) -> dict[datetime, int]:
+    """Plays by the hour."""
+    return dict(ask(snapshots, f"select hour, plays from {table}_hours where subject = {subject}"))
+
+
+def daily(snapshots: Snapshots) -> dict[date, int]:
+    """Plays of everything by the day."""
+    return dict(ask(snapshots, "select day, plays from all_days where plays > 0"))
+
+
+def ask(snapshots: Snapshots, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query of the newest file."""
+    newest = snapshots.folder / Path(data_folder.NEWEST_SERIES).name
+    with duckdb.connect(newest, read_only=True) as con:
+        return con.execute(query).fetchall()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from readapi.index import buckets
 from readapi.index.buckets import Bucket
 
-KINDS: tuple[Bucket, ...] = ("day", "week", "month")
+KINDS: tuple[Bucket, ...] = ("hour", "day", "week", "month")
 DAYS = st.dates(date(1970, 1, 1), date(2199, 12, 31))
 INSTANTS = st.builds(datetime.combine, DAYS, st.times(), st.just(UTC))
 
@@ -18,6 +18,7 @@ INSTANTS = st.builds(datetime.combine, DAYS, st.times(), st.just(UTC))
 @pytest.mark.parametrize(
     ("bucket", "begin", "end"),
     [
+        ("hour", "2026-03-31T23:00:00Z", "2026-04-01"),
         ("day", "2026-03-31", "2026-04-01"),
         ("week", "2026-03-30", "2026-04-06"),
         ("month", "2026-03-01", "2026-04-01"),

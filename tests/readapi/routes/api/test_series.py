@@ -6,9 +6,12 @@ from urllib.parse import quote
 
 import pytest
 
+from readapi.state.state import open_state
+from schemas import data_folder
 from schemas.api.series import Series
-from tests.indexer.changes import did, uri
-from tests.readapi.music import PRIVATE, PUBLIC_TRACKS, UNLISTED, track_id
+from tests.indexer.changes import did, put, uri
+from tests.indexer.running import until
+from tests.readapi.music import PRIVATE, PUBLIC_TRACKS, UNLISTED, playing, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -42,6 +45,27 @@ async def test_one_subject_is_counted(music):
     assert await total(music, f"metric=likes&artist={did('mara')}") == 4
     assert await total(music, "metric=tracks&tag=AMBIENT") == PUBLIC_TRACKS + 2
     assert await total(music, f"metric=likes&track={track_id('mara', UNLISTED)}") == 0
+
+
+async def test_plays_are_told_by_the_hour_and_by_the_day(tmp_path):
+    """Those of private tracks are not, and of unlisted ones not among the tracks with the most."""
+    songs = [uri("mara", "track", number) for number in (2, 2, 3, UNLISTED, UNLISTED, UNLISTED, PRIVATE)]
+    async with playing(tmp_path) as music, open_state(music.settings) as state:
+        for number, song in enumerate(songs):
+            await state.plays.count(song, f"192.0.2.{number}", None)
+        await music.add(put("ben", "track", 31, at=50))
+        newest = (tmp_path / data_folder.NEWEST_SERIES).readlink().name
+        await until(lambda: music.stores.series.version == newest)
+        hours = (await music.get("/stats/series?metric=plays&bucket=hour")).json["series"]
+        track = f"metric=plays&bucket=hour&track={track_id('mara', 2)}"
+        of_track = (await music.get(f"/stats/series?{track}")).json["series"]
+        most = (await music.get("/stats/series?metric=plays&bucket=hour&by=track")).json["series"]
+        days = (await music.get("/stats/series?metric=plays&by=artist")).json["series"]
+
+    assert [one["total"] for one in hours] == [6]
+    assert [one["total"] for one in of_track] == [2]
+    assert [(one["subject"], one["total"]) for one in most] == [(str(songs[0]), 2), (str(songs[2]), 1)]
+    assert [(one["subject"], one["total"]) for one in days] == [(did("mara"), 6)]
 
 
 async def test_what_may_not_be_seen_has_no_series(music):
@@ -128,6 +152,7 @@ async def test_answers_are_cached_until_the_counts_change(music):
         ("by=track&limit=21", "limit"),
         ("artist=mara.example&tag=ambient", "tag"),
         ("artist=mara.example&by=track", "by"),
+        ("metric=likes&bucket=hour", "bucket"),
         ("metric=artists&by=track", "metric"),
         ("metric=artists&artist=mara.example", "metric"),
         ("metric=tracks&by=track", "metric"),

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from readapi.state.db.tables import listens, play_counts, play_hours
-from readapi.state.publishing.play_counts import HOURS_KEPT, hour_of, replay_pause
+from readapi.state.publishing.play_counts import hour_of, replay_pause
 from readapi.state.state import State, open_state
 from schemas.ids import AtUri
+from schemas.play_counts import HOURS_KEPT
 from schemas.settings import Settings
 from tests.readapi.state.people import BEN, MARA, START, HandClock
 
