@@ -1,9 +1,16 @@
 """The most liked tracks of a period."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Literal
 
+from readapi.index.lookups import Index
+from readapi.index.paging import batch_sizes
+from readapi.index.queries import tracks
 from readapi.index.snapshots import Snapshots
+from schemas.access import Viewer
+from schemas.stored import Card
 
 Period = Literal["all_time", "month", "week", "day"]
 MOST = 100
@@ -45,3 +52,15 @@ async def find_top_tracks(catalog: Snapshots, period: Period, until: datetime) -
         since = until.replace(tzinfo=None) - timedelta(days=_DAYS[period])
         rows, as_of = await catalog.rows(SINCE, since=since, most=MOST)
     return [track_id for (track_id,) in rows], as_of
+
+
+def first_visible(index: Index, track_ids: Sequence[int], viewer: Viewer | None, limit: int) -> list[Card]:
+    """The first `limit` of these tracks that the viewer may see. Reads no more of them than it has to."""
+    rest = iter(track_ids)
+    found: list[Card] = []
+    for size in batch_sizes(limit):
+        batch = list(islice(rest, size))
+        found += tracks.filter_visible(index.tracks_by_id(batch), viewer, "discovery")
+        if len(found) >= limit or not batch:
+            break
+    return found[:limit]

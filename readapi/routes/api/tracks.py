@@ -86,7 +86,7 @@ async def top_tracks(
     the minute; the header `X-As-Of` says when the likes were counted.
     """
     ids, as_of = await top_queries.find_top_tracks(catalog, period, datetimes.this_minute())
-    cards = tracks.filter_visible(index.tracks_by_id(ids), viewer, "discovery")[:limit]
+    cards = top_queries.first_visible(index, ids, viewer, limit)
     viewer = await supporters.among(viewer, cards)
     listed = present.render_tracks(cards, viewer, social.liked_keys(index, cards, viewer))
     return present.make_answer(listed, headers={"X-As-Of": datetimes.render(as_of)})

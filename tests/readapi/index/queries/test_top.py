@@ -11,7 +11,10 @@ from indexer.catalog import schema
 from readapi.index.queries import top
 from readapi.index.snapshots import Snapshots
 from schemas import data_folder
+from schemas.ids import record_id
 from schemas.settings import Settings
+from tests.readapi import indexed
+from tests.readapi.indexed import Indexed
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 
@@ -78,3 +81,24 @@ async def test_a_period_ends_now(catalog: Snapshots) -> None:
 
     assert (await top.find_top_tracks(catalog, "day", later))[0] == []
     assert (await top.find_top_tracks(catalog, "week", later))[0] == [1]
+
+
+def test_the_first_visible_tracks_are_read_and_few_others(tmp_path: Path) -> None:
+    """Those that were hidden (0 to 39) or deleted (45) since the snapshot are skipped."""
+    stores, ana = Indexed(tmp_path), indexed.person("ana")
+    hides = [("private" if number < 40 else "public") for number in range(100)]
+    stores.write(
+        indexed.track_documents(number, f"Take {number}", ana, visibility=visibility)
+        for number, visibility in enumerate(hides)
+        if number != 45
+    )
+    ids = [record_id(f"at://{ana.did}/fm.svc.track/{number}") for number in range(100)]
+    public = [number for number in range(40, 100) if number != 45]
+
+    for begin, limit, most_read in ((0, 100, 99), (30, 10, 49), (50, 10, 10), (95, 10, 5)):
+        before = stores.index.catalog.rows_read
+        found = top.first_visible(stores.index, ids[begin:], None, limit)
+
+        assert [card.key for card in found] == [number for number in public if number >= begin][:limit]
+        assert stores.index.catalog.rows_read - before <= most_read
+    stores.close()
