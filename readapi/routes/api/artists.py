@@ -52,7 +52,7 @@ async def put_profile(
     return await _own(index, who, showing, settings)
 
 
-@routes.get("/artists/{artist}")
+@routes.get("/artists/{artist}", prompt=True)
 async def get_artist(
     artist: ArtistName, index: Index, showing: ProfileVisibility, settings: Settings
 ) -> Answer[Artist]:
@@ -60,7 +60,7 @@ async def get_artist(
     return await _shown(orjson.loads(artists.find_artist(index, artist).card), showing, settings)
 
 
-@routes.get("/users/{handle}/likes")
+@routes.get("/users/{handle}/likes", prompt=True)
 async def liked_tracks(
     handle: ArtistName,
     index: Index,

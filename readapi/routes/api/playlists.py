@@ -64,7 +64,7 @@ async def playlists_of(
     return await _listed(index, did, viewer, showing, cursor)
 
 
-@routes.get("/lists/playlists/by-uri", raises=(NotFound,))
+@routes.get("/lists/playlists/by-uri", raises=(NotFound,), prompt=True)
 async def playlist_by_uri(
     uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
 ) -> Answer[PlaylistWithTracks]:
@@ -74,7 +74,7 @@ async def playlist_by_uri(
     )
 
 
-@routes.get("/lists/playlists/{playlist_id}")
+@routes.get("/lists/playlists/{playlist_id}", prompt=True)
 async def get_playlist(
     playlist_id: ListName,
     index: Index,

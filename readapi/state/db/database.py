@@ -12,6 +12,7 @@ from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from readapi.state.db.advisory_locks import Advisory
+from readapi.state.db.commits import Commits
 from readapi.state.db.transaction import Transaction
 from schemas import data_folder
 from schemas.settings import Settings
@@ -45,6 +46,7 @@ class Database:
         self.writes = 0
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.engine = _sqlite(url) if self.is_sqlite else _postgresql(url, CONNECTIONS)
+        self._commits = Commits(Path(url.database)) if self.is_sqlite and url.database else None
         self.advisory = None if self.is_sqlite else Advisory(_postgresql(url, 1, "AUTOCOMMIT"))
 
     @asynccontextmanager
@@ -66,6 +68,10 @@ class Database:
         async with self.engine.connect() as connection:
             yield await connection.execution_options(reading=True)
 
+    def mark(self) -> int | None:
+        """See `Commits.mark`. None where it costs as much as a query, which is on PostgreSQL."""
+        return self._commits.mark() if self._commits else None
+
     def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """An INSERT of the database's dialect, with ON CONFLICT."""
         return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
@@ -78,6 +84,8 @@ class Database:
 
     async def close(self) -> None:
         """Close all connections."""
+        if self._commits is not None:
+            self._commits.close()
         if self.advisory is not None:
             await self.advisory.close()
         await self.engine.dispose()

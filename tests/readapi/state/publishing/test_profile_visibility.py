@@ -2,7 +2,11 @@
 
 import asyncio
 
-from readapi.state.state import State
+import pytest
+
+from readapi.state.publishing import profile_visibility
+from readapi.state.state import State, open_state
+from schemas.settings import Settings
 
 ONE, TWO = "at://did:plc:mara/fm.svc.list/1", "at://did:plc:mara/fm.svc.list/2"
 
@@ -39,3 +43,45 @@ async def test_a_client_that_hangs_up_takes_no_answer_from_others(state: State) 
 
     assert await other is True
     assert gone.cancelled()
+
+
+@pytest.mark.parametrize("reread_seconds", [0, 1000])
+@pytest.mark.parametrize("most_kept", [0, 1, 5000])
+async def test_a_choice_made_by_another_process_takes_effect_at_once(
+    state: State,
+    state_settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    reread_seconds: float,
+    most_kept: int,
+) -> None:
+    """Whether choices are kept in memory, are too many for it, or were read a moment ago."""
+    monkeypatch.setattr(profile_visibility, "_REREAD_SECONDS", reread_seconds)
+    monkeypatch.setattr(profile_visibility, "_TOO_MANY_SECONDS", reread_seconds)
+    monkeypatch.setattr(profile_visibility, "MOST_KEPT", most_kept)
+    chosen = [(ONE, False), (TWO, True), (ONE, True), (ONE, None), (TWO, False), (TWO, None)]
+    expected: dict[str, bool | None] = {ONE: None, TWO: None}
+    async with open_state(state_settings) as other:
+        for subject, shown in chosen:
+            assert [await state.showing.of(name) for name in expected] == list(expected.values())
+            await other.showing.choose(subject, shown)
+            expected[subject] = shown
+            assert [await state.showing.of(name) for name in expected] == list(expected.values())
+
+
+async def test_choices_are_read_once_while_the_state_stays_the_same(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite tells whether it does. PostgreSQL is asked each time."""
+    await state.showing.choose(ONE, False)
+    reading, queries = state.database.reading, 0
+
+    def counted() -> object:
+        nonlocal queries
+        queries += 1
+        return reading()
+
+    monkeypatch.setattr(state.database, "reading", counted)
+    answers = [await state.showing.of(subject) for subject in (ONE, TWO, ONE, ONE)]
+
+    assert answers == [False, None, False, False]
+    assert queries == (1 if state.database.is_sqlite else len(answers))
