@@ -29,7 +29,9 @@ def drop_unprintable(text: str) -> str:
 
 def one_line(text: str, longest: int = 300) -> str:
     """One line without direction marks, cut at a length with an ellipsis."""
-    words = " ".join(_DIRECTIONS.sub("", drop_unprintable(text)).split())
+    # Printable text has neither unprintable characters nor direction marks, and no space but U+0020.
+    shown = text if text.isprintable() else _DIRECTIONS.sub("", drop_unprintable(text))
+    words = " ".join(shown.split())
     return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
 
 

@@ -78,7 +78,11 @@ class Addresses:
         return f"{self.base_url}/tracks/{track_id}/play"
 
     def track_player(self, uri: str) -> str:
-        return f"{self.base_url}/embed/track/{checked_id(uri)}"
+        return self.player_of(checked_id(uri))
+
+    def player_of(self, checked: str) -> str:
+        """The player of the track with this `checked_id`."""
+        return f"{self.base_url}/embed/track/{checked}"
 
     def album_player(self, handle: str, did: str, slug: str) -> str:
         artist = _segment(did if handle == INVALID_HANDLE else handle)
@@ -104,15 +108,22 @@ class Addresses:
             url = unquote(url)  # encoded once more than it should be
         if url.startswith("at://"):
             return RecordPage(unquote(re.split("[?#]", url, maxsplit=1)[0]).rstrip("/"))
+        path = self._path(url)
+        if path is None:
+            return None
+        segments = [unquote(segment) for segment in path.split("/") if segment]
+        return _page(segments[1:] if segments[:1] == ["embed"] else segments)
+
+    def _path(self, url: str) -> str | None:
+        """The path of a URL of ours; None of another's."""
+        if url.startswith(f"{self.base_url}/") and url.isprintable():  # as we write them: most are
+            return url[len(self.base_url) :].partition("#")[0].partition("?")[0]
         try:
             parts = urlsplit(url)
             ours = parts.username is None and _host(parts) in _hosts(self)
         except ValueError:
             return None
-        if not ours:
-            return None
-        segments = [unquote(segment) for segment in parts.path.split("/") if segment]
-        return _page(segments[1:] if segments[:1] == ["embed"] else segments)
+        return parts.path if ours else None
 
 
 @lru_cache(maxsize=8)

@@ -7,7 +7,6 @@ from xml.sax.saxutils import escape
 import orjson
 
 from readapi.errors import NotFound
-from readapi.index import present
 from readapi.index.lookups import Index
 from readapi.index.queries import lists, tracks
 from readapi.pages import text
@@ -109,12 +108,12 @@ def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
 
 
 def _track(index: Index, card: Card, addresses: Addresses) -> Embeddable:
-    track: Any = orjson.loads(present.join_parts(present.render_track(card, None, ())))
+    track = tracks.parse_card(card)
     return Embeddable(
         track["title"],
         track["artist"],
         addresses.artist(track["artist_handle"], track["artist_did"]),
-        addresses.track_player(track["uri"]),
+        addresses.player_of(card.address.decode()),
         *TRACK_SIZE,
         *_thumbnail(index, card, track),
     )

@@ -1,6 +1,7 @@
 """Strangers' text in places without markup."""
 
 import json
+import sys
 
 import pytest
 
@@ -59,3 +60,10 @@ def test_only_web_addresses_may_be_linked():
     addresses = ["https://a.example", "http://a.example", "javascript:alert(1)", "data:text/html,x", "", None]
 
     assert [text.is_web_address(address) for address in addresses] == [True, True, *[False] * 4]
+
+
+def test_printable_text_has_nothing_to_drop():
+    """A line of it is the same as with a character that has to be looked for, in every script."""
+    printable = "".join(filter(str.isprintable, map(chr, range(sys.maxunicode + 1))))
+
+    assert text.one_line(printable, sys.maxunicode) == text.one_line(f"{printable}\x07", sys.maxunicode)

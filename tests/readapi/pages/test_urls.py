@@ -40,6 +40,8 @@ def test_every_address_that_is_written_can_be_read_back(address, target):
         "https://MUSIC.example./track/7",
         f"  {BASE_URL}//track/7\n",
         f"{BASE_URL}/%74rack/%37",
+        f"{BASE_URL}/tra\nck/7",
+        f"{BASE_URL}/track/7#?/8",
         "https%3A%2F%2Fmusic.example%2Ftrack%2F7",
         "https://app.example/track/7",
     ],
