@@ -21,6 +21,7 @@ NAMES: Final = (
     "card",
 )  # what is stored, and not to be searched
 _HEAD: Final = Struct("<8s8I")  # the digest, and where each part ends but the last; counted from the first
+_FIRST: Final = _HEAD.size  # where the first part begins
 
 
 class Stored:
@@ -35,8 +36,9 @@ class Stored:
 
     def __init__(self, packed: memoryview, base_url: str = "") -> None:
         self.base_url = base_url
-        self.digest, *self._ends = _HEAD.unpack_from(packed)
-        self._packed = packed[_HEAD.size :]
+        self._packed = packed
+        self._ends = _HEAD.unpack_from(packed)
+        self.digest = self._ends[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stored) and self.digest == other.digest and self._packed == other._packed
@@ -47,53 +49,64 @@ class Stored:
     @property
     def doc(self) -> str:
         """The document's name."""
-        return self._packed[: self._ends[0]].tobytes().decode()
+        return self._packed[_FIRST : _FIRST + self._ends[1]].tobytes().decode()
 
     @property
     def did(self) -> Did:
         """The owner's DID."""
-        return Did(self._packed[self._ends[0] : self._ends[1]].tobytes().decode())
+        return Did(self._part(1).decode())
 
     @property
     def policy(self) -> bytes:
         """A track's listening, downloads and visibility."""
-        return self._packed[self._ends[1] : self._ends[2]].tobytes()
+        return self._part(2)
 
     @property
     def address(self) -> bytes:
         """The track's name in URLs of this service: its id and check."""
-        return self._packed[self._ends[2] : self._ends[3]].tobytes()
+        return self._part(3)
 
     @property
     def thumb(self) -> tuple[int, int] | None:
         """The picture's width and height."""
-        width, _, height = self._packed[self._ends[3] : self._ends[4]].tobytes().partition(b"x")
+        width, _, height = self._part(4).partition(b"x")
         return (int(width), int(height)) if width else None
 
     @property
     def items(self) -> tuple[int, ...]:
         """The keys of a list's tracks."""
-        return tuple(orjson.loads(self._packed[self._ends[4] : self._ends[5]] or b"[]"))
+        return tuple(orjson.loads(self._part(5) or b"[]"))
 
     @property
     def proof(self) -> bytes:
         """How a track's record was verified, as JSON."""
-        return self._packed[self._ends[5] : self._ends[6]].tobytes()
+        return self._part(6)
 
     @property
     def audio(self) -> bytes:
         """The location of a track's audio by its record, as JSON, for internal use."""
-        return self._packed[self._ends[6] : self._ends[7]].tobytes()
+        return self._part(7)
 
     @property
     def card(self) -> bytes:
         """Prepared JSON: complete except for the closing brace of a track and of a search result."""
-        return self._packed[self._ends[7] :].tobytes()
+        return self.card_in_place.tobytes()
 
     @property
     def card_in_place(self) -> memoryview:
         """The same without a copy, for callers that copy it anyway."""
-        return self._packed[self._ends[7] :]
+        return self._packed[_FIRST + self._ends[8] :]
+
+    @property
+    def in_lists(self) -> tuple[bytes, bytes, memoryview]:
+        """`policy`, `address` and `card_in_place` in one step: what a list needs of each of its tracks."""
+        _, _, did, policy, address, _, _, _, audio = self._ends
+        both = self._packed[_FIRST + did : _FIRST + address].tobytes()
+        return both[: policy - did], both[policy - did :], self._packed[_FIRST + audio :]
+
+    def _part(self, number: int) -> bytes:
+        """One part but the first and the last."""
+        return self._packed[_FIRST + self._ends[number] : _FIRST + self._ends[number + 1]].tobytes()
 
 
 class Card(Stored):

@@ -55,17 +55,16 @@ class DocumentStore:
 
     def get(self, number: int) -> memoryview:
         """The stored bytes of a document."""
-        block = bisect_right(self._firsts, number) - 1
-        start, end = self._bounds[block], self._bounds[block + 1]
+        packed, firsts, bounds = self._bytes, self._firsts, self._bounds
+        block = bisect_right(firsts, number) - 1
+        start, first, following = bounds[block], firsts[block], firsts[block + 1]
         # A block ends with where its documents begin, and how many there are.
-        (count,) = _NUMBER.unpack_from(self._bytes, end - _NUMBER.size)
-        offsets = end - _NUMBER.size * (count + 1)
-        place = number - self._firsts[block]
-        begin, stop = _NEIGHBOURS.unpack_from(self._bytes, offsets + _NUMBER.size * place)
+        offsets = bounds[block + 1] - _NUMBER.size * (following - first + 1)
+        begin, stop = _NEIGHBOURS.unpack_from(packed, offsets + _NUMBER.size * (number - first))
         at = start + begin + _HEAD.size
-        while self._bytes[at] < 0x80:  # the length, which is known already
+        while packed[at] < 0x80:  # the length, which is known already
             at += 1
-        return self._bytes[at + 1 : offsets if place == count - 1 else start + stop]
+        return packed[at + 1 : offsets if number == following - 1 else start + stop]
 
 
 def _blocks(written: memoryview) -> tuple["array[int]", "array[int]"]:

@@ -43,8 +43,12 @@ def render_tracks(cards: Iterable[Card], viewer: Viewer | None, liked: Container
     body: list[Any] = [b"["]
     tag = [b"["]
     for card in cards:
-        parts, mark = _rest_of(card, viewer, liked)
-        body += (card.card_in_place, card.address.join(parts), b",")
+        policy, address, ready = card.in_lists
+        if viewer is None:
+            parts, mark = _strangers(card.base_url, policy)
+        else:
+            parts, mark = _rest_of(card, viewer, liked)
+        body += (ready, address.join(parts), b",")
         tag += (card.digest, mark)
     if len(body) > 1:
         body.pop()

@@ -8,6 +8,7 @@ TRACK = {
     "did": "did:plc:ana",
     "title": "found by, but not stored",
     "access": b"public open unlisted",
+    "address": b"7-abcdefgh",
     "items": b"[3,1]",
     "proof": b'{"cid":"bafy"}',
     "audio": b'{"cid":"bafk"}',
@@ -27,6 +28,8 @@ def test_what_is_packed_is_unpacked():
     assert (found.policy, found.thumb, found.items) == (TRACK["access"], None, (3, 1))
     assert found.audio == TRACK["audio"]
     assert (found.proof, found.card, found.card_in_place) == (TRACK["proof"], TRACK["card"], TRACK["card"])
+    assert found.in_lists == (found.policy, found.address, found.card)
+    assert found.address == TRACK["address"]
     assert unpacked({"doc": "tag:jazz", "thumb": b"640x480"}).thumb == (640, 480)
 
 
