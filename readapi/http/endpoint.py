@@ -50,6 +50,7 @@ class Endpoint:
     answer browsers with a redirect. `status`: of the successful answer. One that is not `described` speaks a
     protocol of its own, and is not in the OpenAPI description. A GET whose handler is no coroutine
     is answered without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
+    `by_accept`: its path has a page for browsers and JSON for programs, each an endpoint of its own.
     """
 
     method: Method
@@ -66,6 +67,7 @@ class Endpoint:
     status: HTTPStatus = HTTPStatus.OK
     described: bool = True
     prompt: bool = False
+    by_accept: bool = False
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -178,6 +180,7 @@ class Options(TypedDict, total=False):
     status: HTTPStatus
     described: bool
     prompt: bool
+    by_accept: bool
 
 
 class Conditions(Options, total=False):

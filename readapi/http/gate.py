@@ -149,16 +149,21 @@ class Gate:
         # Some routes admit accounts whose grant has ended, so their answers are personal too.
         is_somebody = requester is not None and requester.signed_in is not None
         version = self._version()
-        kept = self.cache.find(request.raw_path, version)
-        if kept is None or (is_somebody and kept.caching is OF_NOBODY):
+        cached_as = _cache_key(request)
+        kept = self.cache.find(cached_as, version)
+        if kept is None or (is_somebody and kept.caching.is_of_nobody):
             made = await application(request)
             if not isinstance(made, Answer) or made.status != _OK or request[ENDPOINT].acts:
                 return made
             endpoint = request[ENDPOINT]
             kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
             # An answer that depends on more than the address and the stores is not cached.
-            if endpoint.is_of_stores and kept.caching is not PRIVATE and "Vary" not in made.headers:
-                self.cache.keep(request.raw_path, version, kept)
+            if (
+                endpoint.is_of_stores
+                and kept.caching.control != PRIVATE.control
+                and "Vary" not in made.headers
+            ):
+                self.cache.keep(cached_as, version, kept)
         return kept
 
     def _renewing(self, result: Result, session_id: str) -> Result:
@@ -195,10 +200,19 @@ class Gate:
         return f"{self._id_prefix}{next(self._ids):08x}"
 
 
+def _cache_key(request: web.Request) -> str:
+    """The address; for browsers apart, since some addresses have a page for them and JSON for programs."""
+    accepted = request.headers.get("Accept", "")
+    if "text/html" in accepted and request_headers.prefers_page(accepted):
+        return f"page {request.raw_path}"
+    return request.raw_path
+
+
 def _caching(endpoint: Endpoint, is_somebody: bool) -> Caching:
-    if not endpoint.is_personal:
-        return PUBLIC
-    return PRIVATE if is_somebody else OF_NOBODY
+    caching = PUBLIC
+    if endpoint.is_personal:
+        caching = PRIVATE if is_somebody else OF_NOBODY
+    return caching.by_accept() if endpoint.by_accept else caching
 
 
 def _route(request: web.Request, result: Result) -> str:

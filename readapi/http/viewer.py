@@ -62,6 +62,11 @@ class SignedIn:
         return self.did if self.handle == INVALID_HANDLE else f"@{self.handle}"
 
 
+def viewer_of(who: SignedIn | None) -> Viewer | None:
+    """The account as a viewer; None for an anonymous request."""
+    return None if who is None else who.viewer
+
+
 @dataclass(frozen=True, slots=True)
 class InSession(SignedIn):
     """The account of a session, not of a developer token."""

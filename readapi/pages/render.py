@@ -36,6 +36,8 @@ class Renderer:
         )
         self._environment.globals.update(
             site_name=SITE_NAME,
+            account=None,
+            sign_in=None,
             invalid_handle=INVALID_HANDLE,
             addresses=addresses,
             assets=assets,

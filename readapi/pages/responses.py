@@ -7,6 +7,7 @@ from types import MappingProxyType
 from yarl import URL
 
 from readapi.answers import HTML, Answer
+from readapi.http.viewer import SignedIn
 from readapi.pages import notices, return_address, security_headers
 from readapi.pages.public.metadata import Metadata
 from readapi.pages.render import Renderer
@@ -16,22 +17,22 @@ _NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 def public_page(
-    renderer: Renderer, template: str, view: Mapping[str, object], *, is_personal: bool = False
+    renderer: Renderer, template: str, view: Mapping[str, object], who: SignedIn | None = None
 ) -> Answer[str]:
-    """A page about a record. Its oEmbed links are in a header as well, for clients that send HEAD.
+    """A public page. Its oEmbed links are in a header as well, for clients that send HEAD.
 
-    `is_personal`: made for a signed-in viewer; other pages offer to sign in and come back.
+    `who`: the account that it is made for; pages for strangers offer to sign in and come back.
     """
     addresses, head = renderer.addresses, view["head"]
     assert isinstance(head, Metadata)
-    headers = security_headers.page_headers(addresses.base_url, is_personal=is_personal)
+    headers = security_headers.page_headers(addresses.base_url, is_personal=who is not None)
     if head.player:
         headers["Link"] = ", ".join(
             f'<{addresses.oembed(head.address, form)}>; rel="alternate"; type="{media_type}"'
             for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
         )
-    sign_in = None if is_personal else addresses.sign_in(head.address)
-    return Answer(renderer.page(template, sign_in=sign_in, **view), HTML, headers=headers)
+    sign_in, account = (addresses.sign_in(head.address), None) if who is None else (None, who.name)
+    return Answer(renderer.page(template, sign_in=sign_in, account=account, **view), HTML, headers=headers)
 
 
 def account_page(
@@ -39,19 +40,25 @@ def account_page(
     template: str,
     view: Mapping[str, object],
     *,
+    account: str | None = None,
     status: int = HTTPStatus.OK,
     headers: Mapping[str, str] = _NOTHING_MORE,
 ) -> Answer[str]:
-    """A page of the sign-in or the settings."""
+    """A page of the sign-in or the settings. `account`: the name of who is signed in."""
     told = {**security_headers.account_headers(renderer.addresses.base_url), **headers}
-    return Answer(renderer.page(template, **view), HTML, status, told)
+    return Answer(renderer.page(template, account=account, **view), HTML, status, told)
 
 
 def portal_page(
-    renderer: Renderer, template: str, view: Mapping[str, object], status: int = HTTPStatus.OK
+    renderer: Renderer,
+    template: str,
+    view: Mapping[str, object],
+    account: str,
+    status: int = HTTPStatus.OK,
 ) -> Answer[str]:
-    """A page of the Portal."""
-    return Answer(renderer.page(template, **view), HTML, status, security_headers.portal_headers())
+    """A page of the Portal, for the account of this name."""
+    page = renderer.page(template, account=account, **view)
+    return Answer(page, HTML, status, security_headers.portal_headers())
 
 
 def redirect_with_notice(

@@ -9,7 +9,12 @@ from pydantic import BeforeValidator
 OWN = ("settings", "portal")  # pages for the signed-in account, which show notices
 _LONGEST = 1000
 _SEGMENT = r"(?:[\w.~:@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+"
-_PUBLIC = re.compile(rf"/(?:track|playlist)/{_SEGMENT}|/u/{_SEGMENT}(?:/album/{_SEGMENT})?", re.ASCII)
+_QUERY = r"(?:\?(?:[\w.~:@$'()*+,;&=-]|%[0-9A-Fa-f]{2})*)?"
+_PUBLIC = re.compile(
+    rf"/(?:track|playlist|tag)/{_SEGMENT}|/u/{_SEGMENT}(?:/album/{_SEGMENT})?"
+    rf"|/(?:(?:search/?|top|new|tags){_QUERY})?",
+    re.ASCII,
+)
 _DOTS = (".", "..")  # browsers resolve these segments as parent folders, percent-encoded too
 
 
@@ -21,7 +26,7 @@ def _is_public(path: str) -> bool:
     """Whether this is the path of a public page, also as browsers parse it."""
     if len(path) > _LONGEST or _PUBLIC.fullmatch(path) is None:
         return False
-    return all(unquote(segment) not in _DOTS for segment in path.split("/"))
+    return all(unquote(segment) not in _DOTS for segment in path.partition("?")[0].split("/"))
 
 
 Landing = Annotated[str, BeforeValidator(_validate_landing)]  # one of OWN, or the path of a public page

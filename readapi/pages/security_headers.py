@@ -3,7 +3,7 @@
 from readapi.http.response.headers import NO_REFERRER
 
 _NOTHING = "default-src 'none'; base-uri 'none'"
-_COMMON = f"{_NOTHING}; form-action 'none'"
+_COMMON = f"{_NOTHING}; form-action 'self'"
 
 
 def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:

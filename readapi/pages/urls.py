@@ -74,6 +74,14 @@ class Addresses:
     def album_of(self, track: Track) -> str | None:
         return self.album(track.artist_handle, track.artist_did, track.album.slug) if track.album else None
 
+    def tag(self, name: str) -> str:
+        return f"{self.base_url}/tag/{_segment(name)}"
+
+    def page(self, path: str, **query: str | None) -> str:
+        """A page that is about no record; parameters that are None are left out."""
+        given = {name: value for name, value in query.items() if value is not None}
+        return f"{self.base_url}{path}{'?' if given else ''}{urlencode(given)}"
+
     def play(self, track_id: int) -> str:
         return f"{self.base_url}/tracks/{track_id}/play"
 

@@ -3,8 +3,13 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from aiohttp import web
+
+from readapi.answers import HTML, Answer
 from readapi.http.endpoint import Endpoint, Routes
+from readapi.http.request.headers import prefers_page
 from readapi.http.router import Handler, Router
 from readapi.routes import api, pages
 
@@ -30,7 +35,23 @@ def build_router(endpoints: Iterable[Endpoint], services: Mapping[type, object])
     for path, offered in sorted(paths.items(), key=lambda item: item[1][0].documented_path.count("/")):
         handlers: dict[str, Handler] = {}
         for endpoint in offered:
-            handlers |= dict.fromkeys(endpoint.methods, endpoint.handler(services))
+            handler = endpoint.handler(services)
+            for method in endpoint.methods:
+                handlers[method] = _add_handler(handlers.get(method), endpoint, handler)
         for address in {path, path.rstrip("/") or "/"}:
             router.add(address, handlers)
     return router
+
+
+def _add_handler(known: Handler | None, endpoint: Endpoint, handler: Handler) -> Handler:
+    """The handler of a path and method: of one endpoint, or of one for programs and one for browsers."""
+    if known is None:
+        return handler
+    assert endpoint.by_accept, f"two endpoints at {endpoint.path}"
+    assert HTML in endpoint.media_types, f"the page at {endpoint.path} comes after the JSON"
+
+    async def answer(request: web.Request) -> Answer[Any] | web.StreamResponse:
+        chosen = handler if prefers_page(request.headers.get("Accept", "")) else known
+        return await chosen(request)
+
+    return answer

@@ -40,6 +40,11 @@ HIDING = {
 }
 # As dear as each of the others can be made, with these stores.
 OTHERS = (
+    "/",
+    "/new",
+    "/tag/ambient",
+    "/tags",
+    "/top?period=all_time",
     "/albums/?limit=100",
     f"/albums/{HANDLE}?limit=100",
     f"/albums/by-id/{public_list_id('mara', 1)}",

@@ -74,6 +74,15 @@ class Caching(NamedTuple):
     control: str
     varies: tuple[str, ...] = ()
 
+    @property
+    def is_of_nobody(self) -> bool:
+        """Whether it is of an answer to an anonymous request, which signed-in ones do not get."""
+        return self.control == PUBLIC.control and "Cookie" in self.varies
+
+    def by_accept(self) -> "Caching":
+        """The same for an address that has a page for browsers and JSON for programs."""
+        return Caching(self.control, (*self.varies, "Accept"))
+
 
 _WHO_ASKS = ("Authorization", "Cookie")
 PUBLIC = Caching("public, max-age=2")

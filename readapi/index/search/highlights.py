@@ -21,7 +21,10 @@ class Highlighter:
 
     def of(self, hit: bytes) -> str | None:
         """The marked title of a track's search result; None when it holds none of the words."""
-        title = _title(hit)
+        return self.mark(_title(hit))
+
+    def mark(self, title: str) -> str | None:
+        """The marked text; None when it holds none of the words."""
         folded = search_text.fold_text(title)
         # Folding may change how many letters there are; then nobody can say which to mark.
         if len(folded) != len(title):

@@ -75,7 +75,7 @@ class PortalPages:
         )
         chosen = await self._state.preferences.of(who.did)
         view = views.of_front(await self._publisher(who), shelf, chosen, note, attempt)
-        return self._page("portal.html", view, attempt)
+        return self._page(who, "portal.html", view, attempt)
 
     async def track(
         self, who: InSession, name: str, attempt: FormErrors = FRESH, note: Notice | None = None
@@ -85,7 +85,7 @@ class PortalPages:
         revisions = await self._state.revisions.of(tracks.track_uri(card))
         [track] = _read([card], who)
         view = views.of_track(await self._publisher(who), track, self._albums(who), revisions, note, attempt)
-        return self._page("portal_track.html", view, attempt)
+        return self._page(who, "portal_track.html", view, attempt)
 
     async def album(
         self, who: InSession, name: str, attempt: FormErrors = FRESH, note: Notice | None = None
@@ -103,7 +103,7 @@ class PortalPages:
             note,
             attempt,
         )
-        return self._page("portal_album.html", view, attempt)
+        return self._page(who, "portal_album.html", view, attempt)
 
     async def upload(self, who: InSession, upload_id: str, note: Notice | None = None) -> Answer[str]:
         """The progress of an upload. Raises NotFound."""
@@ -111,7 +111,7 @@ class PortalPages:
         if upload is None or upload.did != who.did:
             raise NotFound("You have no such upload.")
         news = None if upload.is_settled else note
-        return self._page("portal_upload.html", views.of_upload(upload, self._track_id(upload), news))
+        return self._page(who, "portal_upload.html", views.of_upload(upload, self._track_id(upload), news))
 
     async def job(self, who: InSession, job_id: str, note: Notice | None = None) -> Answer[str]:
         """The progress of a publishing job. Raises NotFound."""
@@ -120,10 +120,10 @@ class PortalPages:
             raise NotFound("You have no such job.")
         titles = {track.id: self._title(track.uri) for track in job.tracks}
         news = note if job.status in UNFINISHED else None
-        return self._page("portal_job.html", views.of_job(job, titles, news))
+        return self._page(who, "portal_job.html", views.of_job(job, titles, news))
 
-    def _page(self, template: str, view: View, attempt: FormErrors = FRESH) -> Answer[str]:
-        return responses.portal_page(self._renderer, template, view, attempt.status)
+    def _page(self, who: InSession, template: str, view: View, attempt: FormErrors = FRESH) -> Answer[str]:
+        return responses.portal_page(self._renderer, template, view, who.name, attempt.status)
 
     async def _publisher(self, who: InSession) -> Publisher:
         card = self._index.artist(who.did)

@@ -53,6 +53,11 @@ def of_artist(artist: Artist, name: str, page: str, image: str | None) -> JsonLd
     return {**_thing("MusicGroup", name, page, image, artist.bio), "identifier": artist.did}
 
 
+def of_page(title: str, description: str, page: str) -> JsonLd:
+    """A page that is about no record."""
+    return _thing("WebPage", title, page, None, description)
+
+
 def _thing(kind: str, name: str, page: str, image: str | None, description: str | None = None) -> JsonLd:
     told: JsonLd = {
         "@context": "https://schema.org",

@@ -142,6 +142,19 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
     )
 
 
+def of_page(title: str, description: str, address: str, *, indexed: bool = True) -> Metadata:
+    """The head of a page that is about no record, such as a list of all tracks."""
+    return Metadata(
+        title=text.one_line(title),
+        description=text.one_line(description),
+        address=address,
+        properties=_open_graph("website", title, description, address, None),
+        names=_twitter(title, description, None),
+        json_ld=json_ld.of_page(title, description, address),
+        indexed=indexed,
+    )
+
+
 def choose_cover(own: str | None, sounds: Sequence[PlayerTrack]) -> str | None:
     """A list's own picture, otherwise that of its first track with one."""
     return _image(own) or next((sound.image for sound in sounds if sound.image), None)

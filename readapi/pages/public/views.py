@@ -56,12 +56,13 @@ def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> Vie
         "albums": shelf.albums,
         "playlists": shelf.playlists,
         "sounds": sounds,
-        "first": _playable(sounds),
+        "first": first_playable(sounds),
         "older": f"?cursor={cursor}" if cursor else None,
     }
 
 
-def _playable(sounds: list[PlayerTrack]) -> PlayerTrack | None:
+def first_playable(sounds: list[PlayerTrack]) -> PlayerTrack | None:
+    """The first that this viewer can hear."""
     return next((sound for sound in sounds if sound.source), None)
 
 
@@ -69,7 +70,7 @@ def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None) -> View:
     return {
         "head": head,
         "sounds": sounds,
-        "first": _playable(sounds),
+        "first": first_playable(sounds),
         "seconds": sum(sound.seconds or 0 for sound in sounds),
         "image": metadata.choose_cover(image, sounds),
         "embed_html": _frame(head, LIST_SIZE),

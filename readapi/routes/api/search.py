@@ -1,8 +1,8 @@
 """Search over everything."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
 from readapi.answers import Answer
 from readapi.http.endpoint import Routes
@@ -13,42 +13,19 @@ from readapi.index.queries.identifiers import DidName
 from readapi.index.search import execute, suggest
 from readapi.index.search.execute import Search
 from readapi.index.search.matches import Sort
+from readapi.index.search.parameters import KINDS, ORDER, Text, Types
 from schemas.api.search import SearchPage, Suggestions
-from schemas.search_index import Kind
 
 routes = Routes("search")
 
-ORDER = "search"
-_KINDS: dict[str, Kind] = {f"{kind}s": kind for kind in get_args(Kind)}
-
-
-def _split(given: Any) -> Any:
-    """Accept `type=tracks,tags` as well as `type=tracks&type=tags`."""
-    return [name.strip() for text in given for name in text.split(",")] if isinstance(given, list) else given
-
-
-def _known(names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if name not in _KINDS:
-            raise ValueError(f"must be some of {', '.join(_KINDS)}")
-    return tuple(dict.fromkeys(names))
-
-
-Text = Annotated[str, Field(min_length=2, max_length=100, description="What to look for.")]
-Types = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_split),
-    AfterValidator(_known),
-    Field(description=f"Some of {', '.join(_KINDS)}, separated by commas. Default: all."),
-]
 Limit = Annotated[int, Field(ge=1, le=50, description="The maximum number of results of each type.")]
 
 
-@routes.get("/search/")
+@routes.get("/search/", by_accept=True)
 def search(
     q: Text,
     index: Index,
-    type: Types = tuple(_KINDS),
+    type: Types = tuple(KINDS),
     tag: Annotated[str | None, Field(max_length=200, description="Only results with this tag.")] = None,
     artist_did: DidName | None = None,
     sort: Sort = "relevance",
@@ -61,14 +38,14 @@ def search(
     `counts` are totals of every type, whichever were requested. Unlisted tracks are included, private ones
     never.
     """
-    wanted = Search(q, [_KINDS[name] for name in type], sort, tag, artist_did, explain)
+    wanted = Search(q, [KINDS[name] for name in type], sort, tag, artist_did, explain)
     found = execute.execute_search(index, wanted, cursors.read_text(cursor, ORDER), limit)
     following = None if found.after is None else cursors.encode_cursor(ORDER, found.after)
     return present.make_answer(
         present.render_object(
             results=present.render_array(found.results),
             counts=present.render_object(
-                **{name: b"%d" % found.counts[kind] for name, kind in _KINDS.items()}
+                **{name: b"%d" % found.counts[kind] for name, kind in KINDS.items()}
             ),
             **present.rest_members(following),
         )

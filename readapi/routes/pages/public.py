@@ -4,27 +4,20 @@ from readapi.answers import HTML, Answer
 from readapi.errors import NotFound, PdsUnavailable, SessionExpired
 from readapi.http.endpoint import Routes
 from readapi.http.supporters import Supporters
-from readapi.http.viewer import SignedIn
+from readapi.http.viewer import SignedIn, viewer_of
 from readapi.index import cursors
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
-from readapi.pages import responses, security_headers
+from readapi.pages import responses
 from readapi.pages.public import content, views
 from readapi.pages.render import Renderer
 from readapi.spaces.find_track import SpaceTrackFinder
 from readapi.state.publishing.profile_visibility import ProfileVisibility
-from schemas.access import Viewer
 
 routes = Routes("pages")
 
 _ORDER = "page of an artist"
-
-
-@routes.get("/", media_types=(HTML,))
-def home(renderer: Renderer) -> Answer[str]:
-    """Show the home page."""
-    return Answer(renderer.page("home.html"), HTML, headers=security_headers.bare_headers())
 
 
 @routes.get("/track/{track_id}", media_types=(HTML,), raises=(NotFound, PdsUnavailable, SessionExpired))
@@ -39,7 +32,7 @@ async def track_page(
     card, viewer = await finder.show(track_id, who)
     (track,) = await content.load_tracks(supporters, [card], viewer)
     view = views.of_track(track, card.thumb, renderer.addresses)
-    return responses.public_page(renderer, "track.html", view, is_personal=who is not None)
+    return responses.public_page(renderer, "track.html", view, who)
 
 
 @routes.get("/u/{handle}", media_types=(HTML,))
@@ -48,16 +41,16 @@ async def artist_page(
     index: Index,
     showing: ProfileVisibility,
     supporters: Supporters,
-    viewer: Viewer | None,
+    who: SignedIn | None,
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show an artist's profile, tracks, albums and playlists."""
     shelf = await content.artist_content(
-        index, showing, supporters, viewer, handle, cursors.read_position(cursor, _ORDER)
+        index, showing, supporters, viewer_of(who), handle, cursors.read_position(cursor, _ORDER)
     )
     view = views.of_shelf(shelf, cursors.write_cursor(shelf.older, _ORDER), renderer.addresses)
-    return responses.public_page(renderer, "artist.html", view, is_personal=viewer is not None)
+    return responses.public_page(renderer, "artist.html", view, who)
 
 
 @routes.get("/u/{handle}/album/{slug}", media_types=(HTML,))
@@ -66,20 +59,20 @@ async def album_page(
     slug: str,
     index: Index,
     supporters: Supporters,
-    viewer: Viewer | None,
+    who: SignedIn | None,
     renderer: Renderer,
 ) -> Answer[str]:
     """Show an album."""
-    found = await content.album_content(index, supporters, viewer, handle, slug)
+    found = await content.album_content(index, supporters, viewer_of(who), handle, slug)
     view = views.of_album(*found, renderer.addresses)
-    return responses.public_page(renderer, "list.html", view, is_personal=viewer is not None)
+    return responses.public_page(renderer, "list.html", view, who)
 
 
 @routes.get("/playlist/{playlist_id}", media_types=(HTML,))
 async def playlist_page(
-    playlist_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, renderer: Renderer
+    playlist_id: ListName, index: Index, supporters: Supporters, who: SignedIn | None, renderer: Renderer
 ) -> Answer[str]:
     """Show a playlist."""
-    found = await content.playlist_content(index, supporters, viewer, playlist_id)
+    found = await content.playlist_content(index, supporters, viewer_of(who), playlist_id)
     view = views.of_playlist(*found, renderer.addresses)
-    return responses.public_page(renderer, "list.html", view, is_personal=viewer is not None)
+    return responses.public_page(renderer, "list.html", view, who)

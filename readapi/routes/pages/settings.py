@@ -39,7 +39,7 @@ async def settings_page(
     if who is None:
         return responses.sign_in("settings", note)
     view = await _view(who, state, settings, notices.find_notice(note, who.name))
-    return responses.account_page(renderer, "settings.html", view)
+    return responses.account_page(renderer, "settings.html", view, account=who.name)
 
 
 @routes.deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
@@ -67,7 +67,9 @@ async def leave_to_add_account(
         if not prefers_page(accept.header):
             raise refusal from error
         view = await _view(who, state, settings, attempt=SignInAttempt(sent.handle, error.sentence))
-        return responses.account_page(renderer, "settings.html", view, status=refusal.status)
+        return responses.account_page(
+            renderer, "settings.html", view, account=who.name, status=refusal.status
+        )
     return responses.redirect_away(page)
 
 

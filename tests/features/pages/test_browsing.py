@@ -1,0 +1,141 @@
+"""The pages that list and find music: home, search, the most liked, the newest, tags."""
+
+import json
+import re
+from urllib.parse import quote
+
+import pytest
+
+from tests.features.pages.barriers import barriers
+from tests.features.pages.browser import Browser
+from tests.features.pages.published import SLOW, SUPPORTERS, Published
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+BROWSERS = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+PAGES = [
+    "/",
+    "/search?q=slow",
+    "/search?q=mara&type=artists",
+    "/search",
+    "/top",
+    "/new",
+    "/tags",
+    "/tag/ambient",
+]
+MOST_BYTES = 30 * 1024
+PLAYING = (
+    "document.querySelector('[data-player]').dataset.state === 'playing'"
+    " && document.querySelector('audio').currentTime > 0.1"
+)
+
+
+async def page_of(site: Published, path: str) -> str:
+    """The page at an address, as a browser gets it."""
+    async with site.get(path, headers=BROWSERS) as answer:
+        assert (answer.status, answer.content_type) == (200, "text/html"), await answer.text()
+        return await answer.text()
+
+
+async def test_a_search_is_json_for_programs_and_a_page_for_browsers(site: Published):
+    """In either order of asking, with caches on the way told; both are cached here, each as itself."""
+    path = "/search/?q=slow"
+    for headers, kind in [(BROWSERS, "text/html"), ({}, "application/json")] * 2:
+        async with site.get(path, headers=headers) as answer:
+            assert (answer.status, answer.content_type) == (200, kind)
+            assert "Accept" in [name.strip() for name in answer.headers["Vary"].split(",")]
+            assert answer.headers["ETag"]
+    async with site.get(path, headers={"Accept": "*/*"}) as answer:
+        assert answer.content_type == "application/json"
+
+
+async def test_what_is_found_is_grouped_counted_marked_and_linked(site: Published):
+    """By kind, with the words of the query marked; hostile titles are text."""
+    page = await page_of(site, "/search?q=slow")
+    hostile = await page_of(site, "/search?q=quoted")
+    artists = await page_of(site, "/search?q=mara&type=artists")
+
+    assert "<mark>Slow</mark> Water" in page
+    assert "Tracks 1" in page
+    assert re.search(rf'href="{site.address}/track/\d+" aria-label="Open Slow Water"', page)
+    assert "<script>alert" not in hostile
+    assert "&lt;script&gt;alert" in hostile
+    assert "<mark>Mara</mark> Lindqvist" in artists
+    assert 'id="tracks"' not in artists
+    assert "Nothing was found" in await page_of(site, "/search?q=zzzzzzqqqq")
+    assert "at least two letters" in await page_of(site, "/search?q=a")
+
+
+async def test_a_search_that_is_wrong_is_refused_on_a_page(site: Published):
+    """By a foreign cursor, or an unknown type."""
+    async with site.get("/search/?q=song&cursor=x", headers=BROWSERS) as answer:
+        assert (answer.status, answer.content_type) == (400, "text/html")
+    async with site.get("/search/?q=so&type=nothing", headers=BROWSERS) as answer:
+        assert answer.status == 422
+
+
+async def test_lists_have_what_their_json_has(site: Published):
+    """The newest and those with a tag, in its order; nothing that is unlisted or private."""
+    titles = re.compile(r'<bdi class="title">([^<]+)</bdi>')
+    listed = [track["title"] for track in json.loads(await site.text("/tracks/"))["tracks"]]
+
+    new = titles.findall(await page_of(site, "/new"))
+    home = await page_of(site, "/")
+
+    assert [title.replace("&#39;", "'") for title in new if "&lt;" not in title] == [
+        title for title in listed if "<" not in title
+    ]
+    assert titles.findall(await page_of(site, "/tag/ambient")) == ["Slow Water"]
+    assert f'href="{site.address}/tag/ambient"' in await page_of(site, "/tags")
+    for page in (home, await page_of(site, "/top?period=all_time"), await page_of(site, "/new")):
+        assert "Private Song" not in page
+        assert "Unlisted Song" not in page
+    async with site.get("/tag/none", headers=BROWSERS) as answer:
+        assert answer.status == 404
+    assert "Sign in" in home
+    assert quote("/new", safe="/") in await page_of(site, "/new")
+
+
+async def test_no_page_gives_the_audio_of_what_the_viewer_may_not_hear(site: Published):
+    """The rules of a track's own page hold in lists."""
+    new = await page_of(site, "/new")
+
+    row = new[new.index("For Supporters") - 400 : new.index("For Supporters") + 200]
+    assert "Only supporters of Mara Lindqvist can listen." in row
+    assert f"/tracks/{site.track(SUPPORTERS)}/stream" not in new
+
+
+async def test_a_page_says_who_is_signed_in(site: Published):
+    """And is then cached by nobody else."""
+    cookie = {"Cookie": f"session_id={await site.session('mara')}", **BROWSERS}
+    for path in ("/", "/search?q=slow", f"/track/{site.track(SLOW)}", "/portal", "/settings"):
+        async with site.get(path, headers=cookie) as answer:
+            assert answer.status == 200
+            assert "@mara.example" in await answer.text(), path
+            assert "public" not in answer.headers["Cache-Control"]
+        async with site.get(path, headers=BROWSERS) as answer:
+            assert "@mara.example</bdi></a></nav>" not in await answer.text()
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_pages_are_small_and_without_barriers(site: Published, chromium: Browser, path: str):
+    """For axe, light and dark, and for the browser under its policy; they fit a phone's width."""
+    assert len((await page_of(site, path)).encode()) <= MOST_BYTES
+    page = await chromium.page(site.address + path, 360, 740)
+
+    assert await barriers(page) == []
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.complaints == []
+
+
+async def test_a_song_is_found_and_played_in_three_actions(site: Published, chromium: Browser):
+    """From the home page: type, send, press its row; and the way goes without scripts too."""
+    page = await chromium.page(site.address)
+    await page.fill("#wanted", "slow water")
+    await page.press("Enter")
+    await page.arrive(f"{site.address}/search?q=slow+water")
+    await page.until("document.querySelector('button.row')")
+    await page.evaluate("document.querySelector('button.row').click()")
+    await page.until("!document.querySelector('audio').paused")
+
+    assert page.complaints == []
