@@ -3,6 +3,7 @@
 from readapi.http.response.headers import NO_REFERRER
 
 _NOTHING = "default-src 'none'; base-uri 'none'"
+_OWN_SOURCES = "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
 _COMMON = f"{_NOTHING}; form-action 'self'"
 
 
@@ -63,13 +64,12 @@ def account_headers(base_url: str) -> dict[str, str]:
     person is on. Without a referrer browsers would send no origin with a form either.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
-    return _own(f"form-action 'self' {servers}; script-src 'self'; style-src 'self'; img-src 'self'")
+    return _own(f"form-action 'self' {servers}; {_OWN_SOURCES}")
 
 
 def portal_headers() -> dict[str, str]:
-    """For the Portal, whose script uploads files here and requests their progress."""
-    own = "form-action 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
-    return _own(own)
+    """For the Portal: own resources only; its script uploads files here and requests their progress."""
+    return _own(f"form-action 'self'; {_OWN_SOURCES}")
 
 
 def _own(sources: str) -> dict[str, str]:

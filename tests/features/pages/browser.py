@@ -181,7 +181,15 @@ class Page:
         """Press and let go of one key."""
         text = {"Space": " ", "Enter": "\r"}.get(key)
         named = {"key": " " if key == "Space" else key, "code": key}
-        code = {"Tab": 9, "Enter": 13, "Space": 32, "ArrowLeft": 37, "ArrowRight": 39}[key]
+        code = {
+            "Tab": 9,
+            "Enter": 13,
+            "Escape": 27,
+            "Space": 32,
+            "ArrowLeft": 37,
+            "ArrowRight": 39,
+            "ArrowDown": 40,
+        }[key]
         down: Message = {"type": "keyDown" if text else "rawKeyDown", "windowsVirtualKeyCode": code, **named}
         if text:
             down["text"] = text

@@ -128,6 +128,31 @@ async def test_pages_are_small_and_without_barriers(site: Published, chromium: B
     assert page.complaints == []
 
 
+async def test_names_are_suggested_and_chosen_by_keyboard(site: Published, chromium: Browser):
+    """As the combobox pattern asks: arrows choose, Escape closes, Enter searches; axe finds nothing."""
+    page = await chromium.page(site.address)
+    field = "document.querySelector('header [name=q]')"
+    opened = f"{field}.getAttribute('aria-expanded') === 'true'"
+
+    await page.fill("header [name=q]", "wat")
+    await page.until(opened)
+    found = await barriers(page)
+    await page.press("Escape")
+    await page.until(f"{field}.getAttribute('aria-expanded') === 'false'")
+    await page.fill("header [name=q]", "wate")
+    await page.until(opened)
+    await page.press("ArrowDown")
+    chosen = await page.evaluate(
+        f"document.getElementById({field}.getAttribute('aria-activedescendant')).textContent"
+    )
+    await page.press("Enter")
+
+    await page.arrive(f"{site.address}/search?q=Slow+Water")
+    assert chosen == "Slow Water track by Mara Lindqvist"
+    assert found == []
+    assert page.complaints == []
+
+
 async def test_a_song_is_found_and_played_in_three_actions(site: Published, chromium: Browser):
     """From the home page: type, send, press its row; and the way goes without scripts too."""
     page = await chromium.page(site.address)
