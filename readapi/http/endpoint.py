@@ -21,7 +21,8 @@ from readapi.http.limits.quota import Quota
 from readapi.http.request import bodies
 from readapi.http.request.encodings import Encoding
 from readapi.http.request.validation import Members
-from readapi.http.router import PATH_NAME
+from readapi.http.router import PATH_NAME, READY, Reply, Response
+from readapi.http.router import Handler as Answering
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.scopes import Need
 from readapi.state.publishing.profile_visibility import ProfileVisibility
@@ -37,7 +38,6 @@ Done = TypeVar("Done")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Any]
 Handled = TypeVar("Handled", bound=Handler)
-_READY = (Answer, web.StreamResponse)
 BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
 
 
@@ -102,9 +102,7 @@ class Endpoint:
         """The path with bare names, as OpenAPI writes it."""
         return PATH_NAME.sub(r"{\1}", self.path)
 
-    def handler(
-        self, services: Services
-    ) -> Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]:
+    def handler(self, services: Services) -> Answering:
         """The request handler, with the services that the function's signature names."""
         bind, function, needs = self.signature.binder(services), self.function, self.needs
         admission = services[Authorization]
@@ -113,6 +111,27 @@ class Endpoint:
         assert isinstance(finishing, Detached)
         read_body = self._body_reader(services)
         is_plain = not inspect.iscoroutinefunction(function)
+        is_read = self.only_asks and self.signature.body is None
+
+        def handle(request: web.Request) -> Reply:
+            request[ENDPOINT] = self
+            bodies.check_address(request)
+            who = admission.admit(request, needs)
+            if not is_read:
+                return act(request, who)
+            if is_plain:
+                return self._ready(function(**bind(request, who, {})))
+            return read(request, who)
+
+        async def read(request: web.Request, who: SignedIn | None) -> Response:
+            if not self.prompt or who is not None:
+                await in_task()
+            return self._ready(await function(**bind(request, who, {})))
+
+        async def act(request: web.Request, who: SignedIn | None) -> Response:
+            await in_task()
+            sent = await read_body(request, who)
+            return self._ready(await finishing.finish(work(request, who, sent)))
 
         async def work(request: web.Request, who: SignedIn | None, sent: Members) -> Any:
             try:
@@ -120,16 +139,6 @@ class Endpoint:
                 return result if is_plain else await result
             finally:
                 bodies.discard_files(sent)
-
-        async def handle(request: web.Request) -> Answer[Any] | web.StreamResponse:
-            request[ENDPOINT] = self
-            bodies.check_address(request)
-            who = admission.admit(request, needs)
-            if not self.only_asks or not (is_plain or (self.prompt and who is None)):
-                await in_task()
-            working = work(request, who, await read_body(request, who))
-            result = await (working if self.only_asks else finishing.finish(working))
-            return result if isinstance(result, _READY) else self._answer(result)
 
         return handle
 
@@ -156,7 +165,9 @@ class Endpoint:
 
         return read
 
-    def _answer(self, result: object) -> Answer[Any]:
+    def _ready(self, result: object) -> Response:
+        if isinstance(result, READY):
+            return result
         if result is None:
             return Answer(b"", status=HTTPStatus.NO_CONTENT)
         return Answer(render_json(result), status=self.status.value)

@@ -23,6 +23,7 @@ from readapi.http.request.cookies import Cookies
 from readapi.http.response.cache import AnswerCache, Kept
 from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
 from readapi.http.response.responses import Responses, Result, Written
+from readapi.http.router import READY, Reply, plain_path, settle
 from readapi.http.viewer import REQUESTER, Requester
 from readapi.metrics import Metrics
 from schemas.errors import Code, ErrorBody
@@ -30,7 +31,7 @@ from schemas.settings import Settings
 
 log = structlog.get_logger()
 
-Application = Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]
+Application = Callable[[web.Request], Reply]
 WhoAsks = Callable[[web.Request], Awaitable[Requester | None]]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -81,10 +82,10 @@ class Gate:
         requester: Requester | None = None
         try:
             if path in self._operational:
-                result: Result = await application(request)
+                result: Result = await settle(application(request))
             else:
                 requester = await self._who_asks(request)
-                allowance = await self._counted(request, path, requester)
+                allowance = await self._counted(request, requester)
                 result = await self._result(request, application, allowance, requester)
         except Spent as spent:
             allowance, result = (
@@ -124,13 +125,12 @@ class Gate:
         metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
         metrics.tally("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
 
-    async def _counted(self, request: web.Request, path: str, requester: Requester | None) -> Allowance:
+    def _counted(self, request: web.Request, requester: Requester | None) -> Awaitable[Allowance]:
         """Count the request for the account, or for the client's address when it has no account."""
         named = None if requester is None or requester.signed_in is None else requester.signed_in.did
-        # Other spellings of a path reach the same route; escaped slashes are part of a name.
-        plain = path if path.startswith("/") and "%" not in path else request.rel_url.path_safe
         request[CLIENT] = self._clients.key(request)
-        return await self.limits.hit(named or request[CLIENT], plain, request.method)
+        # Other spellings of a path reach the same route; escaped slashes are part of a name.
+        return self.limits.hit(named or request[CLIENT], plain_path(request), request.method)
 
     async def _result(
         self,
@@ -145,14 +145,16 @@ class Gate:
         if requester is not None:
             request[REQUESTER] = requester
         if request.method not in ("GET", "HEAD"):
-            return await application(request)
+            return await settle(application(request))
         # Some routes admit accounts whose grant has ended, so their answers are personal too.
         is_somebody = requester is not None and requester.signed_in is not None
         version = self._version()
         cached_as = _cache_key(request)
         kept = self.cache.find(cached_as, version)
         if kept is None or (is_somebody and kept.caching.is_of_nobody):
-            made = await application(request)
+            made = application(request)
+            if not isinstance(made, READY):
+                made = await made
             if not isinstance(made, Answer) or made.status != _OK or request[ENDPOINT].acts:
                 return made
             endpoint = request[ENDPOINT]

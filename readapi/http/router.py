@@ -13,7 +13,10 @@ from aiohttp import HttpVersion11, hdrs, web
 from readapi.answers import Answer
 from readapi.errors import NotFound
 
-Handler = Callable[[web.Request], Awaitable[Answer[Any] | web.StreamResponse]]
+READY = (Answer, web.StreamResponse)
+Response = Answer[Any] | web.StreamResponse
+Reply = Response | Awaitable[Response]  # what waits for nothing is answered without a coroutine
+Handler = Callable[[web.Request], Reply]
 PATH_NAME = re.compile(
     r"{(\w+)(?::([^{}]*))?}"
 )  # of a path: its name, and the expression that it has to match
@@ -37,12 +40,17 @@ class Router:
         below = self._patterns.setdefault(beginning.rpartition("/")[0], [])
         below.append((_compile(path), handlers))
 
-    async def answer(self, request: web.Request) -> Answer[Any] | web.StreamResponse:
+    def answer(self, request: web.Request) -> Reply:
         """Call the handler. Raises NotFound, and web.HTTPMethodNotAllowed with the allowed methods."""
         if hdrs.EXPECT in request.headers:
-            await _let_continue(request)
-        handler, request[PATH_VALUES] = self._find(request.rel_url.path_safe, request.method)
-        return await handler(request)
+            return self._answer_expected(request)
+        handler, request[PATH_VALUES] = self._find(plain_path(request), request.method)
+        return handler(request)
+
+    async def _answer_expected(self, request: web.Request) -> Response:
+        await _let_continue(request)
+        handler, request[PATH_VALUES] = self._find(plain_path(request), request.method)
+        return await settle(handler(request))
 
     def _find(self, path: str, method: str) -> tuple[Handler, dict[str, str]]:
         if (handlers := self._plain.get(path)) is not None:
@@ -62,6 +70,19 @@ class Router:
         if allowed:
             raise web.HTTPMethodNotAllowed(method, sorted(allowed))
         raise NotFound
+
+
+def plain_path(request: web.Request) -> str:
+    """A request's path, in which only slashes and percent signs within names are still escaped."""
+    path = request.raw_path.partition("?")[0]
+    if path.startswith("/") and path.isascii() and "%" not in path and "#" not in path:
+        return path  # as most are: to unescape one costs a microsecond
+    return request.rel_url.path_safe
+
+
+async def settle(reply: Reply) -> Response:
+    """Await a reply that is not ready."""
+    return reply if isinstance(reply, READY) else await reply
 
 
 def _compile(path: str) -> re.Pattern[str]:

@@ -3,14 +3,13 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from aiohttp import web
 
-from readapi.answers import HTML, Answer
+from readapi.answers import HTML
 from readapi.http.endpoint import Endpoint, Routes
 from readapi.http.request.headers import prefers_page
-from readapi.http.router import Handler, Router
+from readapi.http.router import Handler, Reply, Router
 from readapi.routes import api, pages
 
 
@@ -50,8 +49,8 @@ def _add_handler(known: Handler | None, endpoint: Endpoint, handler: Handler) ->
     assert endpoint.by_accept, f"two endpoints at {endpoint.path}"
     assert HTML in endpoint.media_types, f"the page at {endpoint.path} comes after the JSON"
 
-    async def answer(request: web.Request) -> Answer[Any] | web.StreamResponse:
+    def answer(request: web.Request) -> Reply:
         chosen = handler if prefers_page(request.headers.get("Accept", "")) else known
-        return await chosen(request)
+        return chosen(request)
 
     return answer

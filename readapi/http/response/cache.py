@@ -33,7 +33,8 @@ class Kept:
     __slots__ = ("answer", "caching", "etag", "forms", "route")
 
     def __init__(self, answer: Answer[object], route: str, caching: Caching = PUBLIC) -> None:
-        self.answer = answer._replace(tag=b"")  # it may be as long as the body
+        # Without its tag, which may be as long as the body.
+        self.answer: Answer[object] = Answer(answer.body, answer.media_type, answer.status, answer.headers)
         self.route = route
         self.caching = caching
         self.forms: dict[Way, Form] = {}

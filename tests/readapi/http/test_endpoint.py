@@ -3,12 +3,15 @@
 from typing import Annotated, Literal
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 from pydantic import Field
 
 from readapi.answers import Answer
-from readapi.http.endpoint import Routes
+from readapi.http.admission import Authorization
+from readapi.http.endpoint import Detached, Routes
 from schemas.access import Viewer
 from schemas.api.health import Health
+from schemas.settings import Settings
 from tests.readapi.site import running
 
 
@@ -150,6 +153,20 @@ def test_a_path_name_without_a_parameter_is_refused():
         async def unnamed() -> Answer[str]:
             """Forget the number."""
             return Answer(b"")
+
+
+def test_a_plain_function_is_answered_without_a_coroutine():
+    """Its answer is there when the handler returns."""
+    made = Routes("test")
+
+    @made.get("/now")
+    def now() -> Answer[str]:
+        """Wait for nothing."""
+        return Answer(b'"now"')
+
+    handle = made.endpoints[0].handler({Authorization: Authorization(Settings()), Detached: Detached()})
+
+    assert handle(make_mocked_request("GET", "/now")) == Answer(b'"now"')
 
 
 async def test_a_service_nobody_offers_stops_the_start():

@@ -11,7 +11,7 @@ from readapi.http.router import PATH_VALUES, Handler, Router
 
 
 def saying(name: str) -> Handler:
-    async def handle(request: web.Request) -> Answer[str]:
+    def handle(request: web.Request) -> Answer[str]:
         values = " ".join(f"{key}={value}" for key, value in request[PATH_VALUES].items())
         return Answer(f"{request.method} {name} {values}".strip().encode())
 
@@ -38,7 +38,7 @@ def router() -> Router:
 
 
 async def answer(router: Router, path: str, method: str = "GET") -> str:
-    found = await router.answer(make_mocked_request(method, str(URL(path, encoded=True))))
+    found = router.answer(make_mocked_request(method, str(URL(path, encoded=True))))
     assert isinstance(found, Answer)
     return found.body.decode()
 
