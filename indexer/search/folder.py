@@ -33,6 +33,7 @@ class IndexFolder:
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = writer
         self._searcher: tantivy.Searcher | None = None  # of the last commit
+        self.has_changes = False  # since the last commit
         self.watermark = _watermark(index)
 
     @classmethod
@@ -56,6 +57,7 @@ class IndexFolder:
         with explain_errors(self._path):
             for name in names:
                 self.writer.delete_documents_by_term("doc", name)
+                self.has_changes = True
 
     def add(self, found: Iterable[Fields]) -> int:
         """Add new documents. Returns how many."""
@@ -63,6 +65,7 @@ class IndexFolder:
         for fields in found:
             with explain_errors(self._path):
                 self.writer.add_document(_document(fields, self._schema))
+            self.has_changes = True
             added += 1
         return added
 
@@ -126,6 +129,7 @@ class IndexFolder:
         with explain_errors(self._path):
             self.writer.commit()
         self._searcher = None
+        self.has_changes = False
         self.watermark = op
 
     def finish(self) -> None:

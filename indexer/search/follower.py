@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from indexer.search.index import STEP_ENTRIES
 
 LAST_ENTRIES = 500  # of the outbox, which are still indexed at a stop
-PAUSE = 2  # times the duration of the step before it
+PAUSE = 1  # times the duration of the step before it
 MANY_ENTRIES = 2000  # in one step: a flood, which costs a third less in larger steps
 FLOOD_PAUSES = 6  # after such a step, for as long as the flood lasts
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one

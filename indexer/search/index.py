@@ -1,6 +1,7 @@
 """Outbox -> Tantivy: the search index follows the catalogue, with a watermark of its own.
 
-A step replaces the stale documents, and the watermark with them, in one commit of each index.
+A step replaces the stale documents, and the watermark with them, in one commit of each index that changes.
+The catalog index is committed last, at every step: its watermark is that of all three.
 After a crash the same entries are read again; rendering them again gives the same documents.
 """
 
@@ -17,6 +18,7 @@ from indexer.faults import StoreError
 from indexer.search.documents.artist import CataloguedWorks
 from indexer.search.documents.fields import Documents
 from indexer.search.folder import HEAP_BYTES, REBUILD, IndexFolder, explain_errors
+from indexer.search.merge_threads import lower_merge_priority
 from indexer.search.render import Refs, Rendering
 from indexer.search.works import IndexedWorks
 from schemas import search_index
@@ -70,7 +72,7 @@ class SearchIndex:
     @property
     def watermark(self) -> int:
         """The outbox entry up to which all three indexes are committed."""
-        return min(folder.watermark for folder in self._folders)
+        return self._catalog.watermark
 
     def follow(self, con: duckdb.DuckDBPyConnection) -> int:
         """One step along the outbox. Returns the watermark; call again while it is behind.
@@ -80,6 +82,7 @@ class SearchIndex:
         with _reading(con):
             if not self._compared:
                 self._compare(con)
+                lower_merge_priority()  # not sooner: a thread has its name when it begins to run
             entries = con.execute(
                 "select op, kind, key, name from outbox where op > ? order by op limit ?",
                 [self.watermark, self.step_entries],
@@ -87,8 +90,7 @@ class SearchIndex:
             if entries:
                 self._replace(con, entries)
         if entries:
-            for folder in self._folders:
-                folder.commit(max(entries[-1][0], folder.watermark))
+            self._commit(entries[-1][0])
         return self.watermark
 
     def fill(self, con: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
@@ -114,8 +116,8 @@ class SearchIndex:
                     self._add(rendering.catalogue(rendering.tracks(refs.tracks), refs))
                 done += len(chunk)
                 yield done, total
+        self._commit(op)
         for folder in self._folders:
-            folder.commit(op)
             folder.finish()
 
     def close(self) -> None:
@@ -144,6 +146,12 @@ class SearchIndex:
         self._catalog.add(cards)
         self._social.add(reactions)
         self._add(rendering.catalogue(tracks, refs))
+
+    def _commit(self, op: int) -> None:
+        for folder in (self._words, self._social):
+            if folder.has_changes:
+                folder.commit(max(op, folder.watermark))
+        self._catalog.commit(op)
 
     def _moved(self, popular: Mapping[str, int]) -> set[str]:
         """The artists with another popularity than the search index has."""

@@ -15,7 +15,7 @@ from schemas import data_folder, search_index
 
 ABSENT = "The search index does not exist yet."
 RETRY_SECONDS = 5  # the Retry-After while an index is rebuilt
-FOLLOW_SECONDS = 0.075  # between checks for new commits
+FOLLOW_SECONDS = 0.025  # between checks for new commits
 
 
 class IndexFolders:
@@ -37,8 +37,8 @@ class IndexFolders:
 
     @property
     def op(self) -> int:
-        """The outbox entry up to which everything can be found."""
-        return min(folder.op for folder in self._folders)
+        """The outbox entry up to which everything can be found: the catalog index is committed last."""
+        return self.catalog.op
 
     @property
     def documents(self) -> int:
@@ -47,12 +47,12 @@ class IndexFolders:
 
     def refresh(self) -> None:
         """Read what was committed."""
-        self._show([(folder, folder.read()) for folder in self._stale()])
+        self._show(self._read())
 
     async def follow(self) -> None:
         """Read what was committed, on a thread, so that no request waits. Costs six stats if nothing was."""
-        if stale := self._stale():
-            self._show(await asyncio.to_thread(lambda: [(folder, folder.read()) for folder in stale]))
+        if any(folder.is_stale() for folder in self._folders):
+            self._show(await asyncio.to_thread(self._read))
 
     async def reached(self, op: int) -> None:
         """Wait until everything up to an outbox entry can be found."""
@@ -70,8 +70,9 @@ class IndexFolders:
         self.require()
         return [address for _, address in (folder or self.catalog).search(query, max(limit, 1)).hits]
 
-    def _stale(self) -> list[IndexFolder]:
-        return [folder for folder in self._folders if folder.is_stale()]
+    def _read(self) -> list[tuple[IndexFolder, State | None]]:
+        """The catalog index first: what was committed before it is then in the others."""
+        return [(folder, folder.read()) for folder in self._folders if folder.is_stale()]
 
     def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:
         changed = [folder.show(state) for folder, state in found if state is not None]

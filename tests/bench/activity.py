@@ -50,6 +50,27 @@ class Activity:
         self._stage(person, what, at or person.repo.now)
         return person.repo.commit_frame(seq, at)
 
+    def track(self, seq: int, title: str) -> bytes:
+        """The frame of a commit, now, of a public track with this title by one of them, who keeps it."""
+        at = datetime.now(UTC)
+        person = self._rng.choice(self._people)
+        document = self._track(at) | {"title": title}
+        document.pop("access", None)
+        person.write(COLLECTIONS.track, document)
+        return person.repo.commit_frame(seq, at)
+
+    def like(self, seq: int, subject: Subject) -> bytes:
+        """The frame of a commit, now, in which one of them likes this track, and goes on to."""
+        at = datetime.now(UTC)
+        person = self._rng.choice(self._people)
+        person.write(COLLECTIONS.like, self._records.like(at, subject))
+        return person.repo.commit_frame(seq, at)
+
+    @property
+    def unpopular(self) -> Sequence[Subject]:
+        """The later half of the tracks, those with the fewest likes last."""
+        return self._subjects[len(self._subjects) // 2 :]
+
     def _stage(self, person: "_Person", what: str, at: datetime) -> None:
         records, subject = self._records, self._subject()
         match what:

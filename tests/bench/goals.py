@@ -60,7 +60,9 @@ ALL: Final = (
     *(_made(route, 0.5, SAME_SIZE) for route in (questions.NEWEST, questions.OF_EITHER, questions.OF_TAG)),
     Goal(api.WITH_SESSION, 0.85, api.WITHOUT_SESSION),
     Goal(streaming.NAME, 0.7, streaming.REFERENCE),
-    Goal(freshness.P99, 1500, is_most=True),
+    *(Goal(freshness.p50(name), 150, is_most=True) for name in freshness.IDLE),
+    *(Goal(freshness.p99(name), 500, is_most=True) for name in freshness.IDLE),
+    *(Goal(freshness.p99(name), 1000, is_most=True) for name in freshness.BUSY),
     Goal(memory.at_full_size(memory.INDEXER), memory.INDEXER_LIMIT, is_most=True),
     Goal(memory.at_full_size(memory.WORKER), memory.WORKER_LIMIT, is_most=True),
 )

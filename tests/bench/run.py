@@ -53,7 +53,7 @@ class Effort:
     attacked: attacks.Effort = field(default_factory=attacks.Effort)
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
-    found: int = 200
+    found: int = 100
     kinds: tuple[str, ...] = (TRACK, SEARCH, *LISTS)
     zipped: tuple[str, ...] = (NEWEST, OF_TAG, PLAYLISTS)
     searches: tuple[str, ...] = CLASSES

@@ -106,12 +106,11 @@ def test_every_question_has_an_answer(build: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.network
 def test_a_commit_is_found(build: Path) -> None:
     """Within the patience of the measurement."""
     rows = list(Bench(TINY, build, LITTLE).rows(("freshness",)))
 
-    assert [row.unit for row in rows] == ["ms", "ms"]
+    assert [row.unit for row in rows] == ["ms"] * 8
 
 
 def _status(url: str) -> int:

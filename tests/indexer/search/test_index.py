@@ -156,6 +156,25 @@ def test_long_outboxes_are_followed_in_steps(writer, index):
     assert marks[-1] == marks[-2] == writer.op == index.watermark
 
 
+def test_an_index_that_does_not_change_is_not_committed(writer, index, tmp_path):
+    """A comment changes nothing that a search for words finds; the catalog index has the watermark."""
+    words, catalog = (
+        tmp_path / data_folder.SEARCH / name / "meta.json"
+        for name in (search_index.WORDS_FOLDER, search_index.CATALOG_FOLDER)
+    )
+    track = uri("ana", "track")
+    write(writer, put("ana", "track", at=1), comment("ben", track, 1, at=2))
+    caught_up(index, writer)
+    before = words.read_bytes(), catalog.read_bytes()
+
+    write(writer, comment("ben", track, 2, at=3))
+    reached = caught_up(index, writer)
+
+    assert words.read_bytes() == before[0]
+    assert catalog.read_bytes() != before[1]
+    assert reached == writer.op
+
+
 def test_an_index_that_is_gone_is_made_again_while_the_outbox_is_whole(writer, tmp_path):
     """Once entries were pruned only a rebuild helps, and it is told."""
     write(writer, put("ana", "track", at=1))
