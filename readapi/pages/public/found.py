@@ -1,8 +1,9 @@
 """Search results as a page shows them: grouped by kind, with links and marked words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import orjson
 from markupsafe import Markup, escape
@@ -73,51 +74,51 @@ def of_found(
     wanted: Search, found: Found, after: str | None, cursor: str | None, index: Index, addresses: Addresses
 ) -> View:
     """For a page of results; `after` leads to the next one. `cursor`: of this page."""
-    several = len(wanted.kinds) > 1
+    pages = _Pages(wanted)
     items = _items(wanted.text, found.results, index, addresses)
     groups = [
-        Group(kind, _NAMES[kind], found.counts[kind], items[kind], _address(replace(wanted, kinds=(kind,))))
+        Group(kind, _NAMES[kind], found.counts[kind], items[kind], pages.of((kind,)))
         for kind in wanted.kinds
         if items[kind]
     ]
-    title = f"Search: {wanted.text}"
-    address = addresses.base_url + _address(wanted, cursor)
+    address = addresses.base_url + pages.of(wanted.kinds, cursor)
+    title, description = f"Search: {wanted.text}", f"Music found for {wanted.text}."
     return {
-        "head": metadata.of_page(title, f"Music found for {wanted.text}.", address, indexed=False),
+        "head": metadata.of_page(title, description, address, indexed=False),
         "q": wanted.text,
         "wanted": wanted,
         "is_too_short": False,
-        "kinds_wanted": ",".join(name for name, kind in KINDS.items() if kind in wanted.kinds),
+        "kinds_wanted": ",".join(f"{kind}s" for kind in wanted.kinds),
         "groups": groups,
-        "choices": _choices(wanted, found.counts),
+        "choices": _choices(wanted, found.counts, pages),
         "sorts": [(value, name, value == wanted.sort) for value, name in _SORTS],
-        "shows_more_of_kind": several and cursor is None,
+        "shows_more_of_kind": len(wanted.kinds) > 1 and cursor is None,
         "first": next((item for item in items["track"] if item.source), None),
-        "older": _address(wanted, after) if after else None,
+        "older": pages.of(wanted.kinds, after) if after else None,
     }
 
 
-def _choices(wanted: Search, counts: Mapping[Kind, int]) -> list[tuple[str, str, bool]]:
+class _Pages:
+    """Paths of pages of one search, each for some kinds."""
+
+    def __init__(self, wanted: Search) -> None:
+        sort = None if wanted.sort == "relevance" else wanted.sort
+        given = {"q": wanted.text, "tag": wanted.tag, "artist_did": wanted.artist_did, "sort": sort}
+        self._path = f"/search?{urlencode({name: value for name, value in given.items() if value})}"
+
+    def of(self, kinds: Sequence[Kind], cursor: str | None = None) -> str:
+        """The page of these kinds that begins at a cursor."""
+        of_kinds = "" if len(kinds) == len(KINDS) else f"&type={','.join(f'{kind}s' for kind in kinds)}"
+        return f"{self._path}{of_kinds}" + (f"&cursor={quote(cursor)}" if cursor else "")
+
+
+def _choices(wanted: Search, counts: Mapping[Kind, int], pages: _Pages) -> list[tuple[str, str, bool]]:
     """Everything, or one kind; each with the number of its results."""
     every = tuple(KINDS.values())
-    choices = [("Everything", _address(replace(wanted, kinds=every)), set(wanted.kinds) == set(every))]
+    choices = [("Everything", pages.of(every), len(wanted.kinds) == len(every))]
     for kind, name in _NAMES.items():
-        address = _address(replace(wanted, kinds=(kind,)))
-        choices.append((f"{name} {counts[kind]:,}", address, tuple(wanted.kinds) == (kind,)))
+        choices.append((f"{name} {counts[kind]:,}", pages.of((kind,)), tuple(wanted.kinds) == (kind,)))
     return choices
-
-
-def _address(wanted: Search, cursor: str | None = None) -> str:
-    names = [name for name, kind in KINDS.items() if kind in wanted.kinds]
-    return Addresses("").page(
-        "/search",
-        q=wanted.text,
-        type=None if len(names) == len(KINDS) else ",".join(names),
-        tag=wanted.tag,
-        artist_did=wanted.artist_did,
-        sort=None if wanted.sort == "relevance" else wanted.sort,
-        cursor=cursor,
-    )
 
 
 def _items(
@@ -140,9 +141,9 @@ def _item(known: dict[str, Any], highlighter: Highlighter, index: Index, address
             return FoundItem(
                 title,
                 name,
-                f"{addresses.base_url}/track/{number}",
+                addresses.page(f"/track/{number}"),
                 known["artist_display_name"],
-                source=f"{addresses.base_url}/tracks/{number}/stream",
+                source=addresses.page(f"/tracks/{number}/stream"),
                 play=addresses.play(number),
             )
         case "artist":
