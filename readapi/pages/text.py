@@ -9,6 +9,7 @@ import orjson
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 # Where nothing isolates a text, an unclosed override would turn round what follows it.
 _DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_CLOCK = re.compile(r"[0-9]{1,5}(?::[0-9]{1,2}){0,2}")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -45,6 +46,16 @@ def format_clock(seconds: int) -> str:
     minutes, rest = divmod(max(seconds, 0), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def parse_clock(written: str) -> int | None:
+    """Seconds from a clock's text, such as `3:07` or `187`; None for anything else."""
+    if _CLOCK.fullmatch(written.strip()) is None:
+        return None
+    seconds = 0
+    for part in written.split(":"):
+        seconds = seconds * 60 + int(part)
+    return seconds
 
 
 def iso_duration(seconds: int) -> str:

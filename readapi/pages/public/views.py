@@ -12,11 +12,20 @@ from schemas.api.tracks import Track
 View = dict[str, object]
 
 
-def of_track(track: Track, size: Size | None, addresses: Addresses) -> View:
-    """For the player and the page of a track. `size`: of its picture, if it is known; so for lists."""
+def of_track(track: Track, size: Size | None, addresses: Addresses, start: int = 0) -> View:
+    """For the player and the page of a track. `size`: of its picture, if it is known; so for lists.
+
+    `start`: the second at which the page's player begins.
+    """
     heard = make_player_track(track, addresses)
     head = metadata.of_track(track, heard, addresses, size)
-    return {"head": head, "sound": heard, "track": track, "embed_html": _frame(head, TRACK_SIZE)}
+    return {
+        "head": head,
+        "sound": heard,
+        "track": track,
+        "start": start,
+        "embed_html": _frame(head, TRACK_SIZE),
+    }
 
 
 def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:

@@ -34,6 +34,7 @@
       this.audio.controls = false;
       box.querySelector(".controls").hidden = false;
       this.showTime();
+      if (Number(box.dataset.start)) this.seek(Number(box.dataset.start));
     }
 
     listen() {
@@ -104,7 +105,7 @@
     }
 
     seek(seconds) {
-      const target = Math.min(Math.max(0, seconds), this.length || 0);
+      const target = Math.min(Math.max(0, seconds), this.length || seconds);
       if (this.audio.readyState === HTMLMediaElement.HAVE_NOTHING) this.wanted = target;
       else if (this.canReach(target)) this.audio.currentTime = target;
       else this.fetchWhole(target);
@@ -236,7 +237,7 @@
       this.index = index;
       const button = this.buttons[index];
       button.setAttribute("aria-current", "true");
-      button.scrollIntoView({ block: "nearest" });
+      if (isFramed) button.scrollIntoView({ block: "nearest" });
       const atEnd = String(index === this.items.length - 1);
       for (const step of this.steps) if (step.dataset.step === "1") step.setAttribute("aria-disabled", atEnd);
       if (this.current) {
@@ -245,6 +246,43 @@
       }
     }
   }
+
+  // The moments of a track's comments: links that move the player, and marks under its bar.
+  const showMoments = (root, player) => {
+    const marks = document.createElement("span");
+    marks.className = "marks";
+    marks.setAttribute("aria-hidden", "true"); // the same as the links, for pointers
+    const go = (second) => {
+      player.seek(second);
+      player.play();
+    };
+    for (const link of root.querySelectorAll("a[data-moment]")) {
+      const second = Number(link.dataset.moment);
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        go(second);
+      });
+      if (!player.length || second > player.length) continue;
+      const mark = document.createElement("span");
+      mark.className = "mark";
+      mark.title = link.parentElement.querySelector(".said").textContent;
+      mark.style.left = `${(100 * second) / player.length}%`;
+      mark.addEventListener("click", () => go(second));
+      marks.append(mark);
+    }
+    if (marks.children.length) {
+      const bar = document.createElement("span");
+      bar.className = "bar";
+      player.seekBar.replaceWith(bar);
+      bar.append(player.seekBar, marks);
+    }
+    const field = root.querySelector("[data-now]");
+    let isTyped = false;
+    field?.addEventListener("input", () => (isTyped = true));
+    player.audio.addEventListener("timeupdate", () => {
+      if (field && !isTyped) field.value = clock(player.position);
+    });
+  };
 
   const shortcuts = (player) => (event) => {
     const busy = event.target.closest("a, button, input, textarea, summary, audio");
@@ -266,6 +304,7 @@
     const player = new Player(box);
     const root = box.closest("[data-list]");
     if (root) new List(root, player);
+    else showMoments(document, player);
     // On a page of its own the space bar scrolls; in a frame there is nothing else for it to do.
     if (isFramed) document.addEventListener("keydown", shortcuts(player));
   }

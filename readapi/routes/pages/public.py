@@ -1,5 +1,9 @@
 """Public pages of tracks, artists, albums and playlists, each as the viewer may see it."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from readapi.answers import HTML, Answer
 from readapi.errors import NotFound, PdsUnavailable, SessionExpired
 from readapi.http.endpoint import Routes
@@ -9,8 +13,8 @@ from readapi.index import cursors
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
-from readapi.pages import responses
-from readapi.pages.public import content, views
+from readapi.pages import responses, text
+from readapi.pages.public import content, reactions, views
 from readapi.pages.render import Renderer
 from readapi.spaces.find_track import SpaceTrackFinder
 from readapi.state.publishing.profile_visibility import ProfileVisibility
@@ -27,11 +31,19 @@ async def track_page(
     supporters: Supporters,
     who: SignedIn | None,
     renderer: Renderer,
+    index: Index,
+    showing: ProfileVisibility,
+    t: Annotated[str, Field(max_length=20, description="Where to begin, in seconds.")] = "",
 ) -> Answer[str]:
     """Show a track; one in a private Space only to viewers that the Space admits."""
     card, viewer = await finder.show(track_id, who)
     (track,) = await content.load_tracks(supporters, [card], viewer)
-    view = views.of_track(track, card.thumb, renderer.addresses)
+    around = await reactions.load_reactions(index, supporters, showing, card, viewer, renderer.addresses)
+    view = {
+        **views.of_track(track, card.thumb, renderer.addresses, text.parse_clock(t) or 0),
+        "around": around,
+        "own_did": None if who is None else who.did,
+    }
     return responses.public_page(renderer, "track.html", view, who)
 
 

@@ -24,7 +24,7 @@ from schemas import data_folder
 from schemas.ids import Cid, Handle, checked_id, list_id
 from schemas.settings import Settings
 from tests import documents
-from tests.indexer.changes import album, did, put, uri
+from tests.indexer.changes import album, comment, did, like, put, uri
 from tests.network.media import cover, tone
 from tests.readapi.serving import serving
 from tests.readapi.state.people import grant
@@ -123,6 +123,8 @@ def _records() -> list[RecordChange]:
         put("mara", "profile", at=20, displayName="Mara Lindqvist", bio="Writes songs by the sea."),
         album("mara", held, at=21, name="Ninety Nights", description="For the dark half of the year."),
         album("ben", picked, at=22, name="Evening", listType="playlist"),
+        comment("ben", uri("mara", "track", SLOW), at=25, text="Lovely from here on", timestampMs=20_000),
+        like("ben", uri("mara", "track", SLOW), at=26),
         put("nameless", "track", at=23, title="Anonymous"),
         album("nameless", [uri("nameless", "track")], at=24, name="First", image=cover_blob),
     ]

@@ -164,3 +164,27 @@ async def test_a_song_is_found_and_played_in_three_actions(site: Published, chro
     await page.until("!document.querySelector('audio').paused")
 
     assert page.complaints == []
+
+
+async def test_a_moment_can_be_linked_to_and_jumped_to(site: Published, chromium: Browser):
+    """By `?t=`, by the time of a comment, and by its mark under the bar; the page can be shared."""
+    page = await chromium.page(f"{site.address}/track/{site.track(SLOW)}?t=12")
+    position = "Number(document.querySelector('.seek').value)"
+    started = await page.evaluate(f"[{position}, document.querySelector('audio').paused]")
+
+    await page.evaluate("document.querySelector('a[data-moment]').click()")
+    await page.until(f"!document.querySelector('audio').paused && {position} >= 20")
+    await page.evaluate("document.querySelector('audio').pause()")
+    await page.evaluate("document.querySelector('.mark').click()")
+    await page.until("!document.querySelector('audio').paused")
+    left = await page.evaluate("document.querySelector('.mark').style.left")
+
+    assert started == [12, True]
+    assert left.startswith("66.6")
+    assert (
+        await page.evaluate("document.querySelector('#link').value")
+        == f"{site.address}/track/{site.track(SLOW)}"
+    )
+    assert "Lovely from here on" in await page.evaluate("document.querySelector('.comments').innerText")
+    assert await barriers(page) == []
+    assert page.complaints == []

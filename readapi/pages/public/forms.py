@@ -1,0 +1,26 @@
+"""The forms of a track's page, and their translation into API requests. Pure."""
+
+from readapi.errors import InvalidRequest
+from readapi.http.request.page_forms import PageForm
+from readapi.pages import text
+from schemas.api.comments import NewComment
+
+
+class CommentForm(PageForm):
+    """A comment at a moment, written as a player shows it (`1:07`) or in seconds."""
+
+    text: str = ""
+    moment: str = ""
+
+    def wanted(self) -> NewComment:
+        """Raises InvalidRequest."""
+        seconds = text.parse_clock(self.moment or "0")
+        if seconds is None:
+            raise InvalidRequest.of_field("moment", "must be a time such as 1:07")
+        return self.fitted(NewComment, {"text": self.text, "timestamp_ms": seconds * 1000})
+
+
+class PlaylistChoice(PageForm):
+    """The playlist to add a track to."""
+
+    playlist_id: str = ""

@@ -1,0 +1,60 @@
+"""Listeners on pages: they like tracks, comment on moments, and keep playlists; without scripts."""
+
+import itertools
+import re
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.features.pages.plain_browser import PlainBrowser
+from tests.network.person import Person
+from tests.network.testnet import Testnet
+from tests.readapi.studio import Studio
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
+
+NUMBERS = itertools.count(1)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def listener(shared_net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
+    """Signed in, at a browser that runs no scripts."""
+    person = Person(await shared_net.pds[0].create_account(f"listener-{next(NUMBERS)}.test"))
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        yield await PlainBrowser(person, studio.door.address, client).signed_in()
+
+
+async def test_a_listener_reacts_to_a_track_by_its_forms(listener: PlainBrowser, studio: Studio):
+    """Every form leads back to the page, which shows what was done; other sites' pages can send none."""
+    artist = await studio.artist(profile=False)
+    track_id, _ = await artist.write_track(title="Reacted To", duration=90)
+    name = f"@{listener.person.account.handle}"
+    page = await listener.text(f"/track/{track_id}")
+    (like,) = re.findall(r'action="(/track/[^"]+/like)"', page)
+    path = like.removesuffix("/like")
+
+    assert await listener.led(like) == path
+    assert await listener.shows(path, f'action="{path}/unlike"')
+    liked = await listener.text(path)
+    assert (
+        await listener.led(f"{path}/comments", moment="1:07", text="That <b>bridge</b>") == f"{path}#comments"
+    )
+    assert await listener.shows(path, "That &lt;b&gt;bridge&lt;/b&gt;")
+    commented = await listener.text(path)
+    async with listener.post(f"{path}/comments", moment="9:00", text="Too late") as late:
+        assert late.status == 422
+    async with listener.post(f"{path}/comments", moment="soon", text="When?") as unread:
+        assert unread.status == 422
+    async with listener.post(like, origin="https://elsewhere.example") as foreign:
+        assert foreign.status == 403
+    (own,) = re.findall(r'action="([^"]+/delete)"', commented)
+    assert await listener.led(own) == f"{path}#comments"
+    assert await listener.led(f"{path}/unlike") == path
+    assert await listener.shows(path, f'action="{like}"')
+
+    assert name in page
+    assert "Liked by" in liked
+    assert 'data-moment="67" aria-label="Play at 1:07">1:07</a>' in commented
+    assert "bridge" not in await listener.text(path)
