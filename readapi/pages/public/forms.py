@@ -4,6 +4,7 @@ from readapi.errors import InvalidRequest
 from readapi.http.request.page_forms import PageForm
 from readapi.pages import text
 from schemas.api.comments import NewComment
+from schemas.api.playlists import NewPlaylist
 
 
 class CommentForm(PageForm):
@@ -18,6 +19,25 @@ class CommentForm(PageForm):
         if seconds is None:
             raise InvalidRequest.of_field("moment", "must be a time such as 1:07")
         return self.fitted(NewComment, {"text": self.text, "timestamp_ms": seconds * 1000})
+
+
+class PlaylistForm(PageForm):
+    """A playlist's name, and whether the profile shows it."""
+
+    name: str = ""
+    show_on_profile: str | None = None
+
+    def wanted(self) -> NewPlaylist:
+        """Raises InvalidRequest."""
+        shown = self.show_on_profile is not None
+        return self.fitted(NewPlaylist, {"name": self.name, "show_on_profile": shown})
+
+
+class PlaceForm(PageForm):
+    """A track of a playlist by its at-uri; `before`: the one that it is moved to right before."""
+
+    track: str = ""
+    before: str = ""
 
 
 class PlaylistChoice(PageForm):

@@ -6,7 +6,7 @@ import orjson
 from pydantic import Field
 
 from readapi.answers import Answer
-from readapi.errors import ApiError, Conflict, NotFound, NotOwner
+from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.http.endpoint import Routes
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
@@ -17,8 +17,9 @@ from readapi.index.paging import MOST_ROWS
 from readapi.index.queries import artists, lists, recommendations, social, tracks
 from readapi.index.queries.identifiers import AtUriName, DidName, ListName
 from readapi.pds.records import lists as authoring
-from readapi.pds.repo import REFUSALS, Create
-from readapi.pds.writing import Change, Writing, new_rkey
+from readapi.pds.records import playlists
+from readapi.pds.repo import REFUSALS
+from readapi.pds.writing import Change, Writing
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas.access import Viewer
 from schemas.api.playlists import (
@@ -108,15 +109,7 @@ async def make_playlist(
     sent: NewPlaylist, index: Index, who: SignedIn, showing: ProfileVisibility, writing: Writing
 ) -> Answer[Playlist]:
     """Create an empty playlist. Your profile shows it only if `show_on_profile` is true."""
-    collection = writing.collections.list
-    value = authoring.new_list(collection, "playlist", sent.name, None)
-    uri = AtUri(who.did, collection, new_rkey())
-    await showing.choose(str(uri), sent.show_on_profile)  # first, so that no profile shows it even briefly
-    try:
-        await writing.commit(who, Create(collection, uri.rkey, value))
-    except ApiError:
-        await showing.choose(str(uri), None)
-        raise
+    uri, value = await playlists.create_playlist(writing, showing, who, sent.name, sent.show_on_profile)
     return await _playlist_answer(index, uri, value, who, showing)
 
 
@@ -145,8 +138,7 @@ async def delete_playlist(
 ) -> Deleted:
     """Delete your playlist. Its tracks stay."""
     uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
-    await writing.delete(who, uri.collection, uri.rkey)
-    await showing.choose(str(uri), None)
+    await playlists.delete_playlist(writing, showing, who, uri)
     return Deleted(deleted=True)
 
 

@@ -188,3 +188,20 @@ async def test_a_moment_can_be_linked_to_and_jumped_to(site: Published, chromium
     assert "Lovely from here on" in await page.evaluate("document.querySelector('.comments').innerText")
     assert await barriers(page) == []
     assert page.complaints == []
+
+
+async def test_the_library_is_without_barriers(site: Published, chromium: Browser):
+    """For who is signed in; and it holds what they like."""
+    profile = await chromium.profile()
+    page = await chromium.page(f"{site.address}/openapi.json", profile=profile)
+    session = await site.session("ben")
+    await page.call("Network.setCookie", name="session_id", value=session, url=site.address, httpOnly=True)
+    for path in ("/liked", "/playlists", f"/playlists/{site.list('ben')}", f"/track/{site.track(SLOW)}"):
+        await page.call("Page.navigate", url=site.address + path)
+        await page.arrive(site.address + path)
+        assert await barriers(page) == [], path
+        assert "Liked" in await page.evaluate("document.body.innerText")
+
+    assert page.complaints == []
+    async with site.get("/liked", headers={"Cookie": f"session_id={session}"}) as answer:
+        assert "Slow Water" in await answer.text()

@@ -58,3 +58,43 @@ async def test_a_listener_reacts_to_a_track_by_its_forms(listener: PlainBrowser,
     assert "Liked by" in liked
     assert 'data-moment="67" aria-label="Play at 1:07">1:07</a>' in commented
     assert "bridge" not in await listener.text(path)
+
+
+async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser, studio: Studio):
+    """Made, filled on the pages of tracks, put in order, renamed, deleted; strangers have to sign in."""
+    artist = await studio.artist(profile=False)
+    written = {title: await artist.write_track(title=title) for title in ("First", "Second", "Third")}
+
+    page = await listener.led("/playlists", name="For the <train>")
+    playlist_id = page.removeprefix("/playlists/")
+    for track_id, _ in written.values():
+        there = await listener.text(f"/track/{track_id}")
+        assert f'<option value="{playlist_id}">For the &lt;train&gt;</option>' in there
+        (add,) = re.findall(r'action="(/track/[^"]+/playlists)"', there)
+        assert await listener.led(add, playlist_id=playlist_id) == f"/playlist/{playlist_id}"
+    third, first = written["Third"][1].uri, written["First"][1].uri
+    assert await titles(listener, page) == ["First", "Second", "Third"]
+    assert await listener.led(f"{page}/order", track=third, before=first) == page
+    moved = await titles(listener, page)
+    assert await listener.led(f"{page}/remove", track=first) == page
+    left = await titles(listener, page)
+    assert await listener.led(page, name="Renamed") == page
+    assert await listener.shows("/playlists", "not on your profile")
+    async with listener.post(page, name=" ") as nameless:
+        assert nameless.status == 422
+    async with aiohttp.ClientSession() as stranger:
+        for path in ("/liked", "/playlists", page):
+            async with stranger.get(listener.site + path, allow_redirects=False) as sent:
+                assert (sent.status, sent.headers["Location"][:6]) == (303, "/login")
+    assert await listener.led(f"{page}/delete") == "/playlists"
+
+    assert moved == ["Third", "First", "Second"]
+    assert left == ["Third", "Second"]
+    assert await listener.shows("/playlists", "You have no playlists yet.")
+    assert await listener.shows("/liked", "You like no track yet.")
+
+
+async def titles(listener: PlainBrowser, page: str) -> list[str]:
+    """The tracks of a playlist that is being changed, in order."""
+    shown = await listener.text(page)
+    return re.findall(r"<li><span><a [^>]+><bdi>([^<]+)</bdi>", shown)
