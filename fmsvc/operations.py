@@ -50,7 +50,7 @@ _TYPING = Missing("For search fields, while somebody types; `search` finds the s
 _STATE = Missing("A command that cannot be served says so itself.")
 _TOOL_STATE = Missing("A tool that cannot be served says so itself.")
 _PLAYED = Missing("For players, which report what was heard.")
-_COUNTS = _unserved("For analysts, whose tools read its CSV or JSON.")
+_COUNTS = Missing("Assistants get totals; series are for programs that draw them.")
 _ORDER = Missing("Needs the whole list of tracks: for programs.")
 
 OPERATIONS: Final[dict[str, Operation]] = {
@@ -64,7 +64,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "change_playlist": Operation("playlists.update", "playlists update", _NO_WRITES),
     "change_track": Operation("tracks.update", "tracks update", _NO_WRITES),
     "comment_on_track": Operation("comments.add", "comments add", _NO_WRITES),
-    "count_series": _COUNTS,
+    "count_series": Operation("discover.series", "discover series", _COUNTS),
     "delete_album": Operation("albums.delete", "albums delete", _NO_WRITES),
     "delete_comment": Operation("comments.delete", "comments delete", _NO_WRITES),
     "delete_playlist": Operation("playlists.delete", "playlists delete", _NO_WRITES),

@@ -2,10 +2,11 @@
 
 import builtins
 from collections.abc import AsyncIterator
+from datetime import date
 
 from fmsvc._async.http import Http
 from fmsvc.answers import next_cursor, parse_models
-from fmsvc.models import SearchResponse, SearchResult, Suggestion, Suggestions, Tag, Track
+from fmsvc.models import SearchResponse, SearchResult, Series, Suggestion, Suggestions, Tag, Track
 
 _PAGE = 50
 
@@ -59,6 +60,34 @@ class Discover:
         """The tracks with the most likes, of a `period` like `week`."""
         found = await self._http.ask("GET", "tracks", "top", query={"limit": limit, "period": period})
         return parse_models(Track, found)
+
+    async def series(
+        self,
+        metric: str = "likes",
+        *,
+        bucket: str = "day",
+        since: date | str | None = None,
+        until: date | str | None = None,
+        artist: str | None = None,
+        tag: str | None = None,
+        track: int | str | None = None,
+        by: str | None = None,
+        limit: int = 5,
+    ) -> Series:
+        """Likes, plays, comments, tracks or artists by the hour, day, week or month, in UTC.
+
+        Of everything, of one `artist` (handle or DID), `tag` or `track` (its id), or, with `by`, of those
+        `limit` artists, tags or tracks that have the most. `since` and `until`: dates, or datetimes with a
+        timezone; without `since` there are 30 buckets up to `until`, which is now if it is not given.
+        """
+        asked = {"metric": metric, "bucket": bucket, "artist": artist, "tag": tag, "track": track, "by": by}
+        span = {"from": _instant(since), "to": _instant(until)}
+        query = {**asked, **span, "limit": limit if by else None}
+        return await self._http.get(Series, "stats", "series", query=query)
+
+
+def _instant(given: date | str | None) -> str | None:
+    return given.isoformat() if isinstance(given, date) else given
 
 
 class Tags:

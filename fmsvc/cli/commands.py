@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "comments delete": ("comments:delete", "Delete your comment."),
     "discover search": ("discover:search", "Search tracks, artists, albums, playlists and tags."),
     "discover top": ("discover:list_top", "List the tracks with the most likes."),
+    "discover series": ("discover:show_series", "Count likes, plays, comments, tracks or artists over time."),
     "jobs watch": ("jobs:watch", "Wait until a job is done, and show what it changed."),
     "playlists list": ("playlists:list_own", "List your playlists."),
     "playlists by-artist": (

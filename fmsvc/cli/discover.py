@@ -1,4 +1,4 @@
-"""`fmsvc search`, `top` and `stats`."""
+"""`fmsvc search`, `top`, `stats` and `discover series`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -52,6 +52,52 @@ def show_stats(*, service: Service = THE_SERVICE, output: Output = PLAIN) -> Non
     """Show totals over everything public."""
     with service.open() as client:
         output.item(client.stats())
+
+
+def show_series(
+    metric: Literal["likes", "plays", "comments", "tracks", "artists"] = "likes",
+    *,
+    bucket: Annotated[
+        Literal["hour", "day", "week", "month"], Parameter(help="How long each line counts.")
+    ] = "day",
+    since: Annotated[
+        str | None, Parameter(help="A date, or a datetime with a timezone. Default: 30 buckets ago.")
+    ] = None,
+    until: Annotated[str | None, Parameter(help="The same. Default: now.")] = None,
+    artist: Annotated[str | None, Parameter(help="Of this handle or DID.")] = None,
+    tag: Annotated[str | None, Parameter(help="Of this tag.")] = None,
+    track: Annotated[str | None, Parameter(help="Of the track with this id.")] = None,
+    by: Annotated[
+        Literal["artist", "tag", "track"] | None, Parameter(help="Of each of those that have the most.")
+    ] = None,
+    limit: Annotated[int, Parameter(help="How many, with --by.")] = 5,
+    service: Service = THE_SERVICE,
+    output: Output = PLAIN,
+) -> None:
+    """Count likes, plays, comments, tracks or artists over time.
+
+    Parameters
+    ----------
+    metric
+        What to count.
+    """
+    with service.open() as client:
+        found = client.discover.series(
+            metric, bucket=bucket, since=since, until=until,
+            artist=artist, tag=tag, track=track, by=by, limit=limit,
+        )  # fmt: skip
+    rows = (
+        {
+            "begins": begins.isoformat(),
+            "of": one.of,
+            "title": one.title,
+            "subject": one.subject,
+            metric: count,
+        }
+        for one in found.series
+        for begins, count in zip(found.buckets, one.values, strict=True)
+    )
+    output.rows(rows, ("begins", "title", metric))
 
 
 def _shown(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,6 +117,27 @@ class Tag(BaseModel):
     total_plays: int = 0
 
 
+class SubjectSeries(BaseModel):
+    """The counts of one subject: a number for each bucket of the series."""
+
+    of: Literal["all", "artist", "tag", "track"]
+    subject: str | None = None
+    title: str | None = None
+    total: int
+    values: list[int]
+
+
+class Series(BaseModel):
+    """Counts over time. `buckets`: when each begins, in UTC; the last one ends at `until`."""
+
+    metric: str
+    bucket: str
+    buckets: list[datetime]
+    until: datetime
+    series: list[SubjectSeries]
+    as_of: datetime
+
+
 class Stats(BaseModel):
     """Totals over everything public."""
 

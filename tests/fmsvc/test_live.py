@@ -4,6 +4,7 @@ import asyncio
 import time
 import zipfile
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,11 @@ async def _reading(client: Any, studio: Studio, artist: Artist, track_id: int) -
     assert track_id in [one.id for one in await client.tags.tracks("sea")]
     assert track_id in [one.id for one in await client.tags.iterate("sea")]
     assert (await client.stats()).total_tracks >= 1
+    week = await eventually(
+        lambda: client.discover.series("tracks", since=datetime.now(UTC).date() - timedelta(days=6)),
+        lambda found: found.series[0].total >= 1,
+    )
+    assert (week.metric, len(week.buckets), len(week.series[0].values)) == ("tracks", 7, 7)
     assert (await client.ready())["ready"] is True
     document = await client.oembed(f"{studio.door.address}/track/{track_id}")
     assert document["title"] == "Harbour Wall"

@@ -31,6 +31,8 @@ READ = {
     "Capabilities": "Capabilities",
     "Preferences": "Preferences",
     "Stats": "Stats",
+    "Series": "Series",
+    "SubjectSeries": "OneSeries",
     "Tag": "Tag",
     "SearchResponse": "SearchPage",
     "TrackSearchResult": "TrackResult",

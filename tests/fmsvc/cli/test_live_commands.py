@@ -224,6 +224,10 @@ async def test_finding_profiles_totals_and_proofs(studio: Studio, song: Path, tm
     await program.lines_until("kelp", "tags", "list", "--q", "kel", name="name")
     assert [one["id"] for one in await program.lines("tags", "get", "kelp")] == [int(ref)]
     assert "total_tracks: " in await program.say("stats")
+    counted = await program.lines(
+        "discover", "series", "tracks", "--bucket", "month", "--since", "2026-01-01"
+    )
+    assert counted[0].keys() == {"begins", "of", "title", "subject", "tracks"}
 
     changed = await program.tell("artists", "update", "--bio", "Tides", "--show-liked-on-profile")
     assert (changed["bio"], changed["show_liked_on_profile"]) == ("Tides", True)
