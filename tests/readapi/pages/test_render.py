@@ -6,8 +6,12 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
 
+import orjson
 import pytest
 
+from readapi.index.lookups import Index
+from readapi.index.search.execute import Found, Search
+from readapi.index.search.parameters import KINDS
 from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
 from readapi.pages.portal import account_views, form_errors
@@ -23,8 +27,11 @@ from readapi.pages.portal.views import (
     of_track,
     of_upload,
 )
-from readapi.pages.public import metadata
+from readapi.pages.public import browsing_views, library_views, metadata
+from readapi.pages.public.browsing import Home
+from readapi.pages.public.found import of_found
 from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
+from readapi.pages.public.reactions import Reactions
 from readapi.pages.render import Renderer
 from readapi.pds.signing_in import TokenMade
 from readapi.state.publishing.jobs import Job, JobRequest, JobTrack
@@ -33,6 +40,9 @@ from readapi.state.publishing.uploads import Audio, Upload, Wanted
 from readapi.state.sign_in.developer_tokens import DeveloperToken
 from readapi.state.sign_in.linked_accounts import LinkedAccount
 from readapi.state.sign_in.sessions import Session
+from schemas.api.comments import Comment
+from schemas.api.tags import Tag, TagHead
+from schemas.api.tracks import Liker
 from schemas.collections import Collections
 from schemas.ids import AtUri, Did
 from schemas.publishing import DEFAULT
@@ -68,7 +78,8 @@ class Structure(HTMLParser):
         self.feed(page.decode())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append(tag)
+        if tag != "mark":  # as many as there are words of a search
+            self.elements.append(tag)
         self.attributes.extend((name, value or "") for name, value in attrs)
 
     def handle_data(self, data: str) -> None:
@@ -83,7 +94,58 @@ def song(**changes: Any) -> dict[str, Any]:
     head = metadata.of_track(shown, heard, ADDRESSES)
     embed = iframe_html(ADDRESSES.track_player(shown.uri), shown.title, 400, 165)
     sign_in = ADDRESSES.sign_in(shown.title)
-    return {"head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in}
+    return {
+        "head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in, "start": 0,
+        "around": reactions(shown.title), "own_did": DID,
+    }  # fmt: skip
+
+
+def reactions(text: str) -> Reactions:
+    """What strangers have written about a track."""
+    said = {
+        "id": 1, "uri": f"at://{DID}/fm.svc.comment/3kabcdefghijk", "user_did": DID, "user_handle": text,
+        "user_display_name": text, "user_avatar_url": None, "text": text, "timestamp_ms": 67_000,
+        "created_at": "2026-05-03T00:00:00Z", "updated_at": None,
+    }  # fmt: skip
+    liker = {"did": DID, "handle": text, "display_name": text, "avatar_url": None}
+    return Reactions(
+        [Comment.model_validate(said)],
+        [Liker.model_validate({**liker, "liked_at": "2026-05-03T00:00:00Z"})],
+        [make_player_track(track(title=text), ADDRESSES)],
+        [playlist(name=text)],
+        is_liked=False,
+        is_open=True,
+    )
+
+
+def lists(text: str) -> dict[str, dict[str, Any]]:
+    """What the pages that list and find music are rendered from."""
+    tag, heard = Tag(name=text, track_count=2, total_plays=3), [track(title=text, artist=text)]
+    return {
+        "home.html": browsing_views.of_home(Home(heard, heard, [tag], None), ADDRESSES),
+        "browse.html": browsing_views.of_tag(TagHead(name=text, track_count=2), heard, None, None, ADDRESSES),
+        "tags.html": browsing_views.of_tags([tag], text, ADDRESSES),
+        "search.html": found(text),
+        "playlists.html": library_views.of_playlists([playlist(name=text)], None, ADDRESSES),
+        "playlist_edit.html": library_views.of_playlist(playlist(name=text), heard * 2, ADDRESSES),
+    }
+
+
+def found(text: str) -> dict[str, Any]:
+    """What the page of a search for this text is rendered from, with a result of each kind."""
+    artist_of = {"artist_handle": "a.example", "artist_display_name": text}
+    owner_of = {"owner_handle": "a.example", "owner_display_name": text, "track_count": 2}
+    results = (
+        {"type": "track", "id": 1, "title": text, **artist_of},
+        {"type": "artist", "did": DID, "handle": "a.example", "display_name": text},
+        {"type": "album", "id": LIST_ID, "title": text, "slug": text, **artist_of},
+        {"type": "playlist", "id": LIST_ID, "name": text, **owner_of},
+        {"type": "tag", "id": 2, "name": text, "track_count": 2},
+    )
+    of_each = dict.fromkeys(KINDS.values(), 1)
+    hits = Found([orjson.dumps(result) for result in results], of_each, None)
+    unused = Index.__new__(Index)  # asked only about artists without a handle
+    return of_found(Search(text, tag=text), hits, None, None, unused, ADDRESSES)
 
 
 def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
@@ -185,6 +247,7 @@ def pages(text: str) -> dict[str, bytes]:
         "start.html": RENDERER.page("start.html", **account_views.of_start(text, "handle")),
         "token.html": RENDERER.page("token.html", **account_views.of_token(TokenMade(text, text, LATER))),
         **{template: RENDERER.page(template, **view) for template, view in portal(text).items()},
+        **{template: RENDERER.page(template, **view) for template, view in lists(text).items()},
     }
 
 
@@ -227,7 +290,8 @@ def test_a_silent_track_has_its_sentence_and_no_player(template):
     heard = make_player_track(hidden, ADDRESSES)
     head = metadata.of_track(hidden, heard, ADDRESSES)
 
-    page = RENDERER.page(template, head=head, sound=heard, track=hidden, embed_html="", sign_in=None).decode()
+    view = {**song(), "head": head, "sound": heard, "track": hidden, "embed_html": "", "sign_in": None}
+    page = RENDERER.page(template, **view).decode()
 
     assert "Only supporters of Mara Lindqvist can listen." in page
     assert "<audio" not in page
@@ -258,4 +322,5 @@ def test_pages_load_nothing_but_our_files_and_the_records_own():
     for name, page in pages("plain").items():
         structure = Structure(page)
         fetched = {value for found, value in structure.attributes if found == "src"}
-        assert {address for address in fetched if not address.startswith("/static/")} <= {AUDIO, COVER}, name
+        ours = {AUDIO, COVER, ADDRESSES.page("/tracks/1/stream")}
+        assert {address for address in fetched if not address.startswith("/static/")} <= ours, name
