@@ -19,6 +19,9 @@
   class Player {
     constructor(box) {
       this.box = box;
+      box.player = this;
+      this.list = null;
+      this.about = { title: "", artist: "", page: "", image: null }; // of the track that is loaded
       this.audio = box.querySelector("audio");
       this.toggleButton = box.querySelector(".toggle");
       this.seekBar = box.querySelector(".seek");
@@ -49,6 +52,7 @@
         audio.addEventListener(name, () => this.showTime());
       }
       for (const name of ["timeupdate", "pause", "ended"]) audio.addEventListener(name, () => this.tellPlay());
+      audio.addEventListener("play", () => document.dispatchEvent(new CustomEvent("heard", { detail: this })));
       audio.addEventListener("loadedmetadata", () => this.seekAsWanted());
       audio.addEventListener("error", () => this.fail());
     }
@@ -191,10 +195,15 @@
     }
   }
 
+  const pictureOf = (root) => root.querySelector(".head .cover img")?.src ?? null;
+
   class List {
     constructor(root, player) {
       this.player = player;
+      player.list = this;
+      this.owner = (root.querySelector(".by bdi") ?? root.closest("main")?.querySelector("h1"))?.textContent ?? "";
       this.current = root.querySelector("[data-current]");
+      this.image = pictureOf(root);
       this.items = [...root.querySelectorAll("li[data-source]")];
       this.buttons = this.items.map((item, index) => this.makeButton(item, index));
       this.steps = [...player.box.querySelectorAll("[data-step]")];
@@ -237,6 +246,12 @@
       this.index = index;
       const button = this.buttons[index];
       button.setAttribute("aria-current", "true");
+      this.player.about = {
+        title: button.querySelector(".title").textContent,
+        artist: button.querySelector(".artist")?.textContent ?? this.owner,
+        page: this.items[index].querySelector(".open")?.href ?? location.href,
+        image: this.image,
+      };
       if (isFramed) button.scrollIntoView({ block: "nearest" });
       const atEnd = String(index === this.items.length - 1);
       for (const step of this.steps) if (step.dataset.step === "1") step.setAttribute("aria-disabled", atEnd);
@@ -270,10 +285,11 @@
       mark.addEventListener("click", () => go(second));
       marks.append(mark);
     }
+    player.seekBar.parentElement.querySelector(".marks")?.remove();
     if (marks.children.length) {
-      const bar = document.createElement("span");
+      const bar = player.seekBar.closest(".bar") ?? document.createElement("span");
       bar.className = "bar";
-      player.seekBar.replaceWith(bar);
+      if (!bar.parentElement) player.seekBar.replaceWith(bar);
       bar.append(player.seekBar, marks);
     }
     const field = root.querySelector("[data-now]");
@@ -293,19 +309,37 @@
     } else player.seekByArrow(event);
   };
 
-  // Under every picture lies the drawing for records that have none.
-  for (const image of document.querySelectorAll(".cover img")) {
-    const remove = () => image.remove();
-    if (image.complete && !image.naturalWidth) remove();
-    else image.addEventListener("error", remove);
-  }
+  const startAlone = (box, player) => {
+    const main = box.closest("main");
+    player.about = {
+      title: main.querySelector("h1").textContent,
+      artist: main.querySelector(".by bdi")?.textContent ?? "",
+      page: location.href,
+      image: pictureOf(main),
+    };
+    // A track that is played at the foot of the page already needs no second player.
+    const atFoot = document.querySelector("#foot [data-player]")?.player;
+    const isSame = atFoot && new URL(atFoot.about.page).pathname === location.pathname;
+    if (isSame) box.hidden = true;
+    showMoments(main, isSame ? atFoot : player);
+  };
 
-  for (const box of document.querySelectorAll("[data-player]")) {
-    const player = new Player(box);
-    const root = box.closest("[data-list]");
-    if (root) new List(root, player);
-    else showMoments(document, player);
-    // On a page of its own the space bar scrolls; in a frame there is nothing else for it to do.
-    if (isFramed) document.addEventListener("keydown", shortcuts(player));
-  }
+  const start = (root) => {
+    // Under every picture lies the drawing for records that have none.
+    for (const image of root.querySelectorAll(".cover img")) {
+      const remove = () => image.remove();
+      if (image.complete && !image.naturalWidth) remove();
+      else image.addEventListener("error", remove);
+    }
+    for (const box of root.querySelectorAll("[data-player]")) {
+      const player = new Player(box);
+      const list = box.closest("[data-list]");
+      if (list) new List(list, player);
+      else startAlone(box, player);
+      // On a page of its own the space bar scrolls; in a frame there is nothing else for it to do.
+      if (isFramed) document.addEventListener("keydown", shortcuts(player));
+    }
+  };
+  start(document);
+  document.addEventListener("shown", (event) => start(event.target));
 })();

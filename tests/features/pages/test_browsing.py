@@ -205,3 +205,39 @@ async def test_the_library_is_without_barriers(site: Published, chromium: Browse
     assert page.complaints == []
     async with site.get("/liked", headers={"Cookie": f"session_id={session}"}) as answer:
         assert "Slow Water" in await answer.text()
+
+
+async def test_music_goes_on_across_pages(site: Published, chromium: Browser):
+    """Links, a search and the way back change the page, not the sound; its keys and its queue work there."""
+    page = await chromium.page(f"{site.address}/u/mara.example/album/ninety-nights")
+    audio = "document.querySelector('#foot audio')"
+    await page.evaluate("window.isFirst = true, document.querySelector('.toggle').click()")
+    await page.until(PLAYING)
+
+    follow = 'document.querySelector(\'#main a[href$="{}"], header a[href$="{}"]\').click()'
+    for path in ("/u/mara.example", "/new", "/tags", "/tag/ambient"):
+        before = await page.evaluate("document.querySelector('[data-state=playing] audio').currentTime")
+        await page.evaluate(follow.format(path, path))
+        await page.arrive(site.address + path)
+        await page.until(f"{audio} && !{audio}.paused && {audio}.currentTime > {before}")
+    await page.evaluate("history.back()")
+    await page.until("location.pathname === '/tags' && document.querySelector('h1').textContent === 'Tags'")
+    await page.fill("header [name=q]", "harbour")
+    await page.press("Enter")
+    await page.until("location.pathname === '/search' && document.querySelector('mark')")
+
+    assert await page.evaluate(f"window.isFirst && !{audio}.paused")
+    assert await page.evaluate("document.querySelector('#foot .about a').textContent") == "Slow Water"
+    assert await page.evaluate("document.querySelector('#foot .artist').textContent") == "Mara Lindqvist"
+    assert await page.evaluate("navigator.mediaSession.metadata.title") == "Slow Water"
+    assert await barriers(page) == []
+    await page.evaluate("document.activeElement.blur()")
+    await page.press("Space")
+    await page.until(f"{audio}.paused")
+    await page.evaluate("document.querySelector('#foot [data-step=\"1\"]').click()")
+    await page.until(f"!{audio}.paused && navigator.mediaSession.metadata.title === 'Harbour Lights'")
+    await page.evaluate("document.querySelector('#main button.row').click()")
+    await page.until(
+        "document.getElementById('foot').hidden && !document.querySelector('#main audio').paused"
+    )
+    assert page.complaints == []

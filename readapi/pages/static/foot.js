@@ -1,0 +1,168 @@
+// Goes on playing while pages change: pages are fetched and shown in place, and the player moves to the foot.
+// Until something is played, and without this script, links and forms load whole pages.
+"use strict";
+
+(() => {
+  const PAGES = /^\/(?:$|search\/?$|(?:top|new|tags|liked|playlists)$|(?:tag|track|u|playlist|playlists)\/)/;
+  const foot = document.getElementById("foot");
+  const others = new BroadcastChannel("player");
+  let current = null; // the player that was heard last
+  let asking = null;
+
+  document.addEventListener("heard", ({ detail: player }) => {
+    if (current && current !== player) {
+      current.audio.pause();
+      if (foot.contains(current.box)) empty();
+    }
+    current = player;
+    others.postMessage("heard");
+    describe();
+  });
+  others.addEventListener("message", () => current?.audio.pause());
+
+  // The lock screen's and the headset's keys, and the words at the foot.
+  const describe = () => {
+    const { title, artist, page, image } = current.about;
+    const link = foot.querySelector(".about a");
+    [link.textContent, link.href] = [title, page];
+    foot.querySelector(".about .artist").textContent = artist;
+    foot.querySelectorAll(".queue button").forEach((button, index) => {
+      if (index === current.list?.index) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    });
+    if (!navigator.mediaSession) return;
+    const artwork = image ? [{ src: image }] : [];
+    navigator.mediaSession.metadata = new MediaMetadata({ title, artist, artwork });
+    const { list } = current;
+    const actions = {
+      play: () => current.play(),
+      pause: () => current.audio.pause(),
+      seekto: ({ seekTime }) => current.seek(seekTime),
+      seekbackward: () => current.seek(current.position - 10),
+      seekforward: () => current.seek(current.position + 10),
+      previoustrack: list ? () => list.step(-1) : null,
+      nexttrack: list ? () => list.step(1) : null,
+    };
+    for (const [name, action] of Object.entries(actions)) navigator.mediaSession.setActionHandler(name, action);
+  };
+
+  // In one task with the page's change: a sound that is out of the document for longer stops.
+  const keep = () => {
+    if (foot.contains(current.box)) return;
+    foot.querySelector("[data-place]").replaceChildren(current.box);
+    const titles = current.list?.buttons.map((button) => button.querySelector(".title").textContent) ?? [];
+    foot.querySelector(".queue").hidden = titles.length < 2;
+    foot.querySelector(".queue ol").replaceChildren(...titles.map((title, index) => queued(title, index)));
+    foot.hidden = false;
+    describe();
+  };
+
+  const queued = (title, index) => {
+    const { list } = current;
+    const item = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = title;
+    button.addEventListener("click", () => list.choose(index));
+    item.append(button);
+    return item;
+  };
+
+  const empty = () => {
+    foot.querySelector("[data-place]").replaceChildren();
+    foot.hidden = true;
+  };
+
+  foot.querySelector("[data-close]").addEventListener("click", () => {
+    current.audio.pause();
+    current = null;
+    empty();
+  });
+
+  const leads = (url) => current && url.origin === location.origin && PAGES.test(url.pathname);
+
+  const go = async (url, options = {}, isNew = true) => {
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    const headers = { Accept: "text/html" };
+    try {
+      const answer = await fetch(url, { ...options, headers, signal });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const reached = new URL(answer.url);
+      reached.hash ||= new URL(url).hash;
+      if (!page.getElementById("foot") && !options.method) return location.assign(url);
+      if (options.method && !answer.ok) show(page);
+      else {
+        if (isNew) {
+          history.replaceState({ top: scrollY }, "");
+          history.pushState({ top: 0 }, "", reached);
+        }
+        show(page, reached.hash);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!options.method) location.assign(url);
+      else throw error;
+    }
+  };
+
+  const show = (page, hash = "") => {
+    keep();
+    document.title = page.title;
+    for (const part of ["link[rel=canonical]", "header.site nav", "footer.site", "#main"]) {
+      const [old, fresh] = [document.querySelector(part), page.querySelector(part)];
+      if (old && fresh) old.replaceWith(fresh);
+    }
+    const main = document.getElementById("main");
+    for (const unscripted of main.querySelectorAll("noscript")) unscripted.remove();
+    document.querySelector("header.site [name=q]").value = page.querySelector("header.site [name=q]")?.value ?? "";
+    main.dispatchEvent(new CustomEvent("shown", { bubbles: true }));
+    const heading = main.querySelector("h1");
+    if (heading) {
+      heading.tabIndex = -1;
+      heading.focus({ preventScroll: true });
+    }
+    const part = hash && document.getElementById(hash.slice(1));
+    if (part) part.scrollIntoView();
+    else scrollTo(0, history.state?.top ?? 0);
+  };
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (!link || !isPlain || event.defaultPrevented || link.target || link.hasAttribute("download")) return;
+    const url = new URL(link.href);
+    const isHere = url.hash && url.pathname + url.search === location.pathname + location.search;
+    if (isHere || !leads(url)) return;
+    event.preventDefault();
+    go(url.href);
+  });
+
+  document.addEventListener("submit", (event) => {
+    const { target: form } = event;
+    const url = new URL(form.action);
+    if (event.defaultPrevented || !leads(url)) return;
+    event.preventDefault();
+    const sent = new URLSearchParams(new FormData(form));
+    if (form.method === "post") go(url.href, { method: "POST", body: sent });
+    else {
+      url.search = sent;
+      go(url.href);
+    }
+  });
+
+  addEventListener("popstate", () => {
+    if (current) go(location.href, {}, false);
+    else location.reload();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const isBusy = event.target.closest("a, button, input, textarea, select, summary, audio");
+    if (!current || isBusy || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.key === " ") {
+      event.preventDefault();
+      current.toggle();
+    } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") current.seekByArrow(event);
+  });
+})();
