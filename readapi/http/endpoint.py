@@ -47,9 +47,9 @@ class Endpoint:
 
     `operational` routes report the state of the service: never cached, exempt from rate limits. A GET that
     `acts` has a side effect each time: its answers are not cached, and it has no HEAD. `redirects`: it may
-    answer browsers with a redirect. `status`: of the successful answer. One that is not `described` speaks a
-    protocol of its own, and is not in the OpenAPI description. A GET whose handler is no coroutine
-    is answered without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
+    answer browsers with a redirect. `status`: of the successful answer. One that is not `described` is
+    not in the OpenAPI description: it speaks a protocol of its own. A GET whose handler is no coroutine is
+    answered without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
     `by_accept`: its path has a page for browsers and JSON for programs, each an endpoint of its own.
     """
 

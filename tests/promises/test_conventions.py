@@ -33,9 +33,18 @@ def is_own(endpoint: Endpoint) -> bool:
     return endpoint.method == "GET" and HTML in endpoint.media_types and endpoint.redirects is not None
 
 
+def is_page_beside_json(endpoint: Endpoint) -> bool:
+    """Programs get the JSON of the same address."""
+    return endpoint.by_accept and HTML in endpoint.media_types
+
+
 ALL = all_endpoints()
 OWN = {endpoint.path: endpoint for endpoint in ALL if is_own(endpoint)}
-ENDPOINTS = {endpoint.path: endpoint for endpoint in ALL if is_public_read(endpoint)}
+ENDPOINTS = {
+    endpoint.path: endpoint
+    for endpoint in ALL
+    if is_public_read(endpoint) and not is_page_beside_json(endpoint)
+}
 DEEDS = {
     f"{endpoint.method} {endpoint.path}": endpoint
     for endpoint in ALL
@@ -62,6 +71,7 @@ NAMES = {
     "upload_id": "0" * 32,
     "job_id": "0" * 32,
     "revision_id": "1",
+    "part": "0",
     "uri": str(uri("mara", "track", 1)),
 }
 QUERIES = {
