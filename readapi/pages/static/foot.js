@@ -8,6 +8,7 @@
   const others = new BroadcastChannel("player");
   let current = null; // the player that was heard last
   let asking = null;
+  let shown = location.pathname + location.search;
 
   document.addEventListener("heard", ({ detail: player }) => {
     if (current && current !== player) {
@@ -81,33 +82,34 @@
 
   const leads = (url) => current && url.origin === location.origin && PAGES.test(url.pathname);
 
-  const go = async (url, options = {}, isNew = true) => {
+  // `load`: how the browser does it alone, for pages that cannot be shown in place.
+  const go = async (url, load, options = {}, isNew = true) => {
     asking?.abort();
     asking = new AbortController();
     const { signal } = asking;
-    const headers = { Accept: "text/html" };
+    let answer, text;
     try {
-      const answer = await fetch(url, { ...options, headers, signal });
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const reached = new URL(answer.url);
-      reached.hash ||= new URL(url).hash;
-      if (!page.getElementById("foot") && !options.method) return location.assign(url);
-      if (options.method && !answer.ok) show(page);
-      else {
-        if (isNew) {
-          history.replaceState({ top: scrollY }, "");
-          history.pushState({ top: 0 }, "", reached);
-        }
-        show(page, reached.hash);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!options.method) location.assign(url);
-      else throw error;
+      answer = await fetch(url, { ...options, headers: { Accept: "text/html" }, signal });
+      text = await answer.text();
+    } catch {
+      if (!signal.aborted) load();
+      return;
     }
+    const page = new DOMParser().parseFromString(text, "text/html");
+    if (options.method && !answer.ok) return show(page); // why the form was refused
+    if (!page.getElementById("foot")) return options.method ? location.assign(answer.url) : load();
+    const reached = new URL(answer.url);
+    const address = reached.pathname + reached.search;
+    const isSame = address === shown;
+    if (isNew && !isSame) {
+      history.replaceState({ top: scrollY }, "");
+      history.pushState({ top: 0 }, "", address + new URL(url).hash);
+    }
+    shown = address;
+    show(page, isSame ? scrollY : history.state?.top);
   };
 
-  const show = (page, hash = "") => {
+  const show = (page, top = 0) => {
     keep();
     document.title = page.title;
     for (const part of ["link[rel=canonical]", "header.site nav", "footer.site", "#main"]) {
@@ -123,9 +125,9 @@
       heading.tabIndex = -1;
       heading.focus({ preventScroll: true });
     }
-    const part = hash && document.getElementById(hash.slice(1));
+    const part = location.hash && document.getElementById(location.hash.slice(1));
     if (part) part.scrollIntoView();
-    else scrollTo(0, history.state?.top ?? 0);
+    else scrollTo(0, top);
   };
 
   document.addEventListener("click", (event) => {
@@ -136,7 +138,7 @@
     const isHere = url.hash && url.pathname + url.search === location.pathname + location.search;
     if (isHere || !leads(url)) return;
     event.preventDefault();
-    go(url.href);
+    go(url.href, () => location.assign(url));
   });
 
   document.addEventListener("submit", (event) => {
@@ -145,15 +147,16 @@
     if (event.defaultPrevented || !leads(url)) return;
     event.preventDefault();
     const sent = new URLSearchParams(new FormData(form));
-    if (form.method === "post") go(url.href, { method: "POST", body: sent });
+    if (form.method === "post") go(url.href, () => form.submit(), { method: "POST", body: sent });
     else {
       url.search = sent;
-      go(url.href);
+      go(url.href, () => form.submit());
     }
   });
 
   addEventListener("popstate", () => {
-    if (current) go(location.href, {}, false);
+    if (location.pathname + location.search === shown) return; // another part of this page
+    if (current) go(location.href, () => location.reload(), {}, false);
     else location.reload();
   });
 

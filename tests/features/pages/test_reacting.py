@@ -1,14 +1,17 @@
-"""Listeners on pages: they like tracks, comment on moments, and keep playlists; without scripts."""
+"""Listeners on pages: they like tracks, comment on moments, and keep playlists, with scripts and without."""
 
 import itertools
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.features.pages.browser import Browser
 from tests.features.pages.plain_browser import PlainBrowser
+from tests.network.media import tone
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.studio import Studio
@@ -98,3 +101,34 @@ async def titles(listener: PlainBrowser, page: str) -> list[str]:
     """The tracks of a playlist that is being changed, in order."""
     shown = await listener.text(page)
     return re.findall(r"<li><span><a [^>]+><bdi>([^<]+)</bdi>", shown)
+
+
+async def test_a_listener_likes_and_comments_while_the_music_plays(
+    listener: PlainBrowser, studio: Studio, chromium: Browser, tmp_path: Path
+):
+    """In a real browser: the forms are sent in place, and the player goes on; its moment is the comment's."""
+    (tmp_path / "tone.wav").write_bytes(tone(30, 440))
+    artist = await studio.artist()
+    track = await artist.publish(tmp_path / "tone.wav", title="Played On")
+    page = await chromium.page(f"{listener.site}/openapi.json", profile=await chromium.profile())
+    cookie = {"name": "session_id", "value": listener.cookie("session_id"), "url": listener.site}
+    await page.call("Network.setCookie", **cookie, httpOnly=True)
+    await page.call("Page.navigate", url=f"{listener.site}/track/{track['id']}")
+    await page.arrive(f"{listener.site}/track/{track['id']}")
+    sounding = "[...document.querySelectorAll('audio')].some((one) => !one.paused && one.currentTime > 1.1)"
+
+    page.loaded.clear()
+    await page.click("Like")  # nothing plays yet: the page is loaded anew
+    await page.loaded.wait()
+    await page.until("document.querySelector('form[action$=\"/unlike\"]')")
+    await page.evaluate("window.isFirst = true, document.querySelector('.toggle').click()")
+    await page.until(f"{sounding} && document.querySelector('#moment').value !== '0:00'")
+    await page.fill("#text", "Here it is")
+    await page.evaluate("document.querySelector('#text').form.requestSubmit()")
+    await page.until("document.querySelector('.comments')?.innerText.includes('Here it is')")
+    moment = await page.evaluate("Number(document.querySelector('a[data-moment]').dataset.moment)")
+
+    assert await page.evaluate(f"window.isFirst && {sounding}")
+    assert 1 <= moment < 30
+    assert await page.evaluate("document.querySelector('#main [data-player]').hidden")
+    assert page.complaints == []
