@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from readapi.pages import return_address
@@ -76,6 +77,10 @@ class Addresses:
 
     def tag(self, name: str) -> str:
         return f"{self.base_url}/tag/{_segment(name)}"
+
+    def feed_path(self, kind: Literal["artist", "tag"], name: str, did: str = "") -> str:
+        """The path of a feed without its form, which is added as `.xml` or `.json`."""
+        return f"/feeds/{kind}/{_segment(did if name == INVALID_HANDLE else name)}"
 
     def page(self, path: str, **query: str | None) -> str:
         """A page that is about no record; parameters that are None are left out."""

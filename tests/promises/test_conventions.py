@@ -72,6 +72,7 @@ NAMES = {
     "job_id": "0" * 32,
     "revision_id": "1",
     "part": "0",
+    "form": "xml",
     "uri": str(uri("mara", "track", 1)),
 }
 QUERIES = {

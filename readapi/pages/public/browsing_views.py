@@ -53,7 +53,10 @@ def of_top(found: Sequence[Track], period: Period, addresses: Addresses) -> View
 def of_new(found: Sequence[Track], after: str | None, cursor: str | None, addresses: Addresses) -> View:
     """For a page of the newest tracks; `after` leads to older ones. `cursor`: of this page."""
     head = metadata.of_page(
-        "Newest tracks", f"The newest tracks of the {SITE_NAME} index.", addresses.page("/new", cursor=cursor)
+        "Newest tracks",
+        f"The newest tracks of the {SITE_NAME} index.",
+        addresses.page("/new", cursor=cursor),
+        feed=addresses.page("/feeds/new"),
     )
     return _tracks(head, "Newest", found, addresses, after)
 
@@ -64,7 +67,8 @@ def of_tag(
     """For a page of the tracks with a tag; `after` leads to older ones. `cursor`: of this page."""
     count = text.format_count(tag.track_count, "track")
     address = addresses.tag(tag.name) + (f"?{urlencode({'cursor': cursor})}" if cursor else "")
-    head = metadata.of_page(f"Tag: {tag.name}", f"{count} with the tag {tag.name}.", address)
+    feed = addresses.page(addresses.feed_path("tag", tag.name))
+    head = metadata.of_page(f"Tag: {tag.name}", f"{count} with the tag {tag.name}.", address, feed=feed)
     return {**_tracks(head, tag.name, found, addresses, after), "kicker": "Tag", "count": count}
 
 

@@ -25,7 +25,10 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The head of one page: `properties` are OpenGraph's, `names` Twitter's, `player` what oEmbed embeds."""
+    """The head of one page: `properties` are OpenGraph's, `names` Twitter's, `player` what oEmbed embeds.
+
+    `feed`: the address of the page's feed, without its form.
+    """
 
     title: str
     description: str
@@ -36,6 +39,7 @@ class Metadata:
     player: str | None = None
     record_uri: str | None = None
     indexed: bool = True
+    feed: str | None = None
 
 
 def of_track(track: Track, sound: PlayerTrack, addresses: Addresses, size: Size | None = None) -> Metadata:
@@ -139,10 +143,13 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
         ),
         names=_twitter(name, description, image),
         json_ld=json_ld.of_artist(artist, name, address, image),
+        feed=addresses.page(addresses.feed_path("artist", artist.handle, artist.did)),
     )
 
 
-def of_page(title: str, description: str, address: str, *, indexed: bool = True) -> Metadata:
+def of_page(
+    title: str, description: str, address: str, *, indexed: bool = True, feed: str | None = None
+) -> Metadata:
     """The head of a page that is about no record, such as a list of all tracks."""
     return Metadata(
         title=text.one_line(title),
@@ -152,6 +159,7 @@ def of_page(title: str, description: str, address: str, *, indexed: bool = True)
         names=_twitter(title, description, None),
         json_ld=json_ld.of_page(title, description, address),
         indexed=indexed,
+        feed=feed,
     )
 
 
