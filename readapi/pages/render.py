@@ -64,7 +64,8 @@ class Renderer:
 
 
 def _finalize(value: object) -> object:
-    if isinstance(value, Markup) or not isinstance(value, str):
+    # Nothing that is dropped is printable, and most texts are.
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
         return value
     return text.drop_unprintable(value)
 

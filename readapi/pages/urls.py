@@ -85,7 +85,7 @@ class Addresses:
     def page(self, path: str, **query: str | None) -> str:
         """A page that is about no record; parameters that are None are left out."""
         given = {name: value for name, value in query.items() if value is not None}
-        return f"{self.base_url}{path}{'?' if given else ''}{urlencode(given)}"
+        return f"{self.base_url}{path}?{urlencode(given)}" if given else f"{self.base_url}{path}"
 
     def play(self, track_id: int) -> str:
         return f"{self.base_url}/tracks/{track_id}/play"

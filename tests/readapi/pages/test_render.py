@@ -12,6 +12,7 @@ import pytest
 from readapi.index.lookups import Index
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.parameters import KINDS
+from readapi.pages import text
 from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
 from readapi.pages.portal import account_views, form_errors
@@ -324,3 +325,11 @@ def test_pages_load_nothing_but_our_files_and_the_records_own():
         fetched = {value for found, value in structure.attributes if found == "src"}
         ours = {AUDIO, COVER, ADDRESSES.page("/tracks/1/stream")}
         assert {address for address in fetched if not address.startswith("/static/")} <= ours, name
+
+
+def test_what_pages_drop_is_never_printable():
+    """So texts that are printable throughout need no second look."""
+    dropped = [letter for letter in map(chr, range(0x110000)) if not text.drop_unprintable(letter)]
+
+    assert "\x00" in dropped
+    assert not [letter for letter in dropped if letter.isprintable()]
