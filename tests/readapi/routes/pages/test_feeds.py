@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import feedparser
 import orjson
 import pytest
 
@@ -92,6 +93,27 @@ async def test_what_applications_need_is_there(music: Music) -> None:
     assert item.findtext(f"{ITUNES}explicit") in ("true", "false")
     assert feed["version"] == "https://jsonfeed.org/version/1.1"
     assert feed["home_page_url"] == f"{music.address}/new"
+
+
+@pytest.mark.parametrize("path", FEEDS)
+async def test_a_reader_of_feeds_finds_no_fault(music: Music, path: str) -> None:
+    """feedparser reads titles, times, durations and recordings."""
+    await music.add(
+        put(
+            "mara", "track", 870, at=870, title="Parsed", tags=["feeding"], duration=61,
+            audioUrl="https://audio.example/a.mp3",
+        )
+    )  # fmt: skip
+    found = feedparser.parse((await music.get(f"{path}.xml")).json.encode())
+    [parsed] = [entry for entry in found.entries if entry.title.endswith("Parsed")]
+
+    assert not found.bozo
+    assert parsed.itunes_duration == "61"
+    assert parsed.published_parsed.tm_year == 2026
+    [audio] = parsed.enclosures
+    assert audio.type == "audio/mpeg"
+    async with music.client.get(audio.href, allow_redirects=False) as answer:
+        assert answer.status < 400
 
 
 @pytest.mark.parametrize("page", ["/new", "/tag/feeding", "/u/mara.example"])
