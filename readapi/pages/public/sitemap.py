@@ -14,16 +14,17 @@ from schemas.slugs import slug
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _PAGES = ("/", "/top", "/new", "/tags")  # that are about no record
-# Pages of accounts, sign-in, and what is not a page; players have a page each of their own.
-_CLOSED = ("/portal", "/settings", "/login", "/auth/", "/embed/", "/liked", "/playlists", "/mcp", "/tracks/")
+# Pages of accounts, sign-in, and JSON. Feeds lead to the audio; players may be fetched for previews.
+_CLOSED = ("/portal", "/settings", "/login", "/auth/", "/liked", "/playlists", "/mcp", "/tracks/")
+_OPEN = ("/tracks/*/stream",)
 
 Entry = tuple[str, datetime | None]  # an address, and when what is there changed last
 
 
 def render_robots(addresses: Addresses) -> bytes:
     """Which addresses programs should leave alone, and where the site map is."""
-    closed = "".join(f"Disallow: {path}\n" for path in _CLOSED)
-    return f"User-agent: *\n{closed}Sitemap: {addresses.page('/sitemap.xml')}\n".encode()
+    rules = "".join([f"Disallow: {path}\n" for path in _CLOSED] + [f"Allow: {path}\n" for path in _OPEN])
+    return f"User-agent: *\n{rules}Sitemap: {addresses.page('/sitemap.xml')}\n".encode()
 
 
 def render_index(parts: Mapping[Kind, int], addresses: Addresses) -> bytes:

@@ -73,8 +73,11 @@ async def test_robots_are_told_what_to_leave_alone_and_where_the_site_map_is(mus
 
     assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert f"Sitemap: {music.address}/sitemap.xml" in reply.json.splitlines()
-    assert {"/portal", "/settings", "/embed/"} <= set(closed)
+    assert {"/portal", "/settings", "/tracks/"} <= set(closed)
+    assert "Allow: /tracks/*/stream" in reply.json.splitlines()
     assert not [
-        page for page in ("/", "/track/1", "/u/mara.example", "/tag/x") if page.startswith(tuple(closed))
+        page
+        for page in ("/", "/track/1", "/embed/track/1", "/u/mara.example", "/tag/x")
+        if page.startswith(tuple(closed))
     ]
     assert (await addresses(music, "/sitemaps/pages.xml"))[0] == "/"
