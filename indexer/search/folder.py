@@ -48,9 +48,13 @@ class IndexFolder:
             index.config_reader("manual")
             search_index.register_tokenizers(index)
             writer = index.writer(heap_bytes, num_threads=1)
-            # A killed process leaves the files of its commit; the next commit would fail over their names.
-            writer.garbage_collect_files()
-            return cls(path, index, writer)
+            try:
+                # A killed process leaves the files of its commit; the next would fail over their names.
+                writer.garbage_collect_files()
+                return cls(path, index, writer)
+            except BaseException:
+                del writer  # else the error's frames hold its lock for as long as they are there
+                raise
 
     def drop(self, names: Iterable[str]) -> None:
         """Remove the documents of these names, if present."""
@@ -124,13 +128,17 @@ class IndexFolder:
 
     def commit(self, op: int) -> None:
         """Commit the replaced documents together with the watermark."""
+        self.release()
         self.drop([search_index.CURSOR])
         self.add([{"doc": search_index.CURSOR, "id": op, "card": orjson.dumps({"op": op})}])
         with explain_errors(self._path):
             self.writer.commit()
-        self._searcher = None
         self.has_changes = False
         self.watermark = op
+
+    def release(self) -> None:
+        """Let go of the segments that were read: those merged by now take room while they are mapped."""
+        self._searcher = None
 
     def finish(self) -> None:
         """Wait until segments are merged, and close."""
@@ -139,6 +147,7 @@ class IndexFolder:
 
     def close(self) -> None:
         """Release the lock. Uncommitted documents are lost."""
+        self.release()
         self._writer = None
 
     @property

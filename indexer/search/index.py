@@ -149,6 +149,7 @@ class SearchIndex:
 
     def _commit(self, op: int) -> None:
         for folder in (self._words, self._social):
+            folder.release()
             if folder.has_changes:
                 folder.commit(max(op, folder.watermark))
         self._catalog.commit(op)

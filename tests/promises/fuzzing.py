@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from readapi.answers import HTML
 from readapi.http.openapi.document import describe_api
 from readapi.processes.app import all_endpoints
 
@@ -44,11 +45,15 @@ CHECKS = [
 def operations(address: str, *, signed_in: bool = False) -> list[APIOperation]:
     """Every route that is described, pages and their forms too, which programs are not told of.
 
-    `signed_in`: requests bring credentials that are good, so that none are to be made up.
+    Not the page of an address that has JSON for programs, which is what they get. `signed_in`: requests bring
+    credentials that are good, so that none are to be made up.
     """
-    document: dict[str, Any] = orjson.loads(
-        describe_api((endpoint for endpoint in all_endpoints() if endpoint.described), address)
-    )
+    described = [
+        endpoint
+        for endpoint in all_endpoints()
+        if endpoint.described and not (endpoint.by_accept and HTML in endpoint.media_types)
+    ]
+    document: dict[str, Any] = orjson.loads(describe_api(described, address))
     if signed_in:
         for path in document["paths"].values():
             for operation in path.values():
