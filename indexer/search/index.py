@@ -149,9 +149,10 @@ class SearchIndex:
 
     def _commit(self, op: int) -> None:
         for folder in (self._words, self._social):
-            folder.release()
             if folder.has_changes:
                 folder.commit(max(op, folder.watermark))
+            else:
+                folder.release()
         self._catalog.commit(op)
 
     def _moved(self, popular: Mapping[str, int]) -> set[str]:
