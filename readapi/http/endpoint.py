@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 import structlog
 from aiohttp import web
 
-from readapi.answers import JSON, Answer, render_json
+from readapi.answers import HTML, JSON, Answer, render_json
 from readapi.errors import ApiError
 from readapi.http.admission import Authorization, Requirements
 from readapi.http.binding import Services, Signature
@@ -73,6 +73,11 @@ class Endpoint:
     def methods(self) -> tuple[str, ...]:
         """The HTTP methods: a GET without side effects also serves HEAD."""
         return ("GET", "HEAD") if self.only_asks else (self.method,)
+
+    @property
+    def is_page_beside_json(self) -> bool:
+        """Whether it is the page at an address that has JSON for programs."""
+        return self.by_accept and HTML in self.media_types
 
     @property
     def only_asks(self) -> bool:

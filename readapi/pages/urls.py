@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from readapi.pages import return_address
@@ -50,6 +49,21 @@ def _segment(text: str) -> str:
     return quote(text, safe=":@")
 
 
+def _owner(handle: str, did: str) -> str:
+    """An account as a path segment: by its handle if that was verified, else by its DID."""
+    return _segment(did if handle == INVALID_HANDLE else handle)
+
+
+def artist_feed(handle: str, did: str) -> str:
+    """The path of an artist's feed without its form, which is added as `.xml` or `.json`."""
+    return f"/feeds/artist/{_owner(handle, did)}"
+
+
+def tag_feed(name: str) -> str:
+    """The path of a tag's feed, likewise without its form."""
+    return f"/feeds/tag/{_segment(name)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """Absolute addresses of one service. `web_url` is a second origin that has the same paths."""
@@ -61,7 +75,7 @@ class Addresses:
         return f"{self.base_url}/track/{checked_id(uri)}"
 
     def artist(self, handle: str, did: str) -> str:
-        return f"{self.base_url}/u/{_segment(did if handle == INVALID_HANDLE else handle)}"
+        return f"{self.base_url}/u/{_owner(handle, did)}"
 
     def album(self, handle: str, did: str, slug: str) -> str:
         return f"{self.artist(handle, did)}/album/{_segment(slug)}"
@@ -77,10 +91,6 @@ class Addresses:
 
     def tag(self, name: str) -> str:
         return f"{self.base_url}/tag/{_segment(name)}"
-
-    def feed_path(self, kind: Literal["artist", "tag"], name: str, did: str = "") -> str:
-        """The path of a feed without its form, which is added as `.xml` or `.json`."""
-        return f"/feeds/{kind}/{_segment(did if name == INVALID_HANDLE else name)}"
 
     def page(self, path: str, **query: str | None) -> str:
         """A page that is about no record; parameters that are None are left out."""
@@ -98,8 +108,7 @@ class Addresses:
         return f"{self.base_url}/embed/track/{checked}"
 
     def album_player(self, handle: str, did: str, slug: str) -> str:
-        artist = _segment(did if handle == INVALID_HANDLE else handle)
-        return f"{self.base_url}/embed/album/{artist}/{_segment(slug)}"
+        return f"{self.base_url}/embed/album/{_owner(handle, did)}/{_segment(slug)}"
 
     def playlist_player(self, playlist_id: str) -> str:
         return f"{self.base_url}/embed/playlist/{playlist_id}"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from aiohttp import web
 
-from readapi.answers import HTML
 from readapi.http.endpoint import Endpoint, Routes
 from readapi.http.request.headers import prefers_page
 from readapi.http.router import Handler, Reply, Router
@@ -46,8 +45,7 @@ def _add_handler(known: Handler | None, endpoint: Endpoint, handler: Handler) ->
     """The handler of a path and method: of one endpoint, or of one for programs and one for browsers."""
     if known is None:
         return handler
-    assert endpoint.by_accept, f"two endpoints at {endpoint.path}"
-    assert HTML in endpoint.media_types, f"the page at {endpoint.path} comes after the JSON"
+    assert endpoint.is_page_beside_json, f"two endpoints at {endpoint.path}, of which the second is no page"
 
     def answer(request: web.Request) -> Reply:
         chosen = handler if prefers_page(request.headers.get("Accept", "")) else known

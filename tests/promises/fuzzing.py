@@ -18,7 +18,6 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from readapi.answers import HTML
 from readapi.http.openapi.document import describe_api
 from readapi.processes.app import all_endpoints
 
@@ -49,9 +48,7 @@ def operations(address: str, *, signed_in: bool = False) -> list[APIOperation]:
     credentials that are good, so that none are to be made up.
     """
     described = [
-        endpoint
-        for endpoint in all_endpoints()
-        if endpoint.described and not (endpoint.by_accept and HTML in endpoint.media_types)
+        endpoint for endpoint in all_endpoints() if endpoint.described and not endpoint.is_page_beside_json
     ]
     document: dict[str, Any] = orjson.loads(describe_api(described, address))
     if signed_in:

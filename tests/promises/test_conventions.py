@@ -33,17 +33,12 @@ def is_own(endpoint: Endpoint) -> bool:
     return endpoint.method == "GET" and HTML in endpoint.media_types and endpoint.redirects is not None
 
 
-def is_page_beside_json(endpoint: Endpoint) -> bool:
-    """Programs get the JSON of the same address."""
-    return endpoint.by_accept and HTML in endpoint.media_types
-
-
 ALL = all_endpoints()
 OWN = {endpoint.path: endpoint for endpoint in ALL if is_own(endpoint)}
 ENDPOINTS = {
     endpoint.path: endpoint
     for endpoint in ALL
-    if is_public_read(endpoint) and not is_page_beside_json(endpoint)
+    if is_public_read(endpoint) and not endpoint.is_page_beside_json
 }
 DEEDS = {
     f"{endpoint.method} {endpoint.path}": endpoint

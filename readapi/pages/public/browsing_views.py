@@ -1,7 +1,6 @@
 """Template variables of the home page and of the lists of all tracks and tags."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlencode
 
 from readapi.index.queries.top import Period
 from readapi.pages import text
@@ -9,8 +8,8 @@ from readapi.pages.public import metadata
 from readapi.pages.public.browsing import Home
 from readapi.pages.public.metadata import SITE_NAME, Metadata
 from readapi.pages.public.player import make_player_track
-from readapi.pages.public.views import View, first_playable
-from readapi.pages.urls import Addresses
+from readapi.pages.public.views import View, first_playable, onward
+from readapi.pages.urls import Addresses, tag_feed
 from schemas.api.tags import Tag, TagHead
 from schemas.api.tracks import Track
 
@@ -66,8 +65,8 @@ def of_tag(
 ) -> View:
     """For a page of the tracks with a tag; `after` leads to older ones. `cursor`: of this page."""
     count = text.format_count(tag.track_count, "track")
-    address = addresses.tag(tag.name) + (f"?{urlencode({'cursor': cursor})}" if cursor else "")
-    feed = addresses.page(addresses.feed_path("tag", tag.name))
+    address = addresses.tag(tag.name) + (onward(cursor) or "")
+    feed = addresses.page(tag_feed(tag.name))
     head = metadata.of_page(f"Tag: {tag.name}", f"{count} with the tag {tag.name}.", address, feed=feed)
     return {**_tracks(head, tag.name, found, addresses, after), "kicker": "Tag", "count": count}
 
@@ -88,5 +87,5 @@ def _tracks(
         "title": title,
         "sounds": sounds,
         "first": first_playable(sounds),
-        "older": f"?{urlencode({'cursor': after})}" if after else None,
+        "older": onward(after),
     }

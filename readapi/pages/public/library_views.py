@@ -1,12 +1,11 @@
 """Template variables of the pages of the signed-in account's library."""
 
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
 from readapi.pages import text
 from readapi.pages.public import metadata
 from readapi.pages.public.player import make_player_track
-from readapi.pages.public.views import View, first_playable
+from readapi.pages.public.views import View, first_playable, onward
 from readapi.pages.urls import Addresses
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
@@ -22,7 +21,7 @@ def of_liked(found: Sequence[Track], total: int, after: str | None, addresses: A
         "count": text.format_count(total, "track"),
         "sounds": sounds,
         "first": first_playable(sounds),
-        "older": _onward(after),
+        "older": onward(after),
         "empty": "You like no track yet.",
     }
 
@@ -30,7 +29,7 @@ def of_liked(found: Sequence[Track], total: int, after: str | None, addresses: A
 def of_playlists(found: Sequence[Playlist], after: str | None, addresses: Addresses) -> View:
     """For the account's playlists; `after` leads to older ones."""
     head = metadata.of_page("Your playlists", "Your playlists.", addresses.page("/playlists"), indexed=False)
-    return {"head": head, "playlists": found, "older": _onward(after)}
+    return {"head": head, "playlists": found, "older": onward(after)}
 
 
 def of_playlist(playlist: Playlist, found: Sequence[Track], addresses: Addresses) -> View:
@@ -38,7 +37,3 @@ def of_playlist(playlist: Playlist, found: Sequence[Track], addresses: Addresses
     address = addresses.page(f"/playlists/{playlist.id}")
     head = metadata.of_page(f"Change {playlist.name}", "One of your playlists.", address, indexed=False)
     return {"head": head, "playlist": playlist, "tracks": found}
-
-
-def _onward(after: str | None) -> str | None:
-    return f"?{urlencode({'cursor': after})}" if after else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from readapi.pages import text
 from readapi.pages.public import json_ld
 from readapi.pages.public.player import PlayerTrack
-from readapi.pages.urls import Addresses
+from readapi.pages.urls import Addresses, artist_feed
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
@@ -143,7 +143,7 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
         ),
         names=_twitter(name, description, image),
         json_ld=json_ld.of_artist(artist, name, address, image),
-        feed=addresses.page(addresses.feed_path("artist", artist.handle, artist.did)),
+        feed=addresses.page(artist_feed(artist.handle, artist.did)),
     )
 
 

@@ -1,5 +1,7 @@
 """Template variables of public pages and players: metadata, tracks and texts."""
 
+from urllib.parse import urlencode
+
 from readapi.pages.public import metadata
 from readapi.pages.public.content import ArtistPage
 from readapi.pages.public.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
@@ -66,8 +68,13 @@ def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> Vie
         "playlists": shelf.playlists,
         "sounds": sounds,
         "first": first_playable(sounds),
-        "older": f"?cursor={cursor}" if cursor else None,
+        "older": onward(cursor),
     }
+
+
+def onward(cursor: str | None) -> str | None:
+    """The query that leads from a page to the one at the cursor; None on the last one."""
+    return f"?{urlencode({'cursor': cursor})}" if cursor else None
 
 
 def first_playable(sounds: list[PlayerTrack]) -> PlayerTrack | None:

@@ -13,7 +13,7 @@ from readapi.pages import text
 from readapi.pages.public import content, feed
 from readapi.pages.public.feed import JSON_FEED, MOST_TRACKS, RSS, Channel, Form
 from readapi.pages.public.metadata import SITE_NAME
-from readapi.pages.urls import Addresses
+from readapi.pages.urls import Addresses, artist_feed, tag_feed
 from schemas.api.artists import Artist
 
 routes = Routes("pages")
@@ -48,7 +48,7 @@ async def feed_of_artist(
     channel = Channel(
         name,
         text.drop_unprintable(artist.bio or f"Tracks by {name}"),
-        addresses.feed_path("artist", artist.handle, artist.did),
+        artist_feed(artist.handle, artist.did),
         addresses.artist(artist.handle, artist.did),
         artist.avatar_url if text.is_web_address(artist.avatar_url) else None,
     )
@@ -61,9 +61,7 @@ async def feed_of_tag(
 ) -> Answer[str]:
     """List the newest tracks with a tag."""
     tag = tags.find_tag(index, name).name
-    channel = Channel(
-        f"#{tag}", f"The newest tracks tagged {tag}.", addresses.feed_path("tag", tag), addresses.tag(tag)
-    )
+    channel = Channel(f"#{tag}", f"The newest tracks tagged {tag}.", tag_feed(tag), addresses.tag(tag))
     return await _feed(channel, form, index, supporters, addresses, wanted=(tag,))
 
 
