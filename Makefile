@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test test-fast lint map clients sdk network bench soak test-duckdb-next lock clean
+.PHONY: help serve demo test test-fast lint map clients lexicons sdk network bench soak test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -38,6 +38,9 @@ map: $(INSTALLED) ## write docs/map.md from the modules' docstrings
 
 clients: $(INSTALLED) ## write docs/clients.md from fmsvc/operations.py
 	$(BIN)/python docs/clients.py > docs/clients.md
+
+lexicons: $(INSTALLED) ## write the lexicons of the XRPC methods from their routes
+	$(BIN)/python docs/query_lexicons.py
 
 sdk: $(INSTALLED) ## write fmsvc/_sync from fmsvc/_async
 	$(BIN)/python docs/generate_sync.py

@@ -1,4 +1,4 @@
-"""The record schemas as published, in the Lexicon language: JSON, and one function that reads it.
+"""The schemas of records and query methods as published, in the Lexicon language: JSON, and its reader.
 
 A file is named after the end of its NSID: `actor/profile.json` is `fm.svc.actor.profile`.
 """

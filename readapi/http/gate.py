@@ -20,6 +20,7 @@ from readapi.http.limits.clients import CLIENT, Clients
 from readapi.http.limits.rate_limits import Allowance, RateLimits, Spent
 from readapi.http.request import headers as request_headers
 from readapi.http.request.cookies import Cookies
+from readapi.http.response import xrpc
 from readapi.http.response.cache import AnswerCache, Kept
 from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
 from readapi.http.response.responses import Responses, Result, Written
@@ -183,8 +184,10 @@ class Gate:
         return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=headers)
 
     def _shown(self, request: web.Request, refused: Answer[Any]) -> Answer[Any]:
-        """The refusal, as an HTML page where a browser navigates."""
+        """The refusal in the form of XRPC for its methods, and as an HTML page where a browser navigates."""
         endpoint = request.get(ENDPOINT)
+        if request.raw_path.startswith(xrpc.PREFIX):
+            return xrpc.convert_refusal(refused, known=endpoint is not None)
         for_people = endpoint is None or HTML in endpoint.media_types
         if (
             for_people

@@ -9,18 +9,18 @@ from aiohttp import web
 from readapi.http.endpoint import Endpoint, Routes
 from readapi.http.request.headers import prefers_page
 from readapi.http.router import Handler, Reply, Router
-from readapi.routes import api, pages
+from readapi.routes import api, pages, xrpc
 
 
 def all_endpoints() -> list[Endpoint]:
-    """All endpoints; a module in `readapi.routes` needs no other registration."""
+    """All endpoints; a module in `readapi.routes.api` or `.pages` needs no other registration."""
     found: list[Endpoint] = []
     for package in (api, pages):
         for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
             of_module = importlib.import_module(f"{package.__name__}.{module}").routes
             assert isinstance(of_module, Routes), f"routes of {module}"
             found.extend(of_module.endpoints)
-    return found
+    return found + xrpc.query_endpoints(found)
 
 
 def build_router(endpoints: Iterable[Endpoint], services: Mapping[type, object]) -> Router:

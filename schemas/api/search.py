@@ -117,6 +117,13 @@ class SearchPage(Page):
     counts: ResultCounts
 
 
+class FoundTracks(Page):
+    """A page of tracks, with the true totals of every type."""
+
+    results: list[TrackResult]
+    counts: ResultCounts
+
+
 class Suggestion(Shape):
     """A name that a search would find; `by` is its artist's or owner's name, null for artists and tags."""
 

@@ -75,6 +75,14 @@ QUERIES = {
     "/search/suggest": "?q=song",
     "/tracks/by-uri": f"?uri={uri('mara', 'track', 1)}",
     "/lists/playlists/by-uri": f"?uri={uri('ben', 'list', 2)}",
+    **{
+        f"/xrpc/fm.svc.{name}": f"?track={NAMES['track_id']}"
+        for name in ("getTrack", "getLikes", "getComments")
+    },
+    "/xrpc/fm.svc.searchTracks": "?q=song",
+    "/xrpc/fm.svc.getArtist": f"?artist={NAMES['artist']}",
+    "/xrpc/fm.svc.getAlbum": f"?album={NAMES['album_id']}",
+    "/xrpc/fm.svc.getPlaylist": f"?playlist={NAMES['playlist_id']}",
 }
 OF_OTHER_PROTOCOLS = {"POST /mcp"}  # whose refusals are that protocol's
 SIGNING_OUT = {"POST /auth/logout", "POST /settings/sign-out"}  # read nothing, and are done for nobody too
@@ -122,8 +130,11 @@ def check_headers(reply):
 
 
 def check_refusal(reply):
-    body = ErrorBody.model_validate(reply.json)
-    assert body.message.endswith(".")
+    if "error" in reply.json:  # as XRPC has it
+        assert reply.json.keys() == {"error", "message"}
+    else:
+        ErrorBody.model_validate(reply.json)
+    assert reply.json["message"].endswith(".")
     assert reply.headers["Content-Type"] == JSON
     assert reply.headers["Cache-Control"] == "no-store"
 
@@ -174,7 +185,8 @@ async def test_every_path_names_the_methods_that_it_takes(staged_music, path):
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - taken:
         reply = await staged_music.send(method, place)
 
-        assert (reply.status, reply.json["detail"]) == (405, "method_not_allowed"), method
+        named = reply.json["error"] if path.startswith("/xrpc/") else reply.json["detail"]
+        assert (reply.status, named.lower().replace("_", "")) == (405, "methodnotallowed"), method
         assert set(reply.headers["Allow"].split(",")) == taken
         check_headers(reply)
         check_refusal(reply)

@@ -1,5 +1,6 @@
-"""The published lexicons are valid, and the models say exactly the same, both ways."""
+"""The published lexicons are valid, and the models and routes say exactly the same, both ways."""
 
+import runpy
 from collections.abc import Iterable
 from pathlib import Path
 from types import UnionType
@@ -26,6 +27,8 @@ MODELS: dict[str, type[Shape]] = {
 }
 ELSEWHERE = {StrongRef: "com.atproto.repo.strongRef", SelfLabels: "com.atproto.label.defs#selfLabels"}
 NOT_RULES = ("description", "knownValues")
+GENERATOR: dict[str, Any] = runpy.run_path(str(FOLDER.parent / "docs" / "query_lexicons.py"))
+QUERIES: dict[str, Lexicon] = GENERATOR["lexicons"]()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -38,7 +41,7 @@ def test_a_model_says_what_its_lexicon_says(name: str) -> None:
     assert _described(MODELS[name]) == published
 
 
-@pytest.mark.parametrize("name", [*MODELS, "authFullApp"])
+@pytest.mark.parametrize("name", [*MODELS, *QUERIES, "authFullApp"])
 def test_a_lexicon_is_valid_and_named_after_its_file(name: str) -> None:
     """The network's own parser reads it."""
     lexicon = lexicons.read(name)
@@ -48,11 +51,34 @@ def test_a_lexicon_is_valid_and_named_after_its_file(name: str) -> None:
 
 
 def test_there_is_a_lexicon_for_every_collection() -> None:
-    """And none besides, but the permission set and the type of private Spaces."""
+    """And for every query method; none besides, but the permission set and the type of private Spaces."""
     files = {".".join(path.relative_to(FOLDER).with_suffix("").parts) for path in FOLDER.rglob("*.json")}
 
-    assert files == {*MODELS, "authFullApp", "privateTracks"}
+    assert files == {*MODELS, *QUERIES, "authFullApp", "privateTracks"}
     assert {f"fm.svc.{name}" for name in MODELS} >= NAMESPACE.all
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_method_has_the_lexicon_of_its_route(name: str) -> None:
+    """Parameters, limits, defaults, answers and errors; each parameter says what it means."""
+    published = FOLDER.joinpath(f"{name}.json").read_text()
+    parameters = QUERIES[name]["defs"].get("main", {}).get("parameters", {}).get("properties", {})
+
+    assert published == GENERATOR["text"](QUERIES[name]), "run make lexicons"
+    assert all(parameter["description"] for parameter in parameters.values())
+
+
+def test_answers_refer_to_every_definition_that_is_published() -> None:
+    """And to no other."""
+    nodes = [node for lexicon in QUERIES.values() for _, node in _nodes(lexicon["defs"], "")]
+    nodes += [
+        node["schema"]
+        for node in (lexicon["defs"]["main"]["output"] for name, lexicon in QUERIES.items() if name != "defs")
+    ]
+
+    used = {node["ref"] for node in nodes if node["type"] == "ref"}
+
+    assert {f"fm.svc.defs#{name}" for name in QUERIES["defs"]["defs"]} == used
 
 
 def test_the_permission_set_covers_every_collection() -> None:
