@@ -55,13 +55,23 @@ def _owner(handle: str, did: str) -> str:
 
 
 def artist_feed(handle: str, did: str) -> str:
-    """The path of an artist's feed without its form, which is added as `.xml` or `.json`."""
+    """The path of an artist's feed without its form, which is added as its ending, such as `.xml`."""
     return f"/feeds/artist/{_owner(handle, did)}"
 
 
 def tag_feed(name: str) -> str:
     """The path of a tag's feed, likewise without its form."""
     return f"/feeds/tag/{_segment(name)}"
+
+
+def album_feed(handle: str, did: str, slug: str) -> str:
+    """The path of an album's feed, likewise without its form."""
+    return f"/feeds/album/{_owner(handle, did)}/{_segment(slug)}"
+
+
+def playlist_feed(playlist_id: str) -> str:
+    """The path of a playlist's feed, likewise without its form."""
+    return f"/feeds/playlist/{playlist_id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -417,6 +417,37 @@ async def test_lists_of_pages_name_and_play_what_this_viewer_may_meet_and_hear_t
         assert (played, path) == (named & heard, path)
 
 
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_feeds_playlist_files_and_site_maps_are_a_strangers(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """Whoever asks: they name what is public, and lead only to the audio that everybody may hear."""
+    public = {song for song in SONGS if song.visibility == "public"}
+    heard = {song.address for song in public if song.heard_by("nobody") == 200}
+    lists = ("album/mara.example/everything", f"playlist/{public_list_id('ben', 901)}")
+    for about in ("new", "artist/mara.example", "tag/matrix", *lists):
+        for form in ("xml", "json", "m3u8", "xspf", "jspf"):
+            reply = await stage.music.get(f"/feeds/{about}.{form}", **credentials[viewer])
+            told = {song for song in SONGS if song.title in reply.json}
+            played = {song.address for song in SONGS if f"/tracks/{song.address}/stream" in reply.json}
+
+            assert (reply.status, played) == (200, heard), (about, form)
+            assert {song.address for song in told} == (
+                {song.address for song in public} if form in ("xml", "json") else heard
+            ), (about, form)
+            assert not any(song.file_id in reply.json for song in SONGS)
+            assert reply.headers["Cache-Control"].startswith("public")
+
+    listed = ""
+    index = (await stage.music.get("/sitemap.xml", **credentials[viewer])).json
+    for path in re.findall(f"<loc>{stage.music.address}(/[^<]+)</loc>", index):
+        reply = await stage.music.get(path, **credentials[viewer])
+        assert reply.status == 200
+        listed += reply.json
+    assert {song for song in SONGS if f"/track/{song.address}<" in listed} == public
+
+
 async def whole_page(stage: Listening, path: str, login: dict[str, str]) -> str:
     """A page about somebody's tracks, and those that hold the older ones."""
     shown, more = "", ""
@@ -492,6 +523,12 @@ async def test_nothing_else_tells_of_a_track_in_a_space(
     paths += [f"/audio/{blob}{end}" for end in ("", "/stream", "/download")]
     lists = ["/tracks/?limit=100", f"/tracks/?limit=100&artist_did={did('mara')}", "/tracks/top?limit=50"]
     lists += ["/search/?q=inside", "/search/?q=matrix", "/tracks/tags?q=only", "/albums/", "/tracks/liked"]
+
+    paths += [f"/feeds/tag/only-inside.{form}" for form in ("xml", "m3u8")]
+    lists += [
+        f"/feeds/{about}.{form}" for about in ("new", "artist/mara.example") for form in ("json", "xspf")
+    ]
+    lists += ["/sitemap.xml", "/sitemaps/tracks/0.xml"]
 
     for path in paths:
         assert (await music.get(path, **login)).status == 404, path

@@ -54,6 +54,9 @@ OTHERS = (
     "/embed/album/mara.example/first-light",
     f"/embed/playlist/{public_list_id('ben', 2)}",
     f"/embed/track/{TWO}",
+    "/feeds/album/mara.example/first-light.xspf",
+    "/feeds/new.m3u8",
+    f"/feeds/playlist/{public_list_id('ben', 2)}.xml",
     "/liked",
     "/lists/playlists",
     "/playlists",
@@ -170,7 +173,7 @@ def route_of(path: str) -> str:
     """The route that answers at a path."""
     bare = path.partition("?")[0]
     for endpoint in sorted(ENDPOINTS, key=lambda endpoint: endpoint.path.count("/")):
-        pattern = re.sub(r"{\w+:(.+?)}(?=/|$)", r"(\1)", endpoint.path)
+        pattern = re.sub(r"{\w+:([^{}]+)}", r"(\1)", endpoint.path)
         pattern = re.sub(r"{\w+}", "[^/]+", pattern)
         if endpoint.method == "GET" and re.fullmatch(pattern, bare):
             return endpoint.documented_path

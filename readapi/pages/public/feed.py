@@ -6,21 +6,14 @@ https://www.jsonfeed.org/version/1.1/
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
-from readapi.pages import text
-from readapi.pages.public.player import choose_picture, make_player_track
+from readapi.pages.public.feed_items import Channel, Item
 from readapi.pages.urls import Addresses
-from schemas.api.tracks import Track
 
-Form = Literal["xml", "json"]
-
-MOST_TRACKS = 50
 RSS = "application/rss+xml; charset=utf-8"
 JSON_FEED = "application/feed+json"
 
@@ -30,52 +23,8 @@ ET.register_namespace("atom", _ATOM)
 ET.register_namespace("itunes", _ITUNES)
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """What a feed is about. `path`: its own, without the form; `page`: where people find the same."""
-
-    title: str
-    description: str
-    path: str
-    page: str
-    picture: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A track in a feed. `audio` and `media_type` only where everybody may listen."""
-
-    uri: str
-    title: str
-    artist: str
-    artist_page: str
-    page: str
-    description: str
-    published: datetime
-    tags: list[str]
-    is_explicit: bool
-    seconds: int | None
-    picture: str | None
-    audio: str | None
-    media_type: str | None
-
-
-def read_items(tracks: Iterable[Track], addresses: Addresses) -> list[Item]:
-    """The tracks that everybody may find, as an anonymous viewer got them."""
-    return [_item(track, addresses) for track in tracks if track.visibility == "public"]
-
-
-def render_feed(channel: Channel, items: Iterable[Item], form: Form, addresses: Addresses) -> bytes:
-    """The feed in one of its forms."""
-    return (
-        render_rss(channel, items, addresses)
-        if form == "xml"
-        else render_json_feed(channel, items, addresses)
-    )
-
-
 def render_rss(channel: Channel, items: Iterable[Item], addresses: Addresses) -> bytes:
-    """RSS 2.0 with enclosures. Their length is stated as 0: only the artist's server knows it."""
+    """RSS 2.0 with enclosures. Their length is left out: records do not state it."""
     root = ET.Element("rss", version="2.0")
     about = ET.SubElement(root, "channel")
     _add(about, "title", channel.title)
@@ -83,6 +32,10 @@ def render_rss(channel: Channel, items: Iterable[Item], addresses: Addresses) ->
     _add(about, "description", channel.description)
     own = addresses.page(f"{channel.path}.xml")
     ET.SubElement(about, f"{{{_ATOM}}}link", href=own, rel="self", type="application/rss+xml")
+    if channel.language:
+        _add(about, "language", channel.language)
+    _add(about, f"{{{_ITUNES}}}author", channel.author)
+    ET.SubElement(about, f"{{{_ITUNES}}}category", text="Music")
     _add(about, f"{{{_ITUNES}}}explicit", "false")
     if channel.picture:
         ET.SubElement(about, f"{{{_ITUNES}}}image", href=channel.picture)
@@ -101,38 +54,12 @@ def render_json_feed(channel: Channel, items: Iterable[Item], addresses: Address
             "home_page_url": channel.page,
             "feed_url": addresses.page(f"{channel.path}.json"),
             "description": channel.description,
+            "authors": [{"name": channel.author}],
+            **({"language": channel.language} if channel.language else {}),
             **({"icon": channel.picture} if channel.picture else {}),
             "items": [_as_json(item) for item in items],
         }
     )
-
-
-def _item(track: Track, addresses: Addresses) -> Item:
-    sound = make_player_track(track, addresses)
-    published = min(_instant(track.created_at), _instant(track.indexed_at))
-    return Item(
-        uri=track.uri,
-        title=text.one_line(track.title),
-        artist=text.one_line(track.artist),
-        artist_page=sound.artist_page,
-        page=sound.page,
-        description=text.drop_unprintable(track.description or f"A track by {track.artist}"),
-        published=published,
-        tags=[text.one_line(tag) for tag in track.tags],
-        is_explicit="explicit" in track.labels,
-        seconds=track.duration,
-        picture=_address(choose_picture(track)),
-        audio=_address(sound.source),
-        media_type=sound.media_type,
-    )
-
-
-def _address(found: str | None) -> str | None:
-    return None if found is None else text.drop_unprintable(found)
-
-
-def _instant(told: str) -> datetime:
-    return datetime.fromisoformat(told).astimezone(UTC)
 
 
 def _add(parent: ET.Element, name: str, content: str, **attributes: str) -> None:
@@ -150,7 +77,7 @@ def _add_item(parent: ET.Element, item: Item) -> None:
         _add(found, "category", tag)
     if item.audio:
         media_type = item.media_type or "application/octet-stream"
-        ET.SubElement(found, "enclosure", url=item.audio, length="0", type=media_type)
+        ET.SubElement(found, "enclosure", url=item.audio, type=media_type)
     _add(found, f"{{{_ITUNES}}}author", item.artist)
     _add(found, f"{{{_ITUNES}}}explicit", "true" if item.is_explicit else "false")
     if item.seconds:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from readapi.pages import text
 from readapi.pages.public import json_ld
 from readapi.pages.public.player import PlayerTrack
-from readapi.pages.urls import Addresses, artist_feed
+from readapi.pages.urls import Addresses, album_feed, artist_feed, playlist_feed
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
@@ -98,6 +98,7 @@ def of_album(
         json_ld=json_ld.of_album(album, address, artist_page, image, sounds),
         player=player,
         record_uri=album.uri,
+        feed=addresses.page(album_feed(*place)),
     )
 
 
@@ -124,6 +125,7 @@ def of_playlist(
         json_ld=json_ld.of_playlist(playlist.name, address, owner, owner_page, image, sounds),
         player=player,
         record_uri=playlist.atproto_record_uri,
+        feed=addresses.page(playlist_feed(playlist.id)),
     )
 
 

@@ -1,27 +1,47 @@
-"""Feeds of the newest tracks: of all, of an artist, of a tag. Each is the same for everybody."""
+"""Feeds and playlist files: of the newest tracks, of an artist, of a tag, of an album and of a playlist.
 
-from collections.abc import Sequence
+Each is the same for everybody, and each is there in every form.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from readapi.answers import Answer
+from readapi.audio import file_names
 from readapi.errors import NotFound
 from readapi.http.endpoint import Routes
 from readapi.http.supporters import Supporters
 from readapi.index.lookups import Index
 from readapi.index.queries import artists, tags, tracks
-from readapi.index.queries.identifiers import ArtistName
+from readapi.index.queries.identifiers import ArtistName, ListName
 from readapi.pages import text
-from readapi.pages.public import content, feed
-from readapi.pages.public.feed import JSON_FEED, MOST_TRACKS, RSS, Channel, Form
+from readapi.pages.public import content, feed, feed_items, playlist_files
+from readapi.pages.public.feed_items import Channel, Item
 from readapi.pages.public.metadata import SITE_NAME
-from readapi.pages.urls import Addresses, artist_feed, tag_feed
+from readapi.pages.urls import Addresses, album_feed, artist_feed, playlist_feed, tag_feed
 from schemas.api.artists import Artist
+from schemas.api.tracks import Track
 
 routes = Routes("pages")
 
-_TYPES = ("application/rss+xml", JSON_FEED)
+MOST_TRACKS = 50  # of those that grow for ever
+
+Form = Literal["xml", "json", "m3u8", "xspf", "jspf"]
+Render = Callable[[Channel, list[Item], Addresses], bytes]
+
+_FORMS: Mapping[Form, tuple[str, Render]] = {
+    "xml": (feed.RSS, feed.render_rss),
+    "json": (feed.JSON_FEED, feed.render_json_feed),
+    "m3u8": (playlist_files.M3U8, playlist_files.render_m3u8),
+    "xspf": (playlist_files.XSPF, playlist_files.render_xspf),
+    "jspf": (playlist_files.JSPF, playlist_files.render_jspf),
+}
+_FILES = ("m3u8", "xspf", "jspf")
+_TYPES = tuple(media_type.partition(";")[0] for media_type, _ in _FORMS.values())
+_FORM = "{form:xml|json|m3u8|xspf|jspf}"
 
 
-@routes.get("/feeds/new.{form:xml|json}", media_types=_TYPES, described=False)
+@routes.get(f"/feeds/new.{_FORM}", media_types=_TYPES, described=False)
 async def feed_of_new_tracks(
     form: Form, index: Index, supporters: Supporters, addresses: Addresses
 ) -> Answer[str]:
@@ -31,12 +51,14 @@ async def feed_of_new_tracks(
         "The newest audio records on the AT Protocol network.",
         "/feeds/new",
         addresses.page("/new"),
+        SITE_NAME,
+        language="en",
     )
-    return await _feed(channel, form, index, supporters, addresses)
+    return _feed(channel, await _newest(index, supporters), form, addresses)
 
 
 @routes.get(
-    "/feeds/artist/{handle:[^/]+}.{form:xml|json}", media_types=_TYPES, described=False, raises=(NotFound,)
+    f"/feeds/artist/{{handle:[^/]+}}.{_FORM}", media_types=_TYPES, described=False, raises=(NotFound,)
 )
 async def feed_of_artist(
     handle: ArtistName, form: Form, index: Index, supporters: Supporters, addresses: Addresses
@@ -50,31 +72,88 @@ async def feed_of_artist(
         text.drop_unprintable(artist.bio or f"Tracks by {name}"),
         artist_feed(artist.handle, artist.did),
         addresses.artist(artist.handle, artist.did),
-        artist.avatar_url if text.is_web_address(artist.avatar_url) else None,
+        name,
+        _picture(artist.avatar_url),
     )
-    return await _feed(channel, form, index, supporters, addresses, artist_did=artist.did)
+    return _feed(channel, await _newest(index, supporters, artist_did=artist.did), form, addresses)
 
 
-@routes.get("/feeds/tag/{name:.+}.{form:xml|json}", media_types=_TYPES, described=False, raises=(NotFound,))
+@routes.get(f"/feeds/tag/{{name:.+}}.{_FORM}", media_types=_TYPES, described=False, raises=(NotFound,))
 async def feed_of_tag(
     name: str, form: Form, index: Index, supporters: Supporters, addresses: Addresses
 ) -> Answer[str]:
     """List the newest tracks with a tag."""
     tag = tags.find_tag(index, name).name
-    channel = Channel(f"#{tag}", f"The newest tracks tagged {tag}.", tag_feed(tag), addresses.tag(tag))
-    return await _feed(channel, form, index, supporters, addresses, wanted=(tag,))
+    title = text.one_line(tag)
+    channel = Channel(
+        f"#{title}",
+        f"The newest tracks tagged {title}.",
+        tag_feed(tag),
+        addresses.tag(tag),
+        SITE_NAME,
+        language="en",
+    )
+    return _feed(channel, await _newest(index, supporters, wanted=(tag,)), form, addresses)
 
 
-async def _feed(
-    channel: Channel,
-    form: Form,
-    index: Index,
-    supporters: Supporters,
-    addresses: Addresses,
-    *,
-    artist_did: str | None = None,
-    wanted: Sequence[str] = (),
+@routes.get(
+    f"/feeds/album/{{handle:[^/]+}}/{{slug:[^/]+}}.{_FORM}",
+    media_types=_TYPES,
+    described=False,
+    raises=(NotFound,),
+)
+async def feed_of_album(
+    handle: ArtistName, slug: str, form: Form, index: Index, supporters: Supporters, addresses: Addresses
 ) -> Answer[str]:
+    """List an album's public tracks in their order."""
+    album, held, _ = await content.album_content(index, supporters, None, handle, slug)
+    whose = album.artist_handle, album.artist_did, album.slug
+    artist = text.one_line(album.artist)
+    channel = Channel(
+        text.one_line(album.title),
+        text.drop_unprintable(album.description or f"An album by {artist}"),
+        album_feed(*whose),
+        addresses.album(*whose),
+        artist,
+        _picture(album.image_url),
+    )
+    return _feed(channel, held, form, addresses)
+
+
+@routes.get(
+    f"/feeds/playlist/{{playlist_id:[^/]+}}.{_FORM}", media_types=_TYPES, described=False, raises=(NotFound,)
+)
+async def feed_of_playlist(
+    playlist_id: ListName, form: Form, index: Index, supporters: Supporters, addresses: Addresses
+) -> Answer[str]:
+    """List a playlist's public tracks in their order."""
+    playlist, held, _ = await content.playlist_content(index, supporters, None, playlist_id)
+    owner = text.one_line(playlist.owner_display_name or playlist.owner_handle)
+    channel = Channel(
+        text.one_line(playlist.name),
+        f"A playlist by {owner}",
+        playlist_feed(playlist.id),
+        addresses.playlist(playlist.id),
+        owner,
+        _picture(playlist.image_url),
+    )
+    return _feed(channel, held, form, addresses)
+
+
+async def _newest(
+    index: Index, supporters: Supporters, *, artist_did: str | None = None, wanted: Sequence[str] = ()
+) -> list[Track]:
     cards = tracks.find_track_page(index, "recent", None, MOST_TRACKS, artist_did, wanted, None).items
-    items = feed.read_items(await content.load_tracks(supporters, cards, None), addresses)
-    return Answer(feed.render_feed(channel, items, form, addresses), RSS if form == "xml" else JSON_FEED)
+    return await content.load_tracks(supporters, cards, None)
+
+
+def _feed(channel: Channel, held: Sequence[Track], form: Form, addresses: Addresses) -> Answer[str]:
+    media_type, render = _FORMS[form]
+    name = f"{file_names.safe_file_name(channel.title)}.{form}"
+    headers = {"Content-Disposition": file_names.attachment_header(name)} if form in _FILES else {}
+    body = render(channel, feed_items.read_items(held, addresses), addresses)
+    return Answer(body, media_type, headers=headers)
+
+
+def _picture(url: str | None) -> str | None:
+    return text.drop_unprintable(url) if url is not None and text.is_web_address(url) else None

@@ -81,3 +81,11 @@ async def test_robots_are_told_what_to_leave_alone_and_where_the_site_map_is(mus
         if page.startswith(tuple(closed))
     ]
     assert (await addresses(music, "/sitemaps/pages.xml"))[0] == "/"
+
+
+@pytest.mark.parametrize("path", ["/sitemap.xml", "/sitemaps/tracks/0.xml", "/robots.txt"])
+async def test_a_crawler_that_has_a_site_map_is_told_so(music: Music, path: str) -> None:
+    first = await music.get(path)
+    again = await music.get(path, If_None_Match=first.headers["ETag"])
+
+    assert (first.status, again.status, again.json) == (200, 304, "")
