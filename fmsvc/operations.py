@@ -32,6 +32,7 @@ _BROWSER = _unserved("Part of a sign-in, which `fmsvc login` or a browser does."
 _SAME = _unserved("Another address of an operation that is served.")
 _OPERATOR = _unserved("For operators and their monitoring.")
 _PLAYER = _unserved("For players: `stream_url` of a track is its address.")
+_DATA = _unserved("For analysts' tools, which read the files by their addresses.")
 _AUTHORIZATION = _unserved("For authorization servers.")
 
 _NO_WRITES = Missing(
@@ -74,6 +75,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "download_track": Operation("tracks.download", "tracks download", _NO_FILES),
     "drop_account": Operation("session.drop_account", _PROGRAM, _NO_ACCOUNT),
     "exchange": _BROWSER,
+    "fetch_export": _DATA,
     "get_album": Operation("albums.get_by_slug", _NO_SECOND_COMMAND, _NO_SECOND_TOOL),
     "get_artist": Operation("artists.get", "artists get", "get_artist"),
     "get_capabilities": Operation("capabilities", "publishing choices", "publishing_capabilities"),
@@ -88,6 +90,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "liked_tracks": Operation("artists.likes", "artists likes", _NO_PEOPLE),
     "list_albums": Operation("albums.list", "albums list", "list_albums"),
     "list_developer_tokens": Operation("session.developer_tokens", "tokens list", _NO_ACCOUNT),
+    "list_exports": _DATA,
     "list_revisions": Operation("tracks.revisions", "tracks revisions", "list_revisions"),
     "list_tags": Operation("tags.list", "tags list", "list_tags"),
     "list_tracks": Operation("tracks.list", "tracks list", "list_tracks"),

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 import duckdb
 import structlog
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing import poison
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.writer import Writer

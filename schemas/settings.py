@@ -160,6 +160,11 @@ class Settings(BaseModel):
         0.05, gt=0, le=1, description="Share of all time that publishing snapshots may take."
     )
     parquet_seconds: float = Field(3600.0, ge=0, description="Least time between Parquet exports; 0: none.")
+    parquet_full_seconds: float = Field(
+        86400.0, ge=0, description="Least time between Parquet exports of all rows; between them, of changes."
+    )
+    export_license: str | None = Field(None, description="Licence of the open data, named in its manifest.")
+    export_contact: str | None = Field(None, description="Contact for the open data, named in its manifest.")
     dead_letter_bytes: int = Field(256 << 20, ge=0, description="Dead letters kept, oldest dropped first.")
 
     # the API

@@ -173,25 +173,3 @@ create view if not exists visible_comments as
 create view if not exists visible_lists as
     select * exclude (state) from lists
     where state = 'live' and did not in (select did from hidden_accounts);
-
--- What is exported for analysts: of what everybody may know, and without the addresses of audio that not
--- everybody may have; see schemas/access.py.
-create view if not exists published_tracks as
-    select * exclude (is_open) replace (
-        case when is_open then audio_cid end as audio_cid,
-        case when is_open then audio_url end as audio_url
-    )
-    from (
-        select *, listening = 'public' and downloads in ('open', 'ask') as is_open
-        from visible_tracks where visibility <> 'private'
-    );
-
-create view if not exists published_likes as
-    select * from visible_likes
-    where subject_key not in (select key from visible_tracks where visibility = 'private');
-
-create view if not exists published_comments as
-    select * from visible_comments
-    where subject_key not in (select key from visible_tracks where visibility = 'private');
-
-create view if not exists published_lists as select * from visible_lists;

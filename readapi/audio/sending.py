@@ -1,4 +1,4 @@
-"""Sends audio files: the whole file or the requested range, at the client's speed."""
+"""Sends audio and other large files: the whole file or the requested range, at the client's speed."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from http import HTTPStatus
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from readapi.audio.source import AudioSource, OpenFile
+from readapi.audio.source import AudioSource, FileSource, OpenFile
 from readapi.http.request.headers import ByteRange, Conditions
 
 CHUNK_BYTES = 256 << 10
@@ -17,9 +17,11 @@ STALLED_SECONDS = 60.0  # after which a client that receives nothing is disconne
 
 
 class Sending(web.StreamResponse):
-    """A response with an audio source, or a range of it."""
+    """A response with a file, or a range of it."""
 
-    def __init__(self, source: AudioSource, conditions: Conditions, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, source: AudioSource | FileSource, conditions: Conditions, headers: Mapping[str, str]
+    ) -> None:
         """Raises RangeNotSatisfiable."""
         sent = {**headers, "ETag": source.etag, "Accept-Ranges": "bytes"}
         if conditions.knows(source.etag):
@@ -46,7 +48,8 @@ class Sending(web.StreamResponse):
         if is_empty or self._source.file is None:
             writer = await super().prepare(request)
             if not is_empty:
-                await self._write()
+                assert isinstance(self._source, AudioSource)
+                await self._write(self._source)
             return writer
         # The file bypasses the transport, so the headers must have left its buffer before.
         transport.set_write_buffer_limits(high=0)
@@ -58,8 +61,8 @@ class Sending(web.StreamResponse):
         await self.write_eof()
         return writer
 
-    async def _write(self) -> None:
-        async with aclosing(self._source.read(*self._part)) as pieces:
+    async def _write(self, source: AudioSource) -> None:
+        async with aclosing(source.read(*self._part)) as pieces:
             async for piece in pieces:
                 async with asyncio.timeout(STALLED_SECONDS):
                     await self.write(piece)

@@ -1,4 +1,4 @@
-"""The bytes of a recording to send: an open file on this machine, or a file in the store."""
+"""The bytes to send: an open file on this machine, or a file in the store of recordings."""
 
 import os
 import weakref
@@ -40,3 +40,17 @@ class AudioSource:
     def read(self, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` up to `stop`."""
         return self.store.read(self.key, start, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file on this machine that never changes. `etag` is strong."""
+
+    file: OpenFile
+    media_type: str
+    etag: str
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.file.size

@@ -32,6 +32,7 @@ from readapi.http.request.cookies import Cookies
 from readapi.http.server import Runner
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import Authenticator
+from readapi.index.exports import OpenData
 from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
 from readapi.index.lookups import Index
 from readapi.index.snapshots import SeriesFiles, Snapshots
@@ -220,6 +221,7 @@ def build_services(
         Index: stores.index,
         Snapshots: stores.catalog,
         SeriesFiles: stores.series,
+        OpenData: OpenData(settings),
         IndexerStatus: stores.indexer,
         Proofs: Proofs(settings.data_dir),
         Authorization: Authorization(settings),

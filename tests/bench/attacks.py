@@ -21,7 +21,7 @@ from typing import Final
 import aiohttp
 from aiohttp import web
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact

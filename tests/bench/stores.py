@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from yarl import URL
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.tables.cursors import ListProgress, StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.search.index import SearchIndex

@@ -15,6 +15,7 @@ from readapi.http.endpoint import Endpoint
 from readapi.http.openapi.document import api_endpoints
 from readapi.pages.assets import Assets
 from readapi.processes.app import all_endpoints
+from schemas import data_folder
 from schemas.errors import ErrorBody
 from tests.indexer.changes import did, uri
 from tests.readapi.audio.listening import listening
@@ -96,6 +97,7 @@ async def staged_music(tmp_path_factory):
     folder, settings = tmp_path_factory.mktemp("music"), {"upload_rate_limit": "999999/minute"}
     async with listening(folder, web_url="https://app.example", **settings) as stage:
         await stage.publish(RECORDING, "mara", 50)
+        stage.music.export()
         yield stage.music
 
 
@@ -104,6 +106,9 @@ def address(path: str, music) -> str:
     names = dict(NAMES)
     if path == "/static/{name}":
         names["name"] = Assets()["player.css"].rpartition("/")[2]
+    if path == "/exports/{export}/{file}":
+        [newest] = (music.settings.data_dir / data_folder.EXPORTS).glob("*-full-*")
+        names |= {"export": newest.name, "file": "tracks.parquet"}
     if path == "/oembed":
         return f"/oembed?url={music.address}/track/{names['track_id']}"
     return re.sub(r"{(\w+)[^}]*}", lambda match: names[match[1]], path) + QUERIES.get(path, "")

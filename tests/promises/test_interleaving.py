@@ -12,7 +12,7 @@ import aiohttp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.tables import recount
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact
@@ -93,6 +93,10 @@ class Music:
             if not reply.json["has_more"]:
                 return found
             cursor = ("&" if "?" in path else "?") + "cursor=" + reply.json["next_cursor"]
+
+    def export(self) -> None:
+        """Export the open data."""
+        self._snapshots.export()
 
     def close(self) -> None:
         self._index.close()

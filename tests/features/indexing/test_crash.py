@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.tables import recount
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
@@ -183,7 +183,6 @@ def test_a_snapshot_that_does_not_fit_leaves_the_one_before(small_disk: Path) ->
         assert {path.name for path in snapshots.folder.iterdir()} == {
             "catalog-1.duckdb",
             "current",
-            "parquet",
             "series",
             "series-1.duckdb",
         }

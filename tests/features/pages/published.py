@@ -10,7 +10,7 @@ import aiohttp
 from aiohttp import web
 from sqlalchemy import select
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.tables.images import ImageFact
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from aiohttp import web
 
-from indexer.catalog.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from schemas.settings import Settings
@@ -58,7 +58,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def snapshots(tmp_path: Path, one_track_writer: Writer, clock: Clock) -> Snapshots:
-    return Snapshots(settings(tmp_path), one_track_writer, clock)
+    return Snapshots(settings(tmp_path, parquet_full_seconds=0), one_track_writer, clock)
 
 
 def count(path: Path, view: str = "visible_tracks") -> int:
@@ -228,28 +228,10 @@ def test_a_reader_in_the_way_delays_a_snapshot_and_does_not_fail_it(
     assert snapshots.publish() is not None
 
 
-def test_the_parquet_export_holds_every_view(snapshots: Snapshots, clock: Clock) -> None:
-    """One file per view, replaced whole, on its own rhythm."""
-    snapshots.publish()
-    snapshots.caught_up()
-    assert snapshots.export_due
-
-    files = snapshots.export()
-
-    assert sorted(path.name for path in files) == [
-        "comments.parquet", "likes.parquet", "lists.parquet", "tracks.parquet"
-    ]  # fmt: skip
-    tracks = snapshots.parquet / "tracks.parquet"
-    assert duckdb.sql(f"select title from '{tracks}'").fetchall() == [("Überfahrt",)]
-    assert not snapshots.export_due
-    clock.now += 3600
-    assert snapshots.export_due
-
-
 def exported(snapshots: Snapshots) -> int | None:
-    """How many tracks the export holds; None before there is one."""
-    tracks = snapshots.parquet / "tracks.parquet"
-    return len(duckdb.sql(f"from '{tracks}'").fetchall()) if tracks.exists() else None
+    """How many tracks the newest export holds; None before there is one."""
+    newest = snapshots.exports.read_manifest().newest("full")
+    return next(file.rows for file in newest.files if file.table == "tracks") if newest else None
 
 
 def test_a_first_export_waits_for_the_catch_up(
@@ -299,7 +281,7 @@ def test_a_service_that_exported_before_does_so_when_it_starts(
     snapshots.publish_due(snapshots.begin)
     write(one_track_writer, put("ana", "track", 1, at=2))
 
-    restarted = Snapshots(settings(tmp_path), one_track_writer, clock)
+    restarted = Snapshots(settings(tmp_path, parquet_full_seconds=0), one_track_writer, clock)
     restarted.publish_due(restarted.begin)
 
     assert exported(restarted) == 2
@@ -338,14 +320,15 @@ def test_an_export_of_long_rows_fits_into_its_memory(
     one_track_writer: Writer, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred megabytes of descriptions, and less memory than that."""
-    monkeypatch.setattr("indexer.catalog.snapshots.EXPORT_MEMORY", "128MB")
+    monkeypatch.setattr("indexer.catalog.published.exports.EXPORT_MEMORY", "128MB")
     lengthen(one_track_writer, rows=20_000)
     snapshots.publish()
 
-    snapshots.export()
+    manifest = snapshots.export()
 
-    tracks = snapshots.parquet / "tracks.parquet"
-    assert duckdb.sql(f"select count(*), sum(length(description)) from '{tracks}'").fetchall() == [
+    [tracks] = [file for file in manifest.exports[0].files if file.table == "tracks"]
+    path = snapshots.exports.folder / tracks.path
+    assert duckdb.sql(f"select count(*), sum(length(description)) from '{path}'").fetchall() == [
         (20_001, 20_000 * 5_000)
     ]
 
@@ -357,23 +340,23 @@ def test_an_export_that_has_too_little_memory_is_told_and_tried_again(
     snapshots.publish()
     snapshots.caught_up()
     snapshots.publish_due(snapshots.begin)
-    before = (snapshots.parquet / "tracks.parquet").read_bytes()
+    before = snapshots.exports.read_manifest()
     lengthen(one_track_writer, rows=5_000)
     clock.now += 3600
     with monkeypatch.context() as patch:
-        patch.setattr("indexer.catalog.snapshots.EXPORT_MEMORY", "4MB")
+        patch.setattr("indexer.catalog.published.exports.EXPORT_MEMORY", "4MB")
 
         snapshots.publish_due(snapshots.begin)
 
     [told] = snapshots.failures
-    assert "more than the 4MB of memory that an export may have" in told
-    assert (snapshots.parquet / "tracks.parquet").read_bytes() == before
-    assert not list(snapshots.parquet.glob("*.partial"))
+    assert "more than the 4MB of memory that it may have" in told
+    assert snapshots.exports.read_manifest() == before
+    assert not list(snapshots.folder.glob("published*.partial*"))
     assert not snapshots.export_due
     clock.now += 3600
     snapshots.publish_due(snapshots.begin)
     assert snapshots.failures == []
-    assert (snapshots.parquet / "tracks.parquet").read_bytes() != before
+    assert snapshots.exports.read_manifest().number == before.number + 1
 
 
 def lengthen(writer: Writer, rows: int) -> None:

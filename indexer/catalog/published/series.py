@@ -12,8 +12,8 @@ from typing import Final
 
 import duckdb
 
-from indexer.catalog.play_hours import load_hours
-from indexer.catalog.published_files import number_of, point, prune, replacing
+from indexer.catalog.published.files import number_of, point, prune, replacing
+from indexer.catalog.published.play_hours import load_hours
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from schemas import data_folder
 from schemas.datetimes import to_utc
@@ -143,14 +143,14 @@ class Series:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._folder = settings.data_dir / data_folder.SNAPSHOTS
-        self._newest = settings.data_dir / data_folder.NEWEST_SERIES
+        self.newest = settings.data_dir / data_folder.NEWEST_SERIES  # a link
         self._snapshot = settings.data_dir / data_folder.NEWEST_SNAPSHOT
         self._before: Path | None = None  # the last file, if it has all plays up to its last hour
 
     @property
     def is_behind(self) -> bool:
         """True when a snapshot was published that is not counted."""
-        counted, found = self._newest, self._snapshot
+        counted, found = self.newest, self._snapshot
         if not found.exists():
             return False
         return not counted.exists() or number_of(counted.resolve()) != number_of(found.resolve())
@@ -161,7 +161,7 @@ class Series:
         with replacing(target) as partial:
             partial.unlink(missing_ok=True)
             has_plays = self._count(snapshot, partial)
-        point(self._newest, target)
+        point(self.newest, target)
         self._before = target if has_plays else None
         prune(self._folder, "series")
         return target

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from indexer.catalog.snapshots import FAILED, Snapshots
+from indexer.catalog.published.snapshots import FAILED, Snapshots
 from indexer.catalog.writing.writer import Writer
 from indexer.repo.changes import RecordChange
 from readapi.state.publishing.play_counts import hour_of
@@ -20,7 +20,7 @@ from schemas.series import subject_of
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer import empty_catalogues
-from tests.indexer.catalog.test_snapshots import Clock
+from tests.indexer.catalog.published.test_snapshots import Clock
 from tests.indexer.changes import START, account, delete, did, put, settings, uri, write
 from tests.readapi.state.people import HandClock
 
@@ -168,7 +168,7 @@ def test_a_failure_is_told_and_tried_again(
     fill(writer)
     before = FAILED.labels("series")._value.get()
     with monkeypatch.context() as broken:
-        broken.setattr("indexer.catalog.series.MEMORY", "1MB")
+        broken.setattr("indexer.catalog.published.series.MEMORY", "1MB")
         snapshots.publish_due(snapshots.begin)
     failures, left = snapshots.failures, list(snapshots.folder.glob("series*"))
     clock.now += 60
@@ -199,7 +199,7 @@ async def test_plays_are_counted_by_the_hour_and_by_the_day(
     writer: Writer, state_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of what everybody may see, on each kind of state database; what grows or is new, the next time."""
-    monkeypatch.setattr("indexer.catalog.series.GROWING", timedelta(0))
+    monkeypatch.setattr("indexer.catalog.published.series.GROWING", timedelta(0))
     fill(writer)
     clock, snapshots = HandClock(), Snapshots(state_settings, writer)
     clock.time = datetime.now(UTC).replace(hour=22, minute=10) - timedelta(days=10)

@@ -1,36 +1,36 @@
-"""Snapshots: read-only copies of the catalogue for other processes, and its exports as Parquet files.
+"""Snapshots: read-only copies of the catalogue for other processes; and when series and exports are due.
 
 A checkpoint moves everything into the file, and no other checkpoint may follow while the file is copied; the
 writer goes on writing to its log meanwhile. Snapshots without readers are pruned.
 """
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import structlog
 from prometheus_client import Counter
 
-from indexer.catalog.published_files import number_of, numbered, point, prune, replacing
-from indexer.catalog.series import Series
+from indexer.catalog.published.exports import Exports
+from indexer.catalog.published.files import number_of, numbered, point, prune, replacing
+from indexer.catalog.published.series import Series
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from schemas import data_folder
+from schemas.api.exports import Manifest
 from schemas.settings import Settings
 
 PATIENCE_SECONDS: Final = 5.0  # how long readers may prevent a checkpoint
-EXPORT_MEMORY: Final = "256MB"
-# Of a row group, which is held in memory until it is whole. By default it is 122,880 rows of any size.
-GROUP_BYTES: Final = "16MB"
 RETRY_SECONDS: Final = 10.0  # after a snapshot or an export that failed
 
 FAILED = Counter(
-    "fmsvc_snapshots_failed", "Snapshots and Parquet exports that could not be written.", ["what"]
+    "fmsvc_snapshots_failed", "Snapshots, series and exports that could not be written.", ["what"]
 )
 
 log = structlog.get_logger()
@@ -55,21 +55,18 @@ class Snapshots:
         self._hindered_since: float | None = None
         self._failures: dict[str, str] = {}
         with explain_errors(self.folder):
-            self.parquet.mkdir(parents=True, exist_ok=True)
-            for leftover in (*self.folder.glob("*.partial"), *self.parquet.glob("*.partial")):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for leftover in self.folder.glob("*.partial"):
                 leftover.unlink()
-            self._is_young = not any(self.parquet.iterdir())
+            shutil.rmtree(self.folder / "parquet", ignore_errors=True)  # exports of earlier versions
+        self.exports = Exports(settings)
+        self._is_young = self.exports.is_empty
         self._awaits_catch_up = self._is_young
         self._series = Series(settings)
         self._next_series = clock()
         if self._is_young:
             self._next_export += self._parquet_seconds
         self._number = max(map(number_of, numbered(self.folder, "catalog")), default=0)
-
-    @property
-    def parquet(self) -> Path:
-        """Where the exports are."""
-        return self.folder / "parquet"
 
     @property
     def due(self) -> bool:
@@ -170,31 +167,12 @@ class Snapshots:
         """True when the next Parquet export is due."""
         return self._parquet_seconds > 0 and self.current.exists() and self._clock() >= self._next_export
 
-    def export(self) -> list[Path]:
-        """Write every `published_…` view of the current snapshot as a Parquet file. Raises StoreError."""
+    def export(self) -> Manifest:
+        """Export the tables of the current snapshot, whose series are counted before. Raises StoreError."""
         self._next_export = self._clock() + self._export_pause
-        snapshot = self.current.resolve()
-        with explain_errors(snapshot), duckdb.connect(snapshot, read_only=True) as con:
-            con.execute(f"set memory_limit = '{EXPORT_MEMORY}'; set threads = 1")
-            con.execute("set preserve_insertion_order = false")  # else row groups are counted in rows alone
-            found = con.execute(
-                "select view_name from duckdb_views() where starts_with(view_name, 'published_') order by all"
-            )
-            return [self._export(con, view) for (view,) in found.fetchall()]
-
-    def _export(self, con: duckdb.DuckDBPyConnection, view: str) -> Path:
-        target = self.parquet / f"{view.removeprefix('published_')}.parquet"
-        with replacing(target) as partial:
-            try:
-                con.view(view).write_parquet(
-                    str(partial), compression="zstd", row_group_size_bytes=GROUP_BYTES
-                )
-            except duckdb.OutOfMemoryException as error:
-                raise StoreError(
-                    f"{target.name} takes more than the {EXPORT_MEMORY} of memory that an export may have; "
-                    "the file written before it stays."
-                ) from error
-        return target
+        if self._series.is_behind:
+            self.count_series()
+        return self.exports.make(self.current.resolve(), self._series.newest.resolve(), datetime.now(UTC))
 
     def _has_room(self) -> bool:
         with self._tried("snapshot"):

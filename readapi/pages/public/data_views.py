@@ -1,0 +1,110 @@
+"""Template variables of the page of the open data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from readapi.pages.public import metadata
+from readapi.pages.public.metadata import SITE_NAME
+from readapi.pages.public.views import View
+from readapi.pages.urls import Addresses
+from schemas import exports
+from schemas.api.exports import Export, Manifest
+
+CHART_HEIGHT: Final = 60
+BAR_WIDTH: Final = 8
+_GAP: Final = 2
+_SAMPLES: Final[Mapping[str, str]] = {
+    "DuckDB": "select title, artist, audio_url\nfrom '{tracks}'\nwhere list_contains(labels, 'explicit');",
+    "Polars": (
+        'import polars\n\nlikes = polars.scan_parquet("{likes}")\n'
+        'print(likes.group_by("track_uri").len().sort("len", descending=True).head(10).collect())'
+    ),
+    "pandas": (
+        'import pandas\n\nplays = pandas.read_parquet("{plays_hourly}")\n'
+        'print(plays.groupby(plays["hour"].dt.hour)["plays"].sum())'
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a chart, in the units of its drawing, and what it stands for."""
+
+    begin: datetime
+    count: int
+    x: int
+    y: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Counts by the week."""
+
+    title: str
+    bars: Sequence[Bar]
+
+    @property
+    def width(self) -> int:
+        """Of the drawing."""
+        return len(self.bars) * (BAR_WIDTH + _GAP) - _GAP
+
+    @property
+    def most(self) -> int:
+        """The greatest count."""
+        return max(bar.count for bar in self.bars)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A tag and how many tracks with it appeared in the last four weeks, and in the four before."""
+
+    tag: str
+    tracks: int
+    before: int
+
+
+def draw(title: str, begins: Sequence[datetime], counts: Sequence[int]) -> Chart:
+    """A chart whose highest bar is as high as the chart. A count above zero has a bar that can be seen."""
+    most = max([1, *counts])
+    bars = []
+    for place, (begin, count) in enumerate(zip(begins, counts, strict=True)):
+        height = max(1, CHART_HEIGHT * count // most) if count else 0
+        bars.append(Bar(begin, count, place * (BAR_WIDTH + _GAP), CHART_HEIGHT - height, height))
+    return Chart(title, bars)
+
+
+def of_data(
+    manifest: Manifest | None, charts: Sequence[Chart], growth: Sequence[Growth], addresses: Addresses
+) -> View:
+    """For the page of the open data. `manifest`: None before the first export."""
+    full = None if manifest is None else manifest.newest("full")
+    if full is not None and full.schema_version != exports.VERSION:
+        full = None  # of other tables; the next export is a full one
+    files = {} if full is None else {file.table: file for file in full.files}
+    links = {name: addresses.page(f"/exports/{file.path}") for name, file in files.items()}
+    head = metadata.of_page(
+        "Open data",
+        f"Everything public of the {SITE_NAME} index as Parquet files, with its schema.",
+        addresses.page("/data"),
+    )
+    return {
+        "head": head,
+        "manifest": manifest,
+        "full": full,
+        "changes": _changes_since(manifest, full),
+        "files": files,
+        "links": links,
+        "megabytes": round(sum(file.bytes for file in files.values()) / 1e6, 1),
+        "samples": {name: sample.format(**links) for name, sample in _SAMPLES.items()} if links else {},
+        "charts": charts,
+        "growth": growth,
+    }
+
+
+def _changes_since(manifest: Manifest | None, full: Export | None) -> Sequence[Export]:
+    if manifest is None or full is None:
+        return []
+    return [export for export in manifest.exports if export.number > full.number]

@@ -1,0 +1,339 @@
+"""Exports hold what everybody may see, and changes lead from one state to the next.
+
+EXPORT_HISTORIES sets how many random histories are exported (4; CI tries 60).
+"""
+
+import hashlib
+import os
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from indexer.catalog.published.exports import FULLS_KEPT, Exports
+from indexer.catalog.published.snapshots import Snapshots
+from indexer.catalog.writing.writer import Writer
+from indexer.events import Account
+from indexer.faults import StoreError
+from indexer.repo.changes import RecordChange
+from schemas import exports
+from schemas.access import DOWNLOADS, LISTENING, VISIBILITY, Access, Viewer, may_download, may_see
+from schemas.api.exports import Export
+from schemas.settings import Settings
+from tests import documents
+from tests.indexer import empty_catalogues
+from tests.indexer.changes import (
+    account,
+    album,
+    comment,
+    delete,
+    did,
+    like,
+    put,
+    remove,
+    settings,
+    uri,
+    write,
+)
+
+HISTORIES = int(os.environ.get("EXPORT_HISTORIES", "4"))
+STATES = 5
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+PEOPLE = ("ana", "ben", "cleo")
+LATE = "2026-12-31T00:00:00.000Z"  # so that when it was written counts
+NOBODY: Viewer | None = None
+
+
+class Publisher:
+    """A catalogue and its exports, each made an hour after the one before."""
+
+    def __init__(self, folder: Path, **fields: float) -> None:
+        self.settings = settings(folder, **fields)
+        empty_catalogues.begin(folder)
+        self.writer = Writer.open(self.settings)
+        self.snapshots = Snapshots(self.settings, self.writer)
+        self.exports = self.snapshots.exports
+        self.now = NOON
+
+    def export(self) -> list[Export]:
+        """Export what was written. Returns what the manifest then names of this state."""
+        assert self.snapshots.publish() is not None
+        self.now += timedelta(hours=1)
+        snapshot, series = (self.snapshots.folder / name for name in ("current", "series"))
+        manifest = self.exports.make(snapshot.resolve(), series.resolve(), self.now)
+        return [export for export in manifest.exports if export.number == manifest.number]
+
+
+@pytest.fixture
+def publisher(tmp_path: Path) -> Iterator[Publisher]:
+    made = Publisher(tmp_path)
+    yield made
+    made.writer.close()
+
+
+def load(con: duckdb.DuckDBPyConnection, folder: Path, export: Export) -> None:
+    """Make tables of all rows, or apply changes to them, as docs/exports.md says."""
+    files = {file.table: folder / file.path for file in export.files}
+    for table in exports.TABLES:
+        if export.kind == "full":
+            con.execute(f"create or replace table {table.name} as from '{files[table.name]}'")
+        elif table.name in files:
+            changes, key = f"from '{files[table.name]}'", ", ".join(table.key)
+            con.execute(f"delete from {table.name} where ({key}) in (select ({key}) {changes})")
+            con.execute(
+                f"insert into {table.name} by name select * exclude change {changes} where change = 'upsert'"
+            )
+
+
+def rows(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, object]]]:
+    """All rows of all tables, in order."""
+    return {
+        table.name: con.sql(f"from {table.name} order by all").to_arrow_table().to_pylist()
+        for table in exports.TABLES
+    }
+
+
+def history(dice: random.Random) -> Iterator[list[RecordChange | Account | str]]:
+    """Random changes in parts: records that come, change and go, accounts that leave, access that changes."""
+    second = 0
+    for _ in range(STATES):
+        part: list[RecordChange | Account | str] = []
+        for _ in range(dice.randrange(2, 25)):
+            second += 1
+            person, number = dice.choice(PEOPLE), dice.randrange(4)
+            subject = uri(dice.choice(PEOPLE), "track", dice.randrange(4))
+            kind = dice.choice(
+                ("track", "track", "track", "list", "like", "comment", "profile", "gone", "away")
+            )
+            access = {
+                "listening": dice.choice(("public", "signed_in", "owner")),
+                "downloads": dice.choice(DOWNLOADS),
+                "visibility": dice.choice(("public", "public", *VISIBILITY)),
+            }
+            tags = dice.sample(("jazz", "noise", "folk"), dice.randrange(3))
+            match kind:
+                case "track":
+                    title = dice.choice("abc")
+                    part.append(put(person, kind, number, at=second, title=title, access=access, tags=tags))
+                case "list":
+                    items = [uri(dice.choice(PEOPLE), "track", n) for n in range(dice.randrange(4))]
+                    part.append(album(person, items, number, at=second))
+                case "like":
+                    part.append(like(person, subject, number, at=second))
+                case "comment":
+                    part.append(comment(person, subject, number, at=second, text=dice.choice("xyz")))
+                case "profile":
+                    part.append(put(person, kind, at=second, displayName=dice.choice("pqr")))
+                case "gone":
+                    what = dice.choice(("track", "list", "like", "comment"))
+                    part.append(delete(person, what, number, at=second))
+                case "away":
+                    part.append(account(person, dice.choice(("active", "active", "suspended")), at=second))
+                    if dice.random() < 0.1:
+                        part.append(person)  # whose repository is removed
+        yield part
+
+
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_all_rows_and_changes_give_all_rows_of_the_next_state(tmp_path: Path, seed: int) -> None:
+    """With deletions, removed accounts and changes of access, through every state of a history."""
+    dice = random.Random(seed)
+    publisher = Publisher(tmp_path, parquet_full_seconds=0)
+    seen: set[str] = set()
+    with duckdb.connect() as follower, duckdb.connect() as whole:
+        for second, part in enumerate(history(dice), 1):
+            for change in part:
+                if isinstance(change, str):
+                    remove(publisher.writer, change, at=1000 * second)
+                else:
+                    write(publisher.writer, change)
+            made = {export.kind: export for export in publisher.export()}
+            load(follower, publisher.exports.folder, made.get("changes", made["full"]))
+            load(whole, publisher.exports.folder, made["full"])
+
+            assert rows(follower) == rows(whole)
+            known = {uri_ for (uri_,) in whole.execute("select uri from tracks").fetchall()}
+            gone = whole.execute("select uri from deletions where table_name = 'tracks'").fetchall()
+            assert {uri_ for (uri_,) in gone} == seen - known
+            seen |= known
+    publisher.writer.close()
+
+
+def test_an_export_holds_what_everybody_may_see(publisher: Publisher) -> None:
+    """Of each combination of access settings; audio only of what everybody may download."""
+    combinations = [
+        Access(did("ana"), *settings_) for settings_ in product(LISTENING, DOWNLOADS, VISIBILITY)
+        if settings_[0] != "space"
+    ]  # fmt: skip
+    for number, access in enumerate(combinations):
+        named = {
+            "listening": access.listening, "downloads": access.downloads, "visibility": access.visibility
+        }  # fmt: skip
+        where = uri("ana", "track", number)
+        address = f"https://music.example/{number}.mp3"
+        write(
+            publisher.writer,
+            put("ana", "track", number, at=number + 1, access=named, audioUrl=address, tags=[f"tag{number}"]),
+            like("ben", where, number, at=number + 1),
+            comment("ben", where, number, at=number + 1, text=f"on {number}"),
+            album("ben", [where], number, at=number + 1),
+        )
+    [full] = publisher.export()
+
+    shown = [n for n, access in enumerate(combinations) if may_see(access, NOBODY, "discovery")]
+    heard = [n for n in shown if may_download(combinations[n], NOBODY)]
+    with duckdb.connect() as con:
+        load(con, publisher.exports.folder, full)
+        found = con.execute("select uri from tracks order by uri").fetchall()
+        assert found == [(str(uri("ana", "track", n)),) for n in shown]
+        assert con.execute("select count(*) from tracks where audio_url is not null").fetchall() == [
+            (len(heard),)
+        ]
+        for table in ("track_tags", "likes", "comments", "list_items", "daily_counts"):
+            named_ = con.execute(f"select distinct track_uri from {table} order by all").fetchall()
+            assert named_ == found, table
+    hidden = [n for n in range(len(combinations)) if n not in shown]
+    text = b"".join(path.read_bytes() for path in publisher.exports.folder.rglob("*.json"))
+    assert not any(str(uri("ana", "track", n)).encode() in text for n in hidden)
+
+
+def test_what_is_published_is_described(publisher: Publisher) -> None:
+    """Columns and types as documented, times with a timezone, sizes and hashes of the files as they are."""
+    write(publisher.writer, put("ana", "track", at=1))
+    [full] = publisher.export()
+
+    assert [file.table for file in full.files] == [table.name for table in exports.TABLES]
+    for file, table in zip(full.files, exports.TABLES, strict=True):
+        path = publisher.exports.folder / file.path
+        described = duckdb.sql(f"describe from '{path}'").fetchall()
+        types = [type_.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ") for _, type_, *_ in described]
+        assert [name for name, *_ in described] == [column.name for column in table.columns]
+        assert types == [column.type for column in table.columns]
+        assert (file.bytes, file.sha256) == (
+            path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+        )  # fmt: skip
+        assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(file.rows,)]
+
+
+def test_counts_equal_the_rows_that_they_count(publisher: Publisher) -> None:
+    """Likes and comments by the day, and a second like of the same track does not count."""
+    track = uri("ana", "track")
+    write(
+        publisher.writer,
+        put("ana", "track", at=1),
+        like("ben", track, 1, at=2),
+        put("ben", "like", 90_000, at=90_000, subject=documents.strong_ref(str(track)), createdAt=LATE),
+        put("cleo", "like", 90_001, at=90_001, subject=documents.strong_ref(str(track)), createdAt=LATE),
+        comment("ben", track, 3, at=3),
+    )
+    [full] = publisher.export()
+
+    with duckdb.connect() as con:
+        con.execute("set TimeZone = 'UTC'")
+        load(con, publisher.exports.folder, full)
+        counted = con.execute("select day, likes, comments from daily_counts order by day").fetchall()
+        by_day = con.execute(
+            """
+            select day, count(*) filter (kind = 'like'), count(*) filter (kind = 'comment')
+            from (
+                select counted_at::date as day, 'like' as kind from likes
+                union all select counted_at::date, 'comment' from comments
+            )
+            group by day order by day
+            """
+        ).fetchall()
+    assert counted == by_day
+    assert [likes for _, likes, _ in counted] == [1, 1]
+
+
+def test_old_exports_go_a_round_after_the_manifest_ceases_to_name_them(tmp_path: Path) -> None:
+    """Those are kept that lead from the oldest full one on to the newest state."""
+    publisher = Publisher(tmp_path, parquet_full_seconds=2 * 3600)
+    folders: list[set[str]] = []
+    for number in range(1, 4 * FULLS_KEPT):
+        write(publisher.writer, put("ana", "track", number, at=number))
+        publisher.export()
+        manifest = publisher.exports.read_manifest()
+        folders.append(manifest.folders)
+        kinds = [(export.number, export.kind) for export in manifest.exports]
+
+        assert kinds[0] == (kinds[0][0], "full")
+        assert len([kind for _, kind in kinds if kind == "full"]) <= FULLS_KEPT
+        assert [n for n, kind in kinds if kind == "changes"] == list(range(kinds[0][0] + 1, number + 1))
+        assert {path.name for path in publisher.exports.folder.iterdir() if path.is_dir()} == set().union(
+            *folders[-2:]
+        )
+    publisher.writer.close()
+
+
+def cut_short(publisher: Publisher, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Export, but die where this function of the module is called."""
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"indexer.catalog.published.exports.{at}", die)
+        with pytest.raises(KeyboardInterrupt):
+            publisher.export()
+
+
+@pytest.mark.parametrize("at", ["write_tables", "changes_of", "sync", "orjson.dumps", "point", "prune"])
+def test_an_export_that_is_cut_short_leaves_the_next_one_whole(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """Wherever it was, a follower of the manifest has all rows in the end."""
+    write(publisher.writer, put("ana", "track", 1, at=1))
+    publisher.export()
+    write(publisher.writer, put("ana", "track", 2, at=2))
+    cut_short(publisher, monkeypatch, at)
+    write(publisher.writer, delete("ana", "track", 1, at=3))
+    publisher.exports = Exports(publisher.settings)
+    publisher.export()
+
+    with duckdb.connect() as follower:
+        for export in publisher.exports.read_manifest().exports:
+            load(follower, publisher.exports.folder, export)
+        assert follower.execute("select uri from tracks").fetchall() == [(str(uri("ana", "track", 2)),)]
+    names = {path.name for path in publisher.exports.folder.iterdir() if path.is_dir()}
+    assert not any(name.endswith(".partial") for name in names)
+
+
+@pytest.mark.parametrize("lost", ["published-1.duckdb", "published"])
+def test_without_the_state_before_all_rows_are_exported(publisher: Publisher, lost: str) -> None:
+    """Nothing else can tell what changed; a link that is lost matters to nothing."""
+    write(publisher.writer, put("ana", "track", 1, at=1))
+    publisher.export()
+    (publisher.snapshots.folder / lost).unlink()
+    write(publisher.writer, put("ana", "track", 2, at=2))
+
+    kinds = [export.kind for export in publisher.export()]
+
+    assert kinds == (["full"] if lost == "published-1.duckdb" else ["changes"])
+
+
+def test_a_damaged_manifest_is_refused_with_what_to_do(publisher: Publisher) -> None:
+    """It is not written over: files that followers read would be lost with it."""
+    publisher.export()
+    manifest = publisher.exports.folder / "manifest.json"
+    manifest.write_text("{")
+
+    with pytest.raises(
+        StoreError, match=r"cannot be read: .* Remove the folder .*exports: its files are made anew"
+    ):
+        publisher.export()
+
+    assert manifest.read_text() == "{"
+
+
+def test_the_manifest_names_licence_and_contact(tmp_path: Path) -> None:
+    """As the operator set them."""
+    set_ = Settings(data_dir=tmp_path, export_license="CC0-1.0", export_contact="mailto:data@music.example")
+
+    manifest = Exports(set_).read_manifest()
+
+    assert (manifest.license, manifest.contact) == ("CC0-1.0", "mailto:data@music.example")

@@ -1,0 +1,173 @@
+"""The open data over HTTP: the manifest, its files, the page, and the questions that analysts ask of them."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from readapi.state.state import open_state
+from schemas.api.exports import Manifest
+from tests.indexer.changes import delete, put, uri
+from tests.indexer.running import until
+from tests.promises import documented
+from tests.readapi.music import PRIVATE, UNLISTED, Music, playing
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def read_manifest(music: Music) -> Manifest:
+    reply = await music.get("/exports/")
+    assert reply.status == 200, reply.json
+    return Manifest.model_validate(reply.json)
+
+
+async def test_before_the_first_export_there_is_a_sentence(music: Music) -> None:
+    """The page says so as well."""
+    reply = await music.get("/exports/")
+
+    assert (reply.status, reply.json["message"]) == (503, "No export has been made yet.")
+    assert "No export has been made yet" in (await music.get("/data")).json
+
+
+async def test_the_files_are_those_of_the_manifest(tmp_path: Path) -> None:
+    """Whole, in ranges, by their hash, for any page, to keep; nothing else can be fetched."""
+    async with playing(tmp_path) as music:
+        music.export()
+        await music.add(delete("mara", "track", 1, at=60))
+        music.export()
+        manifest = await read_manifest(music)
+
+        assert [(export.number, export.kind) for export in manifest.exports] == [(1, "full"), (2, "changes")]
+        for file in (file for export in manifest.exports for file in export.files):
+            async with music.client.get(f"{music.address}/exports/{file.path}") as answer:
+                body = await answer.read()
+                assert answer.headers["Content-Type"] == "application/vnd.apache.parquet"
+                assert answer.headers["Access-Control-Allow-Origin"] == "*"
+                assert "immutable" in answer.headers["Cache-Control"]
+                etag = answer.headers["ETag"]
+            assert (len(body), hashlib.sha256(body).hexdigest()) == (file.bytes, file.sha256)
+            path = f"/exports/{file.path}"
+            assert (await music.get(path, If_None_Match=etag)).status == 304
+            async with music.client.get(music.address + path, headers={"Range": "bytes=-8"}) as answer:
+                assert (answer.status, await answer.read()) == (206, body[-8:])
+            assert (await music.get(path, Range=f"bytes={file.bytes}-")).status == 416
+            assert (await music.send("HEAD", path)).headers["Content-Length"] == str(file.bytes)
+        folder = manifest.exports[0].files[0].path.split("/")[0]
+        for path in (
+            "manifest.json/tracks.parquet",
+            f"{folder}/state.parquet",
+            f"{folder}/..%2Fmanifest.json",
+        ):
+            assert (await music.get(f"/exports/{path}")).status == 404, path
+
+
+async def test_nothing_hidden_is_in_a_file_or_on_the_page(tmp_path: Path) -> None:
+    """Neither at-uris nor titles of tracks that are unlisted or private."""
+    async with playing(tmp_path) as music:
+        music.export()
+        manifest = await read_manifest(music)
+        page = (await music.get("/data")).json
+        tables = {
+            file.table: duckdb.sql(f"from '{music.settings.data_dir}/exports/{file.path}'").to_arrow_table()
+            for file in manifest.exports[0].files
+        }
+    text = page + "".join(str(table.to_pylist()) for table in tables.values())
+
+    assert str(uri("mara", "track", 2)) in text
+    assert str(uri("mara", "track", UNLISTED)) not in text
+    assert str(uri("mara", "track", PRIVATE)) not in text
+
+
+async def test_the_page_shows_tables_samples_and_charts(tmp_path: Path) -> None:
+    """Its samples run, once the address is that of the file."""
+    async with playing(tmp_path) as music:
+        music.export()
+        manifest = await read_manifest(music)
+        page = (await music.get("/data")).json
+
+        for table in manifest.tables:
+            assert f"<code>{table.name}</code>" in page
+            assert all(column.description in page.replace("&#39;", "'") for column in table.columns)
+        assert page.count("<svg") == 3
+        assert f"{music.address}/exports/{manifest.exports[0].files[0].path}" in page
+        assert len(page.encode()) < 30 << 10
+
+
+async def series(music: Music, question: str) -> list[list[object]]:
+    """Buckets and counts of the first series."""
+    reply = await music.get(f"/stats/series?{question}&from=2026-01-01&to=2026-12-31")
+    assert reply.status == 200, reply.json
+    [one] = reply.json["series"]
+    return [
+        [begin, count] for begin, count in zip(reply.json["buckets"], one["values"], strict=True) if count
+    ]
+
+
+async def test_analysts_questions_have_the_same_answers_as_the_series(tmp_path: Path) -> None:
+    """Likes of a track by the week, tracks of a tag by the month, plays by the hour."""
+    track = uri("mara", "track", 2)
+    async with playing(tmp_path) as music, open_state(music.settings) as state:
+        for number in range(3):
+            await state.plays.count(track, f"192.0.2.{number}", None)
+        await music.add(put("ben", "track", 31, at=50))
+        music.export()
+        await until(lambda: music.stores.series.version == (tmp_path / "snapshots/series").readlink().name)
+        manifest = await read_manifest(music)
+        paths = {file.table: tmp_path / "exports" / file.path for file in manifest.exports[0].files}
+        with duckdb.connect() as con:
+            con.execute("set TimeZone = 'UTC'")
+            for table, path in paths.items():
+                con.execute(f"create view {table} as from '{path}'")
+
+            def ask(query: str) -> list[list[object]]:
+                begin = "strftime(timezone('UTC', bucket), '%Y-%m-%dT%H:%M:%S.000Z')"
+                found = con.execute(f"select {begin}, n from ({query}) order by 1").fetchall()
+                return [list(row) for row in found]
+
+            likes = ask(
+                f"""
+                select date_trunc('week', counted_at)::timestamptz as bucket, count(*) as n
+                from likes where track_uri = '{track}' group by bucket
+                """
+            )
+            tagged = ask(
+                """
+                select date_trunc('month', counted_at)::timestamptz as bucket, count(*) as n
+                from tracks join track_tags on uri = track_uri where tag = 'ambient' group by bucket
+                """
+            )
+            hours = con.execute("select hour(hour), sum(plays) from plays_hourly group by 1").fetchall()
+            likers = con.execute(
+                """
+                select tracks.did, count(distinct likes.did) as likers
+                from likes join tracks on tracks.uri = track_uri group by tracks.did order by likers desc
+                """
+            ).fetchall()
+
+        assert likes
+        assert likes == await series(
+            music, f"metric=likes&bucket=week&track={str(track).replace('/', '%2F')}"
+        )
+        assert tagged
+        assert tagged == await series(music, "metric=tracks&bucket=month&tag=ambient")
+        assert [plays for _, plays in hours] == [3]
+        assert likers
+
+
+async def test_the_queries_that_are_documented_run(tmp_path: Path) -> None:
+    """Over the files of this service."""
+    async with playing(tmp_path) as music:
+        music.export()
+        await music.add(delete("mara", "track", 2, at=60))
+        music.export()
+        manifest = await read_manifest(music)
+    full, changes = ({file.table: file.path for file in export.files} for export in manifest.exports)
+    with duckdb.connect() as con:
+        con.execute(f"create table likes as from '{tmp_path}/exports/{full['likes']}'")
+        before = con.execute("select count(*) from likes").fetchall()
+        for block in (block for block in documented.blocks() if block.language == "sql"):
+            text = re.sub(r"'https:\S*/tracks.parquet'", f"'{tmp_path}/exports/{full['tracks']}'", block.text)
+            con.execute(text.replace("changes/likes.parquet", f"{tmp_path}/exports/{changes['likes']}"))
+        assert con.execute("select count(*) from likes").fetchall() < before
