@@ -22,6 +22,7 @@ PAGES = [
     "/new",
     "/tags",
     "/tag/ambient",
+    "/data",
 ]
 MOST_BYTES = 30 * 1024
 PLAYING = (
