@@ -8,6 +8,8 @@ FOLDER = Path(__file__).parent / "static"
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
 }
 

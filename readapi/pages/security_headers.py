@@ -3,7 +3,8 @@
 from readapi.http.response.headers import NO_REFERRER
 
 _NOTHING = "default-src 'none'; base-uri 'none'"
-_OWN_SOURCES = "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
+_OWN_SOURCES = "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'"
+_BARE_SOURCES = "style-src 'self'; img-src 'self'; manifest-src 'self'"
 _COMMON = f"{_NOTHING}; form-action 'self'"
 
 
@@ -16,7 +17,7 @@ def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     sources = (
         f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/; "
-        f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}"
+        f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}; manifest-src 'self'"
     )
     if is_personal:
         return {
@@ -34,7 +35,9 @@ def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
 
 def docs_headers() -> dict[str, str]:
     """For the API's documentation, which sends requests to this service only, and is never framed."""
-    sources = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'"
+    sources = (
+        "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'"
+    )
     return {
         "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
@@ -44,13 +47,13 @@ def docs_headers() -> dict[str, str]:
 
 def bare_headers() -> dict[str, str]:
     """For pages that load nothing but a style sheet, such as errors."""
-    return {"Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors *"}
+    return {"Content-Security-Policy": f"{_COMMON}; {_BARE_SOURCES}; frame-ancestors *"}
 
 
 def leaving_headers() -> dict[str, str]:
     """For the page that asks before a browser leaves: never framed, and no referrer goes along."""
     return {
-        "Content-Security-Policy": f"{_COMMON}; style-src 'self'; img-src 'self'; frame-ancestors 'none'",
+        "Content-Security-Policy": f"{_COMMON}; {_BARE_SOURCES}; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
         "Cache-Control": "no-store",
         **NO_REFERRER,

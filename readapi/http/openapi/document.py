@@ -42,7 +42,9 @@ _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A session id or a developer token."},
 }
 _LICENSE = {"name": "MIT", "identifier": "MIT"}
-_OF_PAGES = frozenset({HTML.partition(";")[0], "text/css", "text/javascript", "image/svg+xml"})
+_OF_PAGES = frozenset(
+    {HTML.partition(";")[0], "text/css", "text/javascript", "image/svg+xml", "image/png", "image/x-icon"}
+)
 _TAGS = {
     "albums": "Albums, and downloads of whole albums.",
     "artists": "Accounts that published audio records, and the tracks that they like.",

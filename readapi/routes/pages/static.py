@@ -12,7 +12,7 @@ _HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
-_TYPES = ("text/css", "text/javascript", "image/svg+xml")
+_TYPES = ("text/css", "text/javascript", "image/svg+xml", "image/png", "image/x-icon")
 
 
 @routes.get("/static/{name}", media_types=_TYPES, raises=(NotFound,))

@@ -328,6 +328,25 @@ async def test_axe_finds_no_barrier_and_the_browser_nothing_to_complain_of(
     assert page.complaints == []
 
 
+async def test_the_site_can_be_installed(site: Published, chromium: Browser):
+    """Chromium reads the manifest under the policy of each kind of page; every named icon is there."""
+    for path in ("/", "/docs", "/login", f"/track/{site.track(SLOW)}"):
+        page = await chromium.page(site.address + path)
+        manifest = await page.call("Page.getAppManifest")
+        named = await page.evaluate(
+            "[...document.querySelectorAll('link[rel*=icon]')].map((one) => new URL(one.href).pathname)"
+        )
+
+        assert (manifest["url"], manifest["errors"]) == (f"{site.address}/site.webmanifest", [])
+        assert "/apple-touch-icon.png" in named
+        icons = [one["src"] for one in json.loads(manifest["data"])["icons"]]
+        for icon in {*named, *icons}:
+            async with site.get(icon) as answer:
+                assert (answer.status, answer.content_type.partition("/")[0]) == (200, "image"), icon
+                assert "max-age=" in answer.headers["Cache-Control"]
+        assert page.complaints == []
+
+
 async def test_nothing_moves_for_those_who_asked_for_stillness(site: Published, chromium: Browser):
     """The button pulses while it waits, unless motion is to be reduced."""
     page = await chromium.page(f"{site.address}/embed/track/{site.track(SLOW)}", 400, 165)
