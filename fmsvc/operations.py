@@ -126,6 +126,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "revoke_developer_token": Operation("session.revoke_developer_token", "tokens revoke", _NO_ACCOUNT),
     "search": Operation("discover.search", "search", "search"),
     "suggest_names": Operation("discover.suggest", _TYPING, _TYPING),
+    "service_document": _unserved("For servers of accounts, which send XRPC queries on."),
     "start": _BROWSER,
     "start_add_account": _BROWSER,
     "start_by_link": _BROWSER,

@@ -1,4 +1,4 @@
-"""Authentication: the account behind the session cookie or bearer token of a request."""
+"""Authentication: the account behind the session cookie, bearer token or service token of a request."""
 
 import asyncio
 import re
@@ -11,6 +11,8 @@ from aiohttp import web
 from readapi.errors import NotAuthenticated, SessionExpired
 from readapi.http.limits.rate_limits import Limiter, Spent
 from readapi.http.request import cookies
+from readapi.http.response import xrpc
+from readapi.http.service_tokens import ServiceTokens
 from readapi.state.db.one_time import DEVELOPER_TOKEN
 from readapi.state.read_cache import ReadCache
 from readapi.state.sign_in.developer_tokens import DeveloperToken
@@ -26,14 +28,28 @@ _AMBIGUOUS = (
     "Two different cookies of a session came, and one of them is not from here. "
     "Delete the cookies of this site and its neighbours, then sign in."
 )
+_NO_GRANT = GrantId("")
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
+_SERVICE_TOKEN = re.compile(
+    r"[^.]+\.[^.]+\.[^.]+"
+)  # a signed JWT; sessions and developer tokens have no dots
+
+
+@dataclass(frozen=True, slots=True)
+class VouchedAccount:
+    """The account of a service token, which says who asks and grants nothing."""
+
+    did: Did
+    handle: Handle = INVALID_HANDLE
+    grant_id: GrantId = _NO_GRANT
+    scopes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The account of a valid session or developer token."""
+    """The account of a valid session, developer token or service token."""
 
-    account: Session | DeveloperToken
+    account: Session | DeveloperToken | VouchedAccount
 
     @property
     def did(self) -> Did:
@@ -110,11 +126,19 @@ class Authenticator:
     """Looks credentials up. The Authorization header takes precedence over the cookie.
 
     `guesses` limits look-ups of credentials that are not known to be valid, per `client`, so that a client
-    which tries out wrong ones does not slow down accounts that are signed in already.
+    which tries out wrong ones does not slow down accounts that are signed in already. Service tokens are
+    accepted by the methods of XRPC alone, and refused if they are not valid.
     """
 
-    def __init__(self, state: State, guesses: Limiter, client: Callable[[web.Request], str]) -> None:
+    def __init__(
+        self,
+        state: State,
+        guesses: Limiter,
+        client: Callable[[web.Request], str],
+        service_tokens: ServiceTokens | None = None,
+    ) -> None:
         self._guesses = guesses
+        self._service_tokens = service_tokens
         self._client = client
         self._database = state.database
         self._memory = ReadCache[Requester](state.database)
@@ -123,7 +147,12 @@ class Authenticator:
         self._developer_tokens = state.developer_tokens
 
     async def find(self, request: web.Request) -> Requester | None:
-        """The requester; None for a request without credentials. Raises Spent."""
+        """The requester; None for a request without credentials.
+
+        Raises Spent, and the refusals of service tokens.
+        """
+        if self._service_tokens is not None and (token := _service_token(request)) is not None:
+            return await self._vouched(self._service_tokens, *token, self._client(request))
         try:
             credential = _credential(request)
         except cookies.Ambiguous:
@@ -135,6 +164,14 @@ class Authenticator:
         if self._memory.knows(credential) or self._wanted(credential) in self._under_way:
             return await self._found(credential)
         return await self._guessed(credential, self._client(request))
+
+    async def _vouched(self, tokens: ServiceTokens, token: str, method: str, client: str) -> Requester:
+        allowance = self._guesses.hit(client)
+        if not allowance.allowed:
+            raise Spent(allowance)
+        did = await tokens.verify(token, method, self._database.now())
+        self._guesses.take_back(client)
+        return Requester(SignedIn(VouchedAccount(did)), None, by_cookie=False)
 
     async def _guessed(self, credential: Credential, client: str) -> Requester:
         allowance = self._guesses.hit(client)
@@ -168,15 +205,13 @@ class Authenticator:
         return requester
 
     async def _look_up(self, secret: str, by_cookie: bool) -> Requester:
-        who: SignedIn | None = None
+        now = self._database.now()
         if secret.startswith(DEVELOPER_TOKEN):
             if (token := await self._developer_tokens.find(secret)) is not None:
-                who = SignedIn(token)
+                return _judge_account(SignedIn(token), token, by_cookie, now)
         elif (session := await self._sessions.find(secret)) is not None:
-            who = InSession(session, secret, by_cookie)
-        if who is None:
-            return Requester(None, NotAuthenticated("There is no such session or token."), by_cookie)
-        return _judge_account(who, by_cookie, self._database.now())
+            return _judge_account(InSession(session, secret, by_cookie), session, by_cookie, now)
+        return Requester(None, NotAuthenticated("There is no such session or token."), by_cookie)
 
 
 def _credential(request: web.Request) -> Credential | None:
@@ -188,7 +223,19 @@ def _credential(request: web.Request) -> Credential | None:
     return None
 
 
-def _judge_account(who: SignedIn, by_cookie: bool, now: datetime) -> Requester:
+def _service_token(request: web.Request) -> tuple[str, str] | None:
+    """The service token of a request for a method of XRPC, and the method."""
+    if not request.raw_path.startswith(xrpc.PREFIX):
+        return None
+    sent = _BEARER.fullmatch(request.headers.get("Authorization", ""))
+    if sent is None or not _SERVICE_TOKEN.fullmatch(sent[1]):
+        return None
+    return sent[1], request.raw_path.removeprefix(xrpc.PREFIX).partition("?")[0]
+
+
+def _judge_account(
+    who: SignedIn, account: Session | DeveloperToken, by_cookie: bool, now: datetime
+) -> Requester:
     """An expired credential has no account; an ended grant leaves the account known, with a refusal."""
-    refusal = None if who.account.ended_because is None else SessionExpired(who.account.ended_because)
-    return Requester(who if who.account.expires_at > now else None, refusal, by_cookie)
+    refusal = None if account.ended_because is None else SessionExpired(account.ended_because)
+    return Requester(who if account.expires_at > now else None, refusal, by_cookie)

@@ -54,13 +54,16 @@ class HttpSender(Sender, Protocol):
 class Known(Protocol):
     """A resolved DID document. `handle`: None when it could not be verified.
 
-    `space_host`: the service that hosts its private Spaces; `space_key`: the Multikey that signs for it.
+    `signing_key`: the Multikey that signs the account's commits and service tokens. `space_host`: the service
+    that hosts its private Spaces; `space_key`: the Multikey that signs for it.
     """
 
     @property
     def handle(self) -> Handle | None: ...
     @property
     def pds(self) -> str | None: ...
+    @property
+    def signing_key(self) -> str | None: ...
     @property
     def space_host(self) -> str | None: ...
     @property

@@ -30,6 +30,7 @@ from readapi.http.openapi.document import Description
 from readapi.http.process_metrics import Processes
 from readapi.http.request.cookies import Cookies
 from readapi.http.server import Runner
+from readapi.http.service_tokens import ServiceTokens
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import Authenticator
 from readapi.index.exports import OpenData
@@ -59,6 +60,7 @@ from readapi.processes.stores import Stores
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.state.state import State, open_state
 from schemas import heap
+from schemas.service_identity import service_did
 from schemas.settings import Settings
 
 if TYPE_CHECKING:
@@ -151,7 +153,12 @@ async def _serving(
     gate = Gate(
         settings,
         endpoints,
-        Authenticator(people.state, limits.guesses, Clients(settings.trusted_proxies).key).find,
+        Authenticator(
+            people.state,
+            limits.guesses,
+            Clients(settings.trusted_proxies).key,
+            ServiceTokens(service_did(settings.base_url), network, people.state.service_tokens),
+        ).find,
         limits,
         metrics,
         access_log,

@@ -2,22 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
-import libipld
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey
 from pydantic import BaseModel, ValidationError
 
+from readapi.oauth.multikeys import read_multikey
 from schemas.spaces import Space
 
 LONGEST = timedelta(days=1)  # that a credential is used, whatever expiry it states
 _TYPE = "atproto-space-credential+jwt"
-_CURVES: dict[bytes, tuple[str, ec.EllipticCurve]] = {
-    b"\xe7\x01": ("ES256K", ec.SECP256K1()),
-    b"\x80\x24": ("ES256", ec.SECP256R1()),
-}
 
 
 class InvalidCredential(ValueError):
@@ -41,7 +34,7 @@ def verify_credential(token: str, space: Space, thumbprint: str, multikey: str, 
     `multikey`: the public key of the Space's authority.
     """
     try:
-        algorithm, key = _key(multikey)
+        algorithm, key = read_multikey(multikey)
         decoded = jwt.decode(token, key, algorithms=[algorithm])
         claims = _Claims.model_validate(decoded.claims)
         until = datetime.fromtimestamp(claims.exp, UTC)
@@ -56,13 +49,3 @@ def verify_credential(token: str, space: Space, thumbprint: str, multikey: str, 
     if until <= now:
         raise InvalidCredential("out of date")
     return min(until, now + LONGEST)
-
-
-def _key(multikey: str) -> tuple[str, ECKey]:
-    """The algorithm and the key that a Multikey stands for. Raises ValueError."""
-    _, written = libipld.decode_multibase(multikey)
-    if written[:2] not in _CURVES:
-        raise ValueError("a curve that atproto does not use")
-    algorithm, curve = _CURVES[written[:2]]
-    point = ec.EllipticCurvePublicKey.from_encoded_point(curve, written[2:])
-    return algorithm, ECKey.import_key(point.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))

@@ -95,7 +95,8 @@ class SpaceTrackFinder:
         try:
             return FoundTrack(tracks.find_track(self._index, name, viewer), viewer)
         except NotFound:
-            track = None if who is None else await self._in_a_space(name)
+            # An account that granted nothing here cannot be let into a Space by this service.
+            track = None if who is None or not who.scopes else await self._in_a_space(name)
             if who is None or track is None:
                 raise
         card = await self._read(track, who)

@@ -27,6 +27,7 @@ from readapi.state.sign_in.developer_tokens import DeveloperTokens
 from readapi.state.sign_in.exchange_tokens import ExchangeTokens
 from readapi.state.sign_in.grants import GrantStore
 from readapi.state.sign_in.linked_accounts import LinkedAccounts
+from readapi.state.sign_in.service_tokens import UsedServiceTokens
 from readapi.state.sign_in.sessions import Sessions
 from schemas import data_folder
 from schemas.settings import Settings
@@ -49,6 +50,7 @@ class State:
         self.sessions = Sessions(database)
         self.accounts = LinkedAccounts(database)
         self.developer_tokens = DeveloperTokens(database)
+        self.service_tokens = UsedServiceTokens(database)
         self.preferences = PreferenceStore(database)
         self.album_templates = AlbumTemplates(database)
         self.uploads = Uploads(database)

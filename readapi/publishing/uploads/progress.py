@@ -18,6 +18,7 @@ from readapi.errors import ApiError, Conflict, NotFound, RateLimited, TooLarge, 
 from readapi.http.viewer import SignedIn
 from readapi.pds.repo import REFUSALS
 from readapi.state.publishing.uploads import Upload
+from readapi.state.sign_in.developer_tokens import DeveloperToken
 from readapi.state.sign_in.sessions import Session
 from readapi.state.state import State
 from schemas.api.publishing import UploadProgress
@@ -172,9 +173,10 @@ class UploadWatch:
 
     async def _is_still(self, who: SignedIn) -> bool:
         """Whether the session, or the developer token, is still valid."""
-        if isinstance(who.account, Session):
-            return await self._state.sessions.is_good(who.account)
-        return await self._state.developer_tokens.is_good(who.account)
+        account = who.account
+        if isinstance(account, Session):
+            return await self._state.sessions.is_good(account)
+        return isinstance(account, DeveloperToken) and await self._state.developer_tokens.is_good(account)
 
     @contextmanager
     def _following(self, upload: Upload) -> Iterator[_Followed]:

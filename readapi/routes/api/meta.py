@@ -15,6 +15,7 @@ from readapi.index.snapshots import Snapshots
 from readapi.metrics import Metrics
 from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.state.state import State
+from schemas import service_identity
 from schemas.api.health import Health, Readiness
 from schemas.settings import Settings
 
@@ -64,6 +65,12 @@ def oauth_client_metadata(client: ClientMetadata) -> Answer[dict[str, Any]]:
 def oauth_client_metadata_alias(client: ClientMetadata) -> Answer[dict[str, Any]]:
     """Get the OAuth client metadata, under a shorter path."""
     return oauth_client_metadata(client)
+
+
+@routes.get(service_identity.DOCUMENT_PATH)
+def service_document(settings: Settings) -> Answer[dict[str, Any]]:
+    """Get the DID document of this service, by which servers of accounts send XRPC queries here."""
+    return Answer(render_json(service_identity.service_document(settings.base_url)))
 
 
 @routes.get(JWKS_PATH)

@@ -117,6 +117,15 @@ exchanges = Table(
     Index("ix_exchanges_expires_at", "expires_at"),
 )
 
+# Service tokens that were used, by the hash of account and token id.
+service_tokens = Table(
+    "service_tokens",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("expires_at", Instant, nullable=False),
+    Index("ix_service_tokens_expires_at", "expires_at"),
+)
+
 # Recent plays, kept while a repetition by the same listener does not count. `listener` is a keyed hash.
 # `previous_at`: the listener's counted play of this track before that one; null when none was known.
 listens = Table(

@@ -205,6 +205,7 @@ _META = {
     "oauth_client_metadata": Example(service.CLIENT),
     "oauth_client_metadata_alias": Example(service.CLIENT),
     "oauth_keys": Example({"keys": []}),
+    "service_document": Example(service.DID_DOCUMENT),
     "totals": Example(service.TOTALS),
     "count_series": Example(
         service.SERIES, asked={"metric": "likes", "bucket": "week", "from": "2026-01-05", "to": "2026-01-19"}

@@ -15,6 +15,12 @@ TOTALS: Value = {
     "as_of": MADE,
 }
 
+DID_DOCUMENT: Value = {
+    "@context": ["https://www.w3.org/ns/did/v1"],
+    "id": f"did:web:{BASE.removeprefix('https://')}",
+    "service": [{"id": "#fmsvc", "type": "FmsvcAppView", "serviceEndpoint": BASE}],
+}
+
 SERIES: Value = {
     "metric": "likes",
     "bucket": "week",
