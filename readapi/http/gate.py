@@ -53,11 +53,11 @@ class Gate:
         access_log: AccessLog,
         version: Callable[[], object],
         lag: Callable[[], str | None],
-        refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
+        refusal_page: Callable[[Answer[Any], str], Answer[Any]] | None = None,
     ) -> None:
         """`version` changes whenever answers may; `lag` gives the value of X-Index-Lag.
 
-        `refusal_page` renders a refusal as an HTML page, for browsers that navigate.
+        `refusal_page` renders a refusal at a path as an HTML page, for browsers that navigate.
         """
         self.limits = limits
         self.cache = AnswerCache(settings.response_cache_bytes)
@@ -194,7 +194,7 @@ class Gate:
             and self._refusal_page
             and request_headers.prefers_page(request.headers.get("Accept", ""))
         ):
-            return self._refusal_page(refused)
+            return self._refusal_page(refused, request.raw_path)
         return refused
 
     def _request_id(self, request: web.Request) -> str:

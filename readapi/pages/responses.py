@@ -9,6 +9,7 @@ from yarl import URL
 from readapi.answers import HTML, Answer
 from readapi.http.viewer import SignedIn
 from readapi.pages import notices, return_address, security_headers
+from readapi.pages.public.look import Look
 from readapi.pages.public.metadata import Metadata
 from readapi.pages.render import Renderer
 from readapi.pages.return_address import Landing
@@ -17,15 +18,20 @@ _NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 def public_page(
-    renderer: Renderer, template: str, view: Mapping[str, object], who: SignedIn | None = None
+    renderer: Renderer,
+    template: str,
+    view: Mapping[str, object],
+    who: SignedIn | None = None,
+    style: str = "",
 ) -> Answer[str]:
     """A public page. Its oEmbed links are in a header as well, for clients that send HEAD.
 
     `who`: the account that it is made for; pages for strangers offer to sign in and come back.
+    `style`: the one style element of the page, if it has one.
     """
     addresses, head = renderer.addresses, view["head"]
     assert isinstance(head, Metadata)
-    headers = security_headers.page_headers(addresses.base_url, is_personal=who is not None)
+    headers = security_headers.page_headers(addresses.base_url, is_personal=who is not None, style=style)
     if head.player:
         headers["Link"] = ", ".join(
             f'<{addresses.oembed(head.address, form)}>; rel="alternate"; type="{media_type}"'
@@ -33,6 +39,13 @@ def public_page(
         )
     sign_in, account = (addresses.sign_in(head.address), None) if who is None else (None, who.name)
     return Answer(renderer.page(template, sign_in=sign_in, account=account, **view), HTML, headers=headers)
+
+
+def player_page(
+    renderer: Renderer, template: str, view: Mapping[str, object], look: Look, start: int
+) -> Answer[str]:
+    """A player for other sites. `start`: the second at which it begins."""
+    return public_page(renderer, template, {**view, "look": look, "start": start}, style=look.style)
 
 
 def account_page(

@@ -1,5 +1,8 @@
 """The response headers that decide what a page may load and who may frame it."""
 
+import base64
+import hashlib
+
 from readapi.http.response.headers import NO_REFERRER
 
 _NOTHING = "default-src 'none'; base-uri 'none'"
@@ -8,15 +11,16 @@ _BARE_SOURCES = "style-src 'self'; img-src 'self'; manifest-src 'self'"
 _COMMON = f"{_NOTHING}; form-action 'self'"
 
 
-def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
+def page_headers(base_url: str, *, is_personal: bool = False, style: str = "") -> dict[str, str]:
     """For players and public pages: scripts and styles of ours only, sound and pictures from any server.
 
     Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
-    `is_personal`: made for a signed-in viewer, so that no other site may frame or load it.
+    `is_personal`: made for a signed-in viewer, so that no other site may frame or load it. `style`: the one
+    style element of the page, which is allowed by its hash.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     sources = (
-        f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/; "
+        f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/{_hash_source(style)}; "
         f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}; manifest-src 'self'"
     )
     if is_personal:
@@ -31,6 +35,12 @@ def page_headers(base_url: str, *, is_personal: bool = False) -> dict[str, str]:
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "no-referrer",
     }
+
+
+def _hash_source(style: str) -> str:
+    if not style:
+        return ""
+    return f" 'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
 
 
 def docs_headers() -> dict[str, str]:

@@ -233,8 +233,8 @@ def test_what_is_not_run_is_listed_for_operators_too() -> None:
 
 
 def test_every_language_has_a_runner() -> None:
-    """This file's: shell, and one test for each of the others; that of SQL is beside the exports' tests."""
-    assert {block.language for block in documented.blocks()} == {"sh", "html", "yaml", "python", "sql"}
+    """This file's: shell, and one test for each of the others; those of SQL and of scripts are elsewhere."""
+    assert {block.language for block in documented.blocks()} == {"sh", "html", "yaml", "python", "sql", "js"}
 
 
 @pytest.mark.network

@@ -56,7 +56,7 @@ async def running(
     routes: Routes,
     services: Mapping[type, object] | None = None,
     settings: Settings | None = None,
-    refusal_page: Callable[[Answer[Any]], Answer[Any]] | None = None,
+    refusal_page: Callable[[Answer[Any], str], Answer[Any]] | None = None,
     who_asks: WhoAsks = nobody,
     patience: ConnectionTimeouts | None = None,
     of_one_client: int = 100,

@@ -17,6 +17,7 @@ from tests.features.pages.barriers import barriers
 from tests.features.pages.browser import Browser, Page
 from tests.features.pages.published import BRIEF, BROKEN, HARBOUR, HOSTILE, SLOW, SUPPORTERS, Published
 from tests.indexer.changes import uri
+from tests.promises import documented
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -300,16 +301,22 @@ async def test_a_player_without_scripts_is_the_browsers_own(site: Published, chr
     assert await track.evaluate("document.querySelector('.controls').hidden")
 
 
-@pytest.mark.parametrize("size", [(400, 165), (320, 120), (250, 100), (200, 80)])
+@pytest.mark.parametrize(
+    "size",
+    [(400, 165), (320, 120), (250, 100), (200, 80), (120, 60), (120, 800), (800, 60), (800, 800)],
+)
 async def test_a_player_fits_its_frame(site: Published, chromium: Browser, size: tuple[int, int]):
     """Nothing is cut off or has to be scrolled to, whatever the title is."""
-    for number in (SLOW, HOSTILE, SUPPORTERS):
-        page = await chromium.page(f"{site.address}/embed/track/{site.track(number)}", *size)
+    players = [f"track/{site.track(number)}" for number in (SLOW, HOSTILE, SUPPORTERS)]
+    for player in (*players, f"playlist/{site.list('ben')}", "track/1"):
+        page = await chromium.page(f"{site.address}/embed/{player}", *size)
         edges = await page.evaluate(
-            "[...document.querySelectorAll('h1, .toggle, p.silence')].filter((one) => one.offsetHeight)"
+            "[...document.querySelectorAll('h1, .toggle, .seek, p.silence')]"
+            ".filter((one) => one.offsetHeight)"
             ".map((one) => one.getBoundingClientRect())"
             ".map((box) => [box.left, box.top, box.right, box.bottom])"
         )
+        assert edges
         for left, top, right, bottom in edges:
             assert left >= 0
             assert top >= 0
@@ -326,6 +333,83 @@ async def test_axe_finds_no_barrier_and_the_browser_nothing_to_complain_of(
 
     assert await barriers(page) == []
     assert page.complaints == []
+
+
+@pytest.mark.parametrize("color", ["ffff00", "001"])
+async def test_a_site_chooses_how_its_player_looks(site: Published, chromium: Browser, color: str):
+    """Its theme whatever the reader's, its colour as far as it can be read, and where it begins."""
+    ink = "getComputedStyle(document.body).color"
+    accent = "getComputedStyle(document.querySelector('.toggle')).backgroundColor"
+    for kind in ("player of a track", "player of an album"):
+        path = site.address + paths(site)[kind]
+        plain = await chromium.page(path, 400, 380)
+        before = await plain.evaluate(accent)
+        inks = {}
+        for theme in ("light", "dark", "auto"):
+            page = await chromium.page(f"{path}?theme={theme}&color={color}&t=0:12", 400, 380)
+            inks[theme] = await page.evaluate(ink)
+            assert await page.evaluate("document.querySelector('.seek').value") == "12"
+            assert await page.evaluate(accent) != before
+            assert await barriers(page) == []
+            assert page.complaints == []
+
+        assert inks["light"] == inks["auto"] != inks["dark"]
+    for wrong in ("theme=pink", "color=red", "color=fff;}"):
+        async with site.get(f"{paths(site)['player of a track']}?{wrong}") as answer:
+            assert answer.status == 422
+
+
+async def test_a_page_controls_the_player_that_it_holds(site: Published, chromium: Browser, elsewhere: str):
+    """It plays, seeks and pauses by messages and is told of it; messages from other windows do nothing.
+
+    The script of docs/embedding.md is on the page, and seeks beyond the end.
+    """
+    [shown] = [block.text for block in documented.blocks() if block.language == "js"]
+    address = escape(f"{site.address}/embed/track/{site.track(BRIEF)}")
+    page, frame = await framed(
+        chromium,
+        elsewhere,
+        "<script>const told = []; onmessage = ({ source, data }) => source === frames[0] && told.push(data)"
+        "</script><iframe sandbox='allow-scripts' allow='autoplay' "
+        f'src="{address}" width=400 height=165></iframe><script>{shown}</script>',
+    )
+    order = "frames[0].postMessage({{ api: 'fmsvc', type: '{}', position: {} }}, '*')"
+    types = "told.map(({ type }) => type)"
+    await page.until("Number(document.querySelector('.seek').value) === 2", frame)
+    await page.evaluate("postMessage({ api: 'fmsvc', type: 'play' }, '*')", frame)  # from itself
+    await page.evaluate("frames[0].postMessage({ api: 'other', type: 'play' }, '*')")
+    await page.evaluate("frames[0].postMessage({ api: 'fmsvc', type: 'constructor' }, '*')")
+    await page.evaluate(order.format("seek", "'x'"))
+    await page.evaluate(order.format("seek", 0.5))
+    await page.until(f"Number(document.querySelector('.seek').value) === 0.5 && {STILL}", frame)
+    await page.evaluate(order.format("play", 0))
+    await page.until(f"{types}.includes('time')")
+    await page.evaluate(order.format("pause", 0))
+    await page.until(f"{types}.includes('pause')")
+    await page.evaluate(order.format("play", 0))
+    await page.until(f"{types}.includes('ended')")
+
+    told = await page.evaluate("told")
+    assert told[0] == {
+        "api": "fmsvc", "type": "ready", "playable": True, "title": "Brief", "artist": "Mara Lindqvist",
+        "position": 0, "seconds": 2,
+    }  # fmt: skip
+    assert next(one["type"] for one in told if one["type"] != "time" and one != told[0]) == "play"
+    assert all(one["position"] >= 0.5 for one in told[1:])
+    assert page.complaints == []
+
+
+async def test_a_player_that_is_gone_says_so_in_its_frame(site: Published, chromium: Browser, elsewhere: str):
+    """One sentence, without the header of a page."""
+    page, frame = await framed(
+        chromium,
+        elsewhere,
+        f'<iframe sandbox src="{site.address}/embed/track/1" width=120 height=60></iframe>',
+    )
+    text = await page.evaluate("document.body.innerText.trim()", frame)
+
+    assert text == "This is no longer available."
+    assert await page.evaluate("getComputedStyle(document.querySelector('main')).display", frame) == "grid"
 
 
 async def test_the_site_can_be_installed(site: Published, chromium: Browser):

@@ -193,12 +193,14 @@ async def test_artists_without_a_handle_go_by_did(site: Published):
     ],
 )
 async def test_what_is_not_there_is_404(site: Published, address: str):
-    """JSON for programs, a page for people, the same code in both."""
+    """JSON for programs, a page for people, the same code in both but for frames."""
     async with site.get(address) as answer:
         assert (answer.status, (await answer.json())["detail"]) == (404, "not_found")
     async with site.get(address, headers={"Accept": "text/html,*/*;q=0.8"}) as shown:
         assert shown.status == 404
-        if not address.startswith("/static/"):
+        if address.startswith("/embed/"):
+            assert "This is no longer available." in await shown.text()
+        elif not address.startswith("/static/"):
             assert "not_found" in await shown.text()
 
 

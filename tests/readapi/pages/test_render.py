@@ -31,6 +31,7 @@ from readapi.pages.portal.views import (
 from readapi.pages.public import browsing_views, library_views, metadata
 from readapi.pages.public.browsing import Home
 from readapi.pages.public.found import of_found
+from readapi.pages.public.look import Look
 from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.public.reactions import Reactions
 from readapi.pages.render import Renderer
@@ -97,7 +98,7 @@ def song(**changes: Any) -> dict[str, Any]:
     sign_in = ADDRESSES.sign_in(shown.title)
     return {
         "head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in, "start": 0,
-        "around": reactions(shown.title), "own_did": DID,
+        "around": reactions(shown.title), "own_did": DID, "look": Look("dark", "0af"),
     }  # fmt: skip
 
 
@@ -157,7 +158,7 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
         "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe_html("https://x", text, 1, 1),
-        "sign_in": ADDRESSES.sign_in(text),
+        "sign_in": ADDRESSES.sign_in(text), "look": Look(), "start": 0,
     }  # fmt: skip
 
 
@@ -239,6 +240,7 @@ def pages(text: str) -> dict[str, bytes]:
         "embed_list.html": RENDERER.page("embed_list.html", **collection(text, heard)),
         "list.html": RENDERER.page("list.html", **collection(text, heard)),
         "artist.html": RENDERER.page("artist.html", **person(text, heard)),
+        "embed_gone.html": RENDERER.page("embed_gone.html", message=text),
         "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
         "login.html": RENDERER.page(
             "login.html", **account_views.of_login("portal", None, SignInAttempt(text, text))
