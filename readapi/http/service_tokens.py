@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from readapi.errors import NotAuthenticated, PdsDown
 from readapi.http.eager import in_task
+from readapi.http.limits.rate_limits import Limiter, Spent
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.multikeys import read_multikey
 from readapi.oauth.network import Network
@@ -84,15 +85,22 @@ def read_token(text: str, audience: Did, method: str, now: datetime) -> ServiceT
 
 
 class ServiceTokens:
-    """Verifies service tokens with the key in their account's DID document. Each is accepted once."""
+    """Verifies service tokens with the key in their account's DID document. Each is accepted once.
 
-    def __init__(self, audience: Did, network: Network, used: UsedServiceTokens) -> None:
+    `limit` counts them by the address that sends them.
+    """
+
+    def __init__(self, audience: Did, network: Network, used: UsedServiceTokens, limit: Limiter) -> None:
         self._audience = audience
         self._network = network
         self._used = used
+        self._limit = limit
 
-    async def verify(self, text: str, method: str, now: datetime) -> Did:
-        """The account that a token is of. Raises NotAuthenticated, and PdsDown where it cannot be known."""
+    async def verify(self, text: str, method: str, client: str, now: datetime) -> Did:
+        """The account that a token is of. Raises NotAuthenticated, Spent, and PdsDown for an unknown key."""
+        allowance = self._limit.hit(client)
+        if not allowance.allowed:
+            raise Spent(allowance)
         token = read_token(text, self._audience, method, now)
         if not await self._is_signed(token):
             raise NotAuthenticated("The service token is not signed by its account.")

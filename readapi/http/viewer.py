@@ -169,7 +169,7 @@ class Authenticator:
         allowance = self._guesses.hit(client)
         if not allowance.allowed:
             raise Spent(allowance)
-        did = await tokens.verify(token, method, self._database.now())
+        did = await tokens.verify(token, method, client, self._database.now())
         self._guesses.take_back(client)
         return Requester(SignedIn(VouchedAccount(did)), None, by_cookie=False)
 

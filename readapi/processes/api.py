@@ -157,7 +157,9 @@ async def _serving(
             people.state,
             limits.guesses,
             Clients(settings.trusted_proxies).key,
-            ServiceTokens(service_did(settings.base_url), network, people.state.service_tokens),
+            ServiceTokens(
+                service_did(settings.base_url), network, people.state.service_tokens, limits.servers
+            ),
         ).find,
         limits,
         metrics,

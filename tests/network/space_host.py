@@ -28,7 +28,8 @@ from tests.network.doubles import Loopback
 Json = dict[str, Any]
 CODECS = {"P-256": b"\x80\x24", "secp256k1": b"\xe7\x01"}
 DELEGATION, CREDENTIAL = "atproto-space-delegation+jwt", "atproto-space-credential+jwt"
-SECONDS = {DELEGATION: 60, CREDENTIAL: 7200}
+SERVICE = "JWT"  # the type of service tokens
+SECONDS = {DELEGATION: 60, CREDENTIAL: 7200, SERVICE: 60}
 SIMPLE = "com.atproto.simplespace.defs"
 PAGE = 2  # of a list, so that there are several
 
@@ -305,7 +306,7 @@ def _header(token: str) -> Json:
 
 
 def signed(typ: str, claims: Json, key: ECKey) -> str:
-    """A token of one of the two kinds, with these claims."""
+    """A token of one of the kinds, with these claims."""
     algorithm = "ES256" if key.curve_name == "P-256" else "ES256K"
     now = int(time.time())
     said = {"iat": now, "exp": now + SECONDS[typ], "jti": token_urlsafe(16), **claims}

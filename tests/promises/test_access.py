@@ -25,11 +25,13 @@ from indexer.catalog.writing.writer import Writer
 from indexer.repo.changes import RecordChange
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
 from schemas.ids import checked_id
+from schemas.service_identity import service_did
 from schemas.settings import Settings
 from tests.indexer.changes import album, comment, did, like, put, uri
+from tests.network.space_host import SERVICE, signed
 from tests.readapi.audio.listening import Listening, listening
 from tests.readapi.audio.sounds import sound
-from tests.readapi.music import public_list_id, track_id
+from tests.readapi.music import PRIVATE, SUPPORTERS, UNLISTED, public_list_id, track_id
 from tests.readapi.spaces.private import Private, private, private_spaces
 
 in_module = pytest.mark.asyncio(loop_scope="module")
@@ -537,6 +539,30 @@ async def test_nothing_else_tells_of_a_track_in_a_space(
         shown = str((await music.get(path, **login)).json)
         assert "inside" not in shown, path
         assert number not in shown, path
+
+
+@in_module
+@pytest.mark.parametrize("person", ["mara", "ben", "ida"])
+async def test_a_service_token_says_who_asks_and_opens_no_space(
+    inside: tuple[Private, dict[str, str]], person: str
+) -> None:
+    """It grants this service nothing, also the artist's; other tracks are answered as for a session."""
+    opened, names = inside
+    music = opened.stage.music
+    claims = {"iss": did(person), "aud": service_did(music.address), "lxm": "fm.svc.getTrack"}
+
+    async def asked(track: str) -> tuple[int, Any]:
+        login = {"Authorization": f"Bearer {signed(SERVICE, claims, opened.host.key)}"}
+        reply = await music.get(f"/xrpc/fm.svc.getTrack?track={track}", **login)
+        return reply.status, reply.json
+
+    for name in names.values():
+        assert await asked(name) == (404, {"error": "NotFound", "message": "There is no such track."})
+    for number in (track_id("mara", 1), track_id("mara", SUPPORTERS), track_id("mara", UNLISTED)):
+        session = await music.get(f"/tracks/{number}", **opened.logins[person])
+        assert await asked(str(number)) == (200, session.json)
+    private = track_id("mara", PRIVATE)
+    assert (await asked(str(private)))[0] == (200 if person == "mara" else 404)
 
 
 def test_exports_hold_nothing_private_and_no_way_to_restricted_audio(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ _UPLOAD = re.compile(  # requests whose purpose is to send a file
     r"|PUT /tracks/[^/]+/audio"
 )
 _LOOKING = (("GET", "/login"), ("HEAD", "/login"))
+ACCOUNTS = 10  # a server may send as much as so many accounts together
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -66,19 +67,22 @@ class Spent(Exception):
 class RateLimits:
     """Few requests for signing in and uploading, more elsewhere; each kind has its own counter.
 
-    `guesses` limits look-ups of credentials that are not known to be valid.
+    `guesses` limits look-ups of credentials that are not known to be valid, `servers` the requests that one
+    address sends for any number of accounts: an account costs nothing, and each has a limit of its own.
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
-        self.guesses = Limiter(Rate.read(settings.rate_limit), clock, "guesses")
+        rate = Rate.read(settings.rate_limit)
+        self.guesses = Limiter(rate, clock, "guesses")
+        self.servers = Limiter(Rate(ACCOUNTS * rate.count, rate.seconds), clock, "servers")
         self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
         self._of_uploads = Limiter(Rate.read(settings.upload_rate_limit), clock, "uploads")
-        self._of_the_rest = Limiter(Rate.read(settings.rate_limit), clock)
+        self._of_the_rest = Limiter(rate, clock)
 
     @property
     def refused(self) -> int:
         """How many requests were refused."""
-        kinds = (self.guesses, self._of_signing_in, self._of_uploads, self._of_the_rest)
+        kinds = (self.guesses, self.servers, self._of_signing_in, self._of_uploads, self._of_the_rest)
         return sum(kind.refused for kind in kinds)
 
     async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:

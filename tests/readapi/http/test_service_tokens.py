@@ -1,5 +1,7 @@
 """A service token is of one account, for one service and method, for a while, and is used once."""
 
+import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +13,7 @@ from joserfc.jwk import ECKey
 
 from indexer.events import IdentityFact
 from readapi.errors import NotAuthenticated, PdsDown
+from readapi.http.limits.rate_limits import Limiter, Rate, Spent
 from readapi.http.service_tokens import LONGEST, SKEW, ServiceTokens, read_token
 from readapi.oauth.network import Network
 from readapi.state.state import State, open_state
@@ -21,6 +24,7 @@ from tests.readapi.state.people import MARA, START, HandClock
 
 SERVICE = Did("did:web:music.example")
 METHOD = "fm.svc.getTrack"
+CLIENT = "198.51.100.7"
 KEYS = {curve: ECKey.generate_key(curve) for curve in ("P-256", "secp256k1")}
 ALGORITHMS = {"P-256": "ES256", "secp256k1": "ES256K"}
 
@@ -48,9 +52,11 @@ class Identities:
         self._known = self._present
 
 
-def verifier(state: State, identities: Identities) -> ServiceTokens:
+def verifier(state: State, identities: Identities, most: int = 100) -> ServiceTokens:
+    """`most`: tokens a minute from one address."""
     nobody: Any = None
-    return ServiceTokens(SERVICE, Network(nobody, identities, nobody, NoAnswer), state.service_tokens)
+    network = Network(nobody, identities, nobody, NoAnswer)
+    return ServiceTokens(SERVICE, network, state.service_tokens, Limiter(Rate(most, 60), time.monotonic))
 
 
 def signed(key: ECKey, header: dict[str, Any] | None = None, **changes: Any) -> str:
@@ -71,10 +77,36 @@ async def test_a_token_names_its_account_once(state: State, curve: str) -> None:
     """On both curves of atproto."""
     tokens = verifier(state, Identities(KEYS[curve]))
 
-    assert await tokens.verify(signed(KEYS[curve]), METHOD, START) == MARA
+    assert await tokens.verify(signed(KEYS[curve]), METHOD, CLIENT, START) == MARA
     with pytest.raises(NotAuthenticated, match="used before"):
-        await tokens.verify(signed(KEYS[curve]), METHOD, START)
-    assert await tokens.verify(signed(KEYS[curve], jti="two"), METHOD, START) == MARA
+        await tokens.verify(signed(KEYS[curve]), METHOD, CLIENT, START)
+    assert await tokens.verify(signed(KEYS[curve], jti="two"), METHOD, CLIENT, START) == MARA
+
+
+async def test_of_concurrent_uses_one_succeeds(state: State) -> None:
+    tokens = verifier(state, Identities(KEYS["P-256"]))
+    token = signed(KEYS["P-256"])
+
+    told = await asyncio.gather(
+        *(tokens.verify(token, METHOD, CLIENT, START) for _ in range(5)), return_exceptions=True
+    )
+
+    assert told.count(MARA) == 1
+    assert sum(isinstance(one, NotAuthenticated) for one in told) == 4
+
+
+async def test_an_address_may_send_only_so_many_whoever_they_are_of(state: State) -> None:
+    """Each account has a limit of its own, and accounts are for nothing."""
+    identities = Identities(KEYS["P-256"])
+    tokens = verifier(state, identities, most=2)
+    for number in range(2):
+        await tokens.verify(signed(KEYS["P-256"], jti=str(number)), METHOD, CLIENT, START)
+
+    with pytest.raises(Spent):
+        await tokens.verify(signed(KEYS["P-256"], jti="three"), METHOD, CLIENT, START)
+
+    assert identities.asked == 2
+    assert await tokens.verify(signed(KEYS["P-256"], jti="four"), METHOD, "198.51.100.8", START) == MARA
 
 
 async def test_a_token_that_was_used_is_known_to_every_process_until_it_expires(
@@ -82,14 +114,14 @@ async def test_a_token_that_was_used_is_known_to_every_process_until_it_expires(
 ) -> None:
     """Then nothing is kept of it."""
     key = KEYS["P-256"]
-    await verifier(state, Identities(key)).verify(signed(key), METHOD, clock())
+    await verifier(state, Identities(key)).verify(signed(key), METHOD, CLIENT, clock())
     async with open_state(state_settings, clock) as other:
         clock.forward(seconds=60 + SKEW.total_seconds() - 1)
         with pytest.raises(NotAuthenticated, match="used before"):
-            await verifier(other, Identities(key)).verify(signed(key), METHOD, clock())
+            await verifier(other, Identities(key)).verify(signed(key), METHOD, CLIENT, clock())
         clock.forward(seconds=1)
         with pytest.raises(NotAuthenticated, match="expired"):
-            await verifier(other, Identities(key)).verify(signed(key), METHOD, clock())
+            await verifier(other, Identities(key)).verify(signed(key), METHOD, CLIENT, clock())
 
         assert await other.service_tokens.use(f"{MARA} one", clock() + LONGEST)
 
@@ -121,7 +153,7 @@ async def test_a_token_for_something_else_is_refused_before_anybody_is_asked(sta
     changes, reason = REFUSED[name]
 
     with pytest.raises(NotAuthenticated, match=reason):
-        await verifier(state, identities).verify(signed(KEYS["P-256"], **changes), METHOD, START)
+        await verifier(state, identities).verify(signed(KEYS["P-256"], **changes), METHOD, CLIENT, START)
 
     assert identities.asked == 0
 
@@ -132,7 +164,7 @@ async def test_clocks_may_differ_a_little(state: State) -> None:
 
     for number, seconds in enumerate((-29, 30)):
         token = signed(key, exp=after(seconds=seconds), iat=after(seconds=seconds), jti=str(number))
-        assert await tokens.verify(token, METHOD, START) == MARA
+        assert await tokens.verify(token, METHOD, CLIENT, START) == MARA
 
 
 @pytest.mark.parametrize("curve", KEYS)
@@ -147,16 +179,16 @@ async def test_a_token_of_another_key_is_refused_and_its_id_may_still_be_used(
 
     for forged in (signed(theirs), unsigned, signed(other), signed(ours, iss="did:plc:ben")):
         with pytest.raises(NotAuthenticated, match="not signed by its account"):
-            await tokens.verify(forged, METHOD, START)
+            await tokens.verify(forged, METHOD, CLIENT, START)
 
-    assert await tokens.verify(signed(ours), METHOD, START) == MARA
+    assert await tokens.verify(signed(ours), METHOD, CLIENT, START) == MARA
 
 
 async def test_a_key_that_was_changed_is_looked_up_again(state: State) -> None:
     former, present = KEYS["P-256"], KEYS["secp256k1"]
     tokens = verifier(state, Identities(present, known=former))
 
-    assert await tokens.verify(signed(present), METHOD, START) == MARA
+    assert await tokens.verify(signed(present), METHOD, CLIENT, START) == MARA
 
 
 async def test_an_identity_that_cannot_be_looked_up_is_no_refusal_of_the_token(state: State) -> None:
@@ -165,10 +197,10 @@ async def test_an_identity_that_cannot_be_looked_up_is_no_refusal_of_the_token(s
     identities.fails = True
 
     with pytest.raises(PdsDown):
-        await verifier(state, identities).verify(signed(KEYS["P-256"]), METHOD, START)
+        await verifier(state, identities).verify(signed(KEYS["P-256"]), METHOD, CLIENT, START)
 
     identities.fails = False
-    assert await verifier(state, identities).verify(signed(KEYS["P-256"]), METHOD, START) == MARA
+    assert await verifier(state, identities).verify(signed(KEYS["P-256"]), METHOD, CLIENT, START) == MARA
 
 
 @given(st.text(max_size=200), st.binary(max_size=60))

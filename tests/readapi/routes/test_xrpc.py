@@ -1,6 +1,8 @@
 """XRPC methods give the answers of their routes, as the official client understands them."""
 
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from tests.readapi.music import PRIVATE, Music, public_list_id, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+PAGE = Path(__file__).parents[3] / "docs" / "xrpc.md"
 TRACK = str(uri("mara", "track", 1))
 BY_URI = TRACK.replace("/", "%2F")
 # Each method with parameters, and the request to its route.
@@ -77,6 +80,13 @@ async def test_every_method_gives_the_answer_of_its_route(music: Music) -> None:
     for (name, (_, path)), found in zip(CALLS.items(), told, strict=True):
         expected = as_xrpc((await music.get(path)).json, members[name])
         assert found.get("data") == expected, name
+
+
+async def test_the_page_names_every_method_with_its_route() -> None:
+    """In the order of the table."""
+    rows = re.findall(r"^\| `fm\.svc\.(\w+)` \| `GET (\S+)`", PAGE.read_text(), re.MULTILINE)
+
+    assert rows == [(method.name, method.path) for method in METHODS]
 
 
 async def test_following_cursors_visits_every_track_once(music: Music) -> None:
