@@ -32,7 +32,7 @@ _BROWSER = _unserved("Part of a sign-in, which `fmsvc login` or a browser does."
 _SAME = _unserved("Another address of an operation that is served.")
 _OPERATOR = _unserved("For operators and their monitoring.")
 _PLAYER = _unserved("For players: `stream_url` of a track is its address.")
-_DATA = _unserved("For analysts' tools, which read the files by their addresses.")
+_DATA = _unserved("For analysts' tools, which read the addresses themselves.")
 _AUTHORIZATION = _unserved("For authorization servers.")
 
 _NO_WRITES = Missing(
@@ -122,12 +122,14 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "remove_track": Operation("playlists.remove_track", "playlists remove-track", _NO_WRITES),
     "reorder_playlist": Operation("playlists.reorder", _ORDER, _NO_WRITES),
     "replace_audio": Operation("tracks.replace_audio", "tracks replace-audio", _NO_FILES),
+    "run_sql": _DATA,
     "restore_revision": Operation("tracks.restore_revision", "tracks restore-revision", _NO_WRITES),
     "revoke_developer_token": Operation("session.revoke_developer_token", "tokens revoke", _NO_ACCOUNT),
     "search": Operation("discover.search", "search", "search"),
     "suggest_names": Operation("discover.suggest", _TYPING, _TYPING),
     "service_document": _unserved("For servers of accounts, which send XRPC queries on."),
     "start": _BROWSER,
+    "sql_schema": _DATA,
     "start_add_account": _BROWSER,
     "start_by_link": _BROWSER,
     "start_developer_token": _BROWSER,

@@ -163,6 +163,10 @@ class Settings(BaseModel):
     parquet_full_seconds: float = Field(
         86400.0, ge=0, description="Least time between Parquet exports of all rows; between them, of changes."
     )
+    sql: bool = Field(False, description="Whether strangers may run SQL over the open data.")
+    sql_rate_limit: Rate = Field(
+        "10/minute", description="Statements of SQL allowed for one account, or address without one."
+    )
     export_license: str | None = Field(None, description="Licence of the open data, named in its manifest.")
     export_contact: str | None = Field(None, description="Contact for the open data, named in its manifest.")
     dead_letter_bytes: int = Field(256 << 20, ge=0, description="Dead letters kept, oldest dropped first.")

@@ -58,8 +58,9 @@ from readapi.processes.periodic import repeat
 from readapi.processes.publishing_services import PublishingDependencies
 from readapi.processes.stores import Stores
 from readapi.publishing.access.capabilities import Capabilities
+from readapi.sql.queries import Queries
 from readapi.state.state import State, open_state
-from schemas import heap
+from schemas import data_folder, heap
 from schemas.service_identity import service_did
 from schemas.settings import Settings
 
@@ -192,6 +193,7 @@ async def _serving(
         await runner.cleanup()
         await offered[Detached].close(FINISH_SECONDS)
         await offered[MountedMcp].close()
+        await offered[Queries].close()
         await stores.close()
         for task in beside:
             task.cancel()
@@ -231,6 +233,7 @@ def build_services(
         Snapshots: stores.catalog,
         SeriesFiles: stores.series,
         OpenData: OpenData(settings),
+        Queries: Queries(settings.data_dir / data_folder.NEWEST_PUBLISHED, offered=settings.sql),
         IndexerStatus: stores.indexer,
         Proofs: Proofs(settings.data_dir),
         Authorization: Authorization(settings),

@@ -105,7 +105,12 @@ async def _missing(service: Server, filled: Filled) -> str | None:
         if status != 200 or record_id(uri) not in {result["id"] for result in page["results"]}:
             return f"search does not find {title!r}"
     status, top = await service.ask("/tracks/top")
-    return None if status == 200 and top else "/tracks/top is empty"
+    if status != 200 or not top:
+        return "/tracks/top is empty"
+    status, manifest = await service.ask("/exports/")
+    exported = manifest["exports"][-1]["snapshot_at"] if status == 200 else "nothing"
+    seconds = len("2026-01-31T12:00:00")
+    return None if exported[:seconds] >= stats["as_of"][:seconds] and status == 200 else "/exports/ is behind"
 
 
 async def _tour(service: Server, filled: Filled) -> dict[str, str]:
@@ -129,6 +134,8 @@ async def _tour(service: Server, filled: Filled) -> dict[str, str]:
         "top": "/tracks/top",
         "tags": "/tracks/tags",
         "stats": "/stats",
+        "open data": "/data",
+        "SQL": "/data/sql",
         "ready": "/ready",
     }
 
@@ -169,7 +176,13 @@ def main() -> None:
     parser.add_argument("--artists", type=int, default=ARTISTS, help="how many people publish")
     artists = parser.parse_args().artists
     variables = {name: value for name, value in os.environ.items() if name.startswith("FMSVC_")}
-    defaults = {"FMSVC_LOG_LEVEL": "warning", "FMSVC_RATE_LIMIT": "100000/minute"}
+    defaults = {
+        "FMSVC_LOG_LEVEL": "warning",
+        "FMSVC_RATE_LIMIT": "100000/minute",
+        "FMSVC_SQL": "true",
+        "FMSVC_PARQUET_SECONDS": "10",
+        "FMSVC_PARQUET_FULL_SECONDS": "10",
+    }
     port = os.environ.get("PORT", "8000")
     if not port.isdecimal() or int(port) > 65535:
         sys.exit(f"demo: PORT is {port!r}; it must be a number up to 65535.")

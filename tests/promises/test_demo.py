@@ -46,7 +46,7 @@ class Demo:
         address = URL(self.url + path, encoded=True).update_query(params)
         async with self._session.get(address) as response:
             kind = response.content_type
-            if kind.startswith(("audio/", "application/zip")):
+            if kind.startswith(("audio/", "application/zip", "application/vnd.apache.parquet")):
                 return response.status, kind, await response.read()
             return response.status, kind, await (response.json() if kind == JSON else response.text())
 
@@ -97,7 +97,10 @@ async def _known(demo: Demo) -> Json:
     tracks = await demo.ask("/tracks/top", limit="50")
     track = next(one for one in tracks if one["album"] and one["tags"] and one["audio_storage"] == "pds")
     playlist = await _some_playlist(demo)
+    export, file = (await demo.ask("/exports/"))["exports"][-1]["files"][0]["path"].split("/")
     return {
+        "export": export,
+        "file": file,
         "track_id": track["id"],
         "file_id": track["file_id"],
         "handle": track["artist_handle"],

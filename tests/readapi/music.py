@@ -27,7 +27,12 @@ from tests.readapi.serving import serving
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing listens there
 PLENTY = "1000000/minute"
-UNLIMITED = {"rate_limit": PLENTY, "auth_rate_limit": PLENTY, "upload_rate_limit": PLENTY}
+UNLIMITED = {
+    "rate_limit": PLENTY,
+    "auth_rate_limit": PLENTY,
+    "upload_rate_limit": PLENTY,
+    "sql_rate_limit": PLENTY,
+}
 PEOPLE = {"mara": "mara.example", "ben": "ben.example", "ida": "ida.example", "lost": "handle.invalid"}
 PUBLIC_TRACKS = 9  # of mara's; then one each that is unlisted, private, for supporters
 UNLISTED, PRIVATE, SUPPORTERS = 10, 11, 12

@@ -70,15 +70,21 @@ class Exports:
                 ) from error
 
     def make(self, snapshot: Path, series: Path, made_at: datetime) -> Manifest:
-        """Export the tables of a snapshot, of which the series were counted. Raises StoreError."""
+        """Export the tables of a snapshot, of which the series were counted. Raises StoreError.
+
+        Nothing is made of the snapshot that the last export was made of.
+        """
         before = self.read_manifest()
+        since = datetime.fromtimestamp(snapshot.stat().st_mtime, UTC)
+        if before.exports and before.exports[-1].snapshot_at == render(since):
+            return before
         self._remove_all_but(before.folders)
         number = before.number + 1
         state = self._state(number)
         with replacing(state) as partial:
             partial.unlink(missing_ok=True)
             try:
-                made = self._write(snapshot, series, partial, before, made_at)
+                made = self._write(snapshot, series, partial, before, since, made_at)
             except duckdb.OutOfMemoryException as error:
                 raise StoreError(
                     f"The export takes more than the {EXPORT_MEMORY} of memory that it may have; "
@@ -93,7 +99,13 @@ class Exports:
         return manifest
 
     def _write(
-        self, snapshot: Path, series: Path, state: Path, before: Manifest, made_at: datetime
+        self,
+        snapshot: Path,
+        series: Path,
+        state: Path,
+        before: Manifest,
+        since: datetime,
+        made_at: datetime,
     ) -> list[Export]:
         """Write the state, then the files. Returns the exports: of changes, of all rows, or both."""
         aside = Path(f"{state}.tmp")
@@ -110,7 +122,6 @@ class Exports:
             or last_full is None
             or made_at - datetime.fromisoformat(last_full.made_at) >= timedelta(seconds=self._full_seconds)
         )
-        since = datetime.fromtimestamp(snapshot.stat().st_mtime, UTC)
         try:
             with duckdb.connect(config=config) as con:
                 con.execute("set TimeZone = 'UTC'")

@@ -14,6 +14,7 @@ _UPLOAD = re.compile(  # requests whose purpose is to send a file
     r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+/audio)"
     r"|PUT /tracks/[^/]+/audio"
 )
+_SQL = ("/sql", "/sql/", "/data/sql", "/data/sql/")
 _LOOKING = (("GET", "/login"), ("HEAD", "/login"))
 ACCOUNTS = 10  # a server may send as much as so many accounts together
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -65,7 +66,7 @@ class Spent(Exception):
 
 
 class RateLimits:
-    """Few requests for signing in and uploading, more elsewhere; each kind has its own counter.
+    """Few requests for signing in, uploading and SQL, more elsewhere; each kind has its own counter.
 
     `guesses` limits look-ups of credentials that are not known to be valid, `servers` the requests that one
     address sends for any number of accounts: an account costs nothing, and each has a limit of its own.
@@ -77,12 +78,14 @@ class RateLimits:
         self.servers = Limiter(Rate(ACCOUNTS * rate.count, rate.seconds), clock, "servers")
         self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
         self._of_uploads = Limiter(Rate.read(settings.upload_rate_limit), clock, "uploads")
+        self._of_sql = Limiter(Rate.read(settings.sql_rate_limit), clock, "sql")
         self._of_the_rest = Limiter(rate, clock)
 
     @property
     def refused(self) -> int:
         """How many requests were refused."""
-        kinds = (self.guesses, self.servers, self._of_signing_in, self._of_uploads, self._of_the_rest)
+        of_clients = (self._of_signing_in, self._of_uploads, self._of_sql, self._of_the_rest)
+        kinds = (self.guesses, self.servers, *of_clients)
         return sum(kind.refused for kind in kinds)
 
     async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
@@ -93,6 +96,8 @@ class RateLimits:
         """The limiter for such requests. Loading the sign-in page is not an attempt to sign in."""
         if path.startswith(SIGNING_IN) and (method, path) not in _LOOKING:
             return self._of_signing_in
+        if path in _SQL:
+            return self._of_sql
         is_upload = method in ("POST", "PUT") and _UPLOAD.fullmatch(f"{method} {path}")
         return self._of_uploads if is_upload else self._of_the_rest
 

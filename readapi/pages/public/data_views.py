@@ -1,7 +1,7 @@
 """Template variables of the page of the open data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -11,10 +11,15 @@ from readapi.pages.public.views import View
 from readapi.pages.urls import Addresses
 from schemas import exports
 from schemas.api.exports import Export, Manifest
+from schemas.api.sql import SqlAnswer
 
 CHART_HEIGHT: Final = 60
 BAR_WIDTH: Final = 8
 _GAP: Final = 2
+SHOWN_ROWS: Final = 200
+_FIRST_QUERY: Final = (
+    "select track_uri, count(*) as likes\nfrom likes\ngroup by track_uri\norder by likes desc\nlimit 10"
+)
 _SAMPLES: Final[Mapping[str, str]] = {
     "DuckDB": "select title, artist, audio_url\nfrom '{tracks}'\nwhere list_contains(labels, 'explicit');",
     "Polars": (
@@ -77,7 +82,12 @@ def draw(title: str, begins: Sequence[datetime], counts: Sequence[int]) -> Chart
 
 
 def of_data(
-    manifest: Manifest | None, charts: Sequence[Chart], growth: Sequence[Growth], addresses: Addresses
+    manifest: Manifest | None,
+    charts: Sequence[Chart],
+    growth: Sequence[Growth],
+    addresses: Addresses,
+    *,
+    has_sql: bool,
 ) -> View:
     """For the page of the open data. `manifest`: None before the first export."""
     full = None if manifest is None else manifest.newest("full")
@@ -101,6 +111,24 @@ def of_data(
         "samples": {name: sample.format(**links) for name, sample in _SAMPLES.items()} if links else {},
         "charts": charts,
         "growth": growth,
+        "has_sql": has_sql,
+    }
+
+
+def of_sql(query: str, answer: SqlAnswer | None, refusal: str | None, addresses: Addresses) -> View:
+    """For the form for SQL: with the first rows of an answer, or why there is none."""
+    head = metadata.of_page(
+        "SQL over the open data",
+        f"Ask the public tables of the {SITE_NAME} index in SQL.",
+        addresses.page("/data/sql"),
+    )
+    return {
+        "head": replace(head, indexed=not query),
+        "query": query or _FIRST_QUERY,
+        "answer": answer,
+        "shown": [] if answer is None else answer.rows[:SHOWN_ROWS],
+        "refusal": refusal,
+        "tables": exports.TABLES,
     }
 
 

@@ -316,6 +316,14 @@ def test_without_the_state_before_all_rows_are_exported(publisher: Publisher, lo
     assert kinds == (["full"] if lost == "published-1.duckdb" else ["changes"])
 
 
+def test_of_the_same_snapshot_nothing_is_exported_again(publisher: Publisher) -> None:
+    """An idle catalogue costs nothing, and its files stay."""
+    publisher.export()
+    before = publisher.exports.read_manifest()
+
+    assert publisher.snapshots.export() == before
+
+
 def test_a_damaged_manifest_is_refused_with_what_to_do(publisher: Publisher) -> None:
     """It is not written over: files that followers read would be lost with it."""
     publisher.export()
