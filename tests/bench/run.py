@@ -14,6 +14,7 @@ from tests.bench import (
     freshness,
     machine,
     memory,
+    open_data,
     relevance,
     sessions,
     stores,
@@ -36,6 +37,7 @@ SECTIONS: Final = (
     "freshness",
     "attacks",
     "relevance",
+    "data",
 )
 
 
@@ -54,6 +56,7 @@ class Effort:
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
     found: int = 100
+    asked: int = 21
     kinds: tuple[str, ...] = (TRACK, SEARCH, *LISTS)
     zipped: tuple[str, ...] = (NEWEST, OF_TAG, PLAYLISTS)
     searches: tuple[str, ...] = CLASSES
@@ -91,6 +94,8 @@ class Bench:
             yield from attacks.rows(self.effort.attacked, scratch)
         if "relevance" in sections:
             yield from relevance.rows(self.size.tracks, self.build / "relevance")
+        if "data" in sections:
+            yield from open_data.rows(data_dir, scratch, self.effort.asked)
 
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)

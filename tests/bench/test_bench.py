@@ -19,6 +19,7 @@ LITTLE = Effort(
     turns=1,
     levels=(1,),
     found=3,
+    asked=1,
     kinds=("GET /tracks/{id}",),
     zipped=("GET /tracks/, newest 50",),
     searches=("typo",),
@@ -111,6 +112,15 @@ def test_a_commit_is_found(build: Path) -> None:
     rows = list(Bench(TINY, build, LITTLE).rows(("freshness",)))
 
     assert [row.unit for row in rows] == ["ms"] * 8
+
+
+@pytest.mark.slow
+def test_the_open_data_has_a_cost(build: Path) -> None:
+    """Of exports, of each statement, of a series."""
+    rows = list(Bench(TINY, build, LITTLE).rows(("data",)))
+
+    assert [row.unit for row in rows] == ["rows per CPU second", "CPU seconds", "ms", "ms", "ms", "ms"]
+    assert all(row.value > 0 for row in rows)
 
 
 def _status(url: str) -> int:
