@@ -4,6 +4,7 @@
 
 (() => {
   const PAGES = /^\/(?:$|search\/?$|(?:top|new|tags|liked|playlists)$|(?:tag|track|u|playlist|playlists)\/)/;
+  const MOST_UPCOMING = 100;
   const foot = document.getElementById("foot");
   const others = new BroadcastChannel("player");
   let current = null; // the player that was heard last
@@ -27,10 +28,7 @@
     const link = foot.querySelector(".about a");
     [link.textContent, link.href] = [title, page];
     foot.querySelector(".about .artist").textContent = artist;
-    foot.querySelectorAll(".queue button").forEach((button, index) => {
-      if (index === current.list?.index) button.setAttribute("aria-current", "true");
-      else button.removeAttribute("aria-current");
-    });
+    showQueue();
     if (!navigator.mediaSession) return;
     const artwork = image ? [{ src: image }] : [];
     navigator.mediaSession.metadata = new MediaMetadata({ title, artist, artwork });
@@ -42,7 +40,7 @@
       seekbackward: () => current.seek(current.position - 10),
       seekforward: () => current.seek(current.position + 10),
       previoustrack: list ? () => list.step(-1) : null,
-      nexttrack: list ? () => list.step(1) : null,
+      nexttrack: list || current.upcoming.length ? () => (list ? list.step(1) : current.playUpcoming()) : null,
     };
     for (const [name, action] of Object.entries(actions)) navigator.mediaSession.setActionHandler(name, action);
   };
@@ -51,22 +49,58 @@
   const keep = () => {
     if (foot.contains(current.box)) return;
     foot.querySelector("[data-place]").replaceChildren(current.box);
-    const titles = current.list?.buttons.map((button) => button.querySelector(".title").textContent) ?? [];
-    foot.querySelector(".queue").hidden = titles.length < 2;
-    foot.querySelector(".queue ol").replaceChildren(...titles.map((title, index) => queued(title, index)));
     foot.hidden = false;
     describe();
   };
 
-  const queued = (title, index) => {
-    const { list } = current;
+  // The list, and after the track of it that is played those that were chosen to be next.
+  const showQueue = () => {
+    const { list, upcoming } = current;
+    const rows = (list?.buttons ?? []).map((button, index) => {
+      const isCurrent = index === list.index && !current.isAside;
+      return queued(button.querySelector(".title").textContent, () => list.choose(index), isCurrent);
+    });
+    const next = upcoming.map((item) => queued(`Next: ${item.about.title}`, () => current.playUpcoming(item)));
+    rows.splice(list ? list.index + 1 : 0, 0, ...next);
+    const queue = foot.querySelector(".queue");
+    const isFocused = queue.querySelector("ol").contains(document.activeElement);
+    queue.hidden = rows.length < 2 && !next.length;
+    queue.querySelector("ol").replaceChildren(...rows);
+    if (isFocused) (queue.querySelector("[aria-current]") ?? queue.querySelector("summary")).focus();
+  };
+
+  const queued = (title, play, isCurrent = false) => {
     const item = document.createElement("li");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = title;
-    button.addEventListener("click", () => list.choose(index));
+    if (isCurrent) button.setAttribute("aria-current", "true");
+    button.addEventListener("click", play);
     item.append(button);
     return item;
+  };
+
+  // Beside every track that can be heard: play it after this one. With nothing playing it is played at once.
+  const offerNext = (root) => {
+    const list = root.querySelector("[data-list] [data-player]")?.player.list;
+    list?.items.forEach((item, index) => {
+      const title = item.querySelector(".title").textContent;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "open";
+      button.textContent = "Next";
+      button.setAttribute("aria-label", `Play ${title} next`);
+      button.addEventListener("click", () => {
+        if (!current) list.choose(index);
+        else if (current.upcoming.length < MOST_UPCOMING) {
+          const { source, seconds, play } = item.dataset;
+          current.upcoming.push({ source, seconds: Number(seconds), play, about: list.aboutOf(index) });
+          document.querySelector("[data-said]").textContent = `${title} plays next.`;
+          describe();
+        }
+      });
+      item.insertBefore(button, item.querySelector("a.open, noscript"));
+    });
   };
 
   const empty = () => {
@@ -76,6 +110,7 @@
 
   foot.querySelector("[data-close]").addEventListener("click", () => {
     current.audio.pause();
+    current.upcoming.length = 0;
     current = null;
     empty();
   });
@@ -120,6 +155,7 @@
     for (const unscripted of main.querySelectorAll("noscript")) unscripted.remove();
     document.querySelector("header.site [name=q]").value = page.querySelector("header.site [name=q]")?.value ?? "";
     main.dispatchEvent(new CustomEvent("shown", { bubbles: true }));
+    offerNext(main);
     const heading = main.querySelector("h1");
     if (heading) {
       heading.tabIndex = -1;
@@ -168,4 +204,6 @@
       current.toggle();
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") current.seekByArrow(event);
   });
+
+  offerNext(document);
 })();

@@ -16,11 +16,15 @@
     return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
   };
 
+  const upcoming = []; // tracks to play before a list goes on, whichever player comes to it; foot.js adds them
+
   class Player {
     constructor(box) {
       this.box = box;
       box.player = this;
       this.list = null;
+      this.upcoming = upcoming;
+      this.isAside = false; // the track that is loaded is one of those, and none of the list
       this.about = { title: "", artist: "", page: "", image: null }; // of the track that is loaded
       this.audio = box.querySelector("audio");
       this.toggleButton = box.querySelector(".toggle");
@@ -55,6 +59,7 @@
       audio.addEventListener("play", () => document.dispatchEvent(new CustomEvent("heard", { detail: this })));
       audio.addEventListener("loadedmetadata", () => this.seekAsWanted());
       audio.addEventListener("error", () => this.fail());
+      audio.addEventListener("ended", () => (this.list ? this.list.step(1) : this.playUpcoming()));
     }
 
     get length() {
@@ -78,7 +83,19 @@
       });
     }
 
+    // Whether there was one.
+    playUpcoming(item = upcoming[0]) {
+      if (!item) return false;
+      upcoming.splice(upcoming.indexOf(item), 1);
+      this.load(item.source, item.seconds, item.play);
+      this.isAside = true;
+      this.about = item.about;
+      this.play();
+      return true;
+    }
+
     load(source, seconds, playAddress) {
+      this.isAside = false;
       this.trouble.textContent = "";
       this.fetching?.abort();
       this.fetching = null;
@@ -208,7 +225,6 @@
       this.buttons = this.items.map((item, index) => this.makeButton(item, index));
       this.steps = [...player.box.querySelectorAll("[data-step]")];
       for (const step of this.steps) step.addEventListener("click", () => this.step(Number(step.dataset.step)));
-      player.audio.addEventListener("ended", () => this.step(1));
       root.querySelector(".scroll")?.removeAttribute("tabindex");
       this.select(0);
     }
@@ -225,7 +241,7 @@
     }
 
     choose(index) {
-      if (index === this.index) {
+      if (index === this.index && !this.player.isAside) {
         this.player.toggle();
         return;
       }
@@ -237,8 +253,20 @@
 
     step(by) {
       const { audio } = this.player;
-      if (by < 0 && (audio.currentTime > RESTART_SECONDS || this.index === 0)) this.player.seek(0);
+      if (by > 0 && this.player.playUpcoming()) return;
+      if (by < 0 && this.player.isAside) this.choose(this.index);
+      else if (by < 0 && (audio.currentTime > RESTART_SECONDS || this.index === 0)) this.player.seek(0);
       else if (this.index + by < this.items.length) this.choose(this.index + by);
+    }
+
+    aboutOf(index) {
+      const button = this.buttons[index];
+      return {
+        title: button.querySelector(".title").textContent,
+        artist: button.querySelector(".artist")?.textContent ?? this.owner,
+        page: this.items[index].querySelector("a.open")?.href ?? location.href,
+        image: this.image,
+      };
     }
 
     select(index) {
@@ -246,12 +274,7 @@
       this.index = index;
       const button = this.buttons[index];
       button.setAttribute("aria-current", "true");
-      this.player.about = {
-        title: button.querySelector(".title").textContent,
-        artist: button.querySelector(".artist")?.textContent ?? this.owner,
-        page: this.items[index].querySelector(".open")?.href ?? location.href,
-        image: this.image,
-      };
+      this.player.about = this.aboutOf(index);
       if (isFramed) button.scrollIntoView({ block: "nearest" });
       const atEnd = String(index === this.items.length - 1);
       for (const step of this.steps) if (step.dataset.step === "1") step.setAttribute("aria-disabled", atEnd);

@@ -208,6 +208,67 @@ async def test_the_library_is_without_barriers(site: Published, chromium: Browse
         assert "Slow Water" in await answer.text()
 
 
+async def test_a_listener_chooses_what_is_next_and_how_loud(site: Published, chromium: Browser):
+    """It comes before the rest of the list; the volume is kept; another tab's player pauses this one."""
+    page = await chromium.page(f"{site.address}/u/mara.example/album/ninety-nights")
+    audio, title = "document.querySelector('#foot audio')", "navigator.mediaSession.metadata?.title"
+    await page.evaluate("document.querySelector('.toggle').click()")
+    await page.until(PLAYING)
+    await page.evaluate("volume = document.querySelector('.volume'), volume.value = 0.25")
+    await page.evaluate("volume.dispatchEvent(new Event('input'))")
+    await page.evaluate("document.querySelector('header a[href$=\"/new\"]').click()")
+    await page.until("location.pathname === '/new' && document.querySelector('#foot .queue')")
+    await page.evaluate("document.querySelector('[aria-label=\"Play Brief next\"]').click()")
+    await page.evaluate("document.querySelector('.queue').open = true")
+    queue = await page.evaluate(
+        "[...document.querySelectorAll('.queue button')].map((one) => one.textContent)"
+    )
+
+    assert queue == ["Slow Water", "Next: Brief", "Harbour Lights"]
+    assert await page.evaluate("document.querySelector('[data-said]').textContent") == "Brief plays next."
+    assert await barriers(page) == []
+    await page.evaluate("document.querySelector('#foot [data-step=\"1\"]').click()")
+    await page.until(f"{title} === 'Brief'")
+    await page.until(f"{title} === 'Harbour Lights' && !{audio}.paused && {audio}.volume === 0.25")
+
+    other = await chromium.page(f"{site.address}/track/{site.track(SLOW)}")
+    await other.evaluate("document.querySelector('.toggle').click()")
+    await page.until(f"{audio}.paused")
+    assert await other.evaluate("document.querySelector('audio').volume") == 0.25
+    await other.evaluate("localStorage.clear()")
+    assert page.complaints == other.complaints == []
+
+
+async def test_a_long_recording_goes_on_where_it_was_left(site: Published, chromium: Browser):
+    """After the page was loaded again; the browser keeps a bounded number of places, and songs have none."""
+    path = f"/track/{site.track(SLOW)}"
+    page = await chromium.page(site.address + path)
+    audio, bar = "document.querySelector('audio')", "document.querySelector('.seek')"
+    seek = f"{bar}.value = 15, {bar}.dispatchEvent(new Event('input'))"
+    pause = "new Promise((done) => { audio.onpause = () => setTimeout(done); audio.pause(); })"
+    await page.evaluate("audio = document.querySelector('audio'), localStorage.clear()")
+    await page.evaluate("places = [null, ...Array.from({ length: 60 }, (_, n) => ['/' + n, n])]")
+    await page.evaluate("localStorage.setItem('positions', JSON.stringify(places))")
+    await page.evaluate(f"{seek}, document.querySelector('.toggle').click()")
+    await page.until(f"!{audio}.paused && {audio}.currentTime > 15")
+    await page.evaluate(pause)
+    kept = "JSON.parse(localStorage.getItem('positions'))"
+    assert await page.evaluate(f"{kept}.length") == 61
+    await page.evaluate("Object.defineProperty(audio, 'duration', { value: 900 })")
+    await page.evaluate("audio.play()")
+    await page.until(f"!{audio}.paused")
+    await page.evaluate(pause)
+    places = await page.evaluate(kept)
+    again = await chromium.page(site.address + path)
+    begins = await again.evaluate(f"Number({bar}.value)")
+    await again.evaluate("localStorage.clear()")
+
+    assert len(places) == 50
+    assert places[0] == [path, begins]
+    assert 15 <= begins < 30
+    assert again.complaints == []
+
+
 async def test_music_goes_on_across_pages(site: Published, chromium: Browser):
     """Links, a search and the way back change the page, not the sound; its keys and its queue work there."""
     page = await chromium.page(f"{site.address}/u/mara.example/album/ninety-nights")
