@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from readapi.http.openapi.document import api_endpoints, describe_api
 from readapi.processes.app import all_endpoints
+from readapi.routes.api.exports import PARQUET
 from tests.network.testnet import NODE
 from tests.readapi.music import Music
 from tests.readapi.threaded import threaded
@@ -62,8 +63,9 @@ def test_the_python_client_compiles_and_is_understood(
 ):
     """Every module of it, and ten operations."""
     config = tmp_path / "config.yml"
-    # The generator knows no archives: to it they are bytes like any others.
-    config.write_text("post_hooks: []\ncontent_type_overrides: {application/zip: application/octet-stream}\n")
+    # The generator knows no archives and tables: to it they are bytes like any others.
+    as_bytes = [f"{kind}: application/octet-stream" for kind in ("application/zip", PARQUET)]
+    config.write_text(f"post_hooks: []\ncontent_type_overrides: {{{', '.join(as_bytes)}}}\n")
     where = ["--path", str(description), "--output-path", str(tmp_path / "generated"), "--meta", "none"]
     made = CliRunner().invoke(generator, ["generate", *where, "--config", str(config), "--fail-on-warning"])
     assert made.exit_code == 0, made.output
