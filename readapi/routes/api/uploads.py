@@ -46,7 +46,7 @@ OF_FILES = (TooLarge, UnsupportedMediaType, *REFUSALS)
 @routes.post(
     "/tracks/",
     requires=("track", "blobs"),
-    raises=(ArtistProfileRequired, AudienceUnavailable, NotOwner, *OF_FILES),
+    raises=(ArtistProfileRequired, AudienceUnavailable, NotFound, NotOwner, *OF_FILES),
     status=ACCEPTED,
 )
 async def publish_track(
