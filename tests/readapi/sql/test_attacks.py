@@ -23,7 +23,6 @@ from schemas.exports import TABLES
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SECRET: Final = "Zq7-hidden-Xw9"
-_DEEP: Final = 20_000
 
 READING: Final = [
     "select * from read_csv('secret.csv')",
@@ -480,16 +479,21 @@ EXHAUSTION: Final = [
     "from range(100000) a group by cube (a, a + 1, a + 2, a + 3, a + 4, a + 5, a + 6, a + 7, a + 8, a + 9)",
 ]
 
+# What comes before, what is inside, what comes after; both ends as often as the statement has room.
+_NESTS: Final = (
+    ("(", "1", ")"), ("[", "1", "]"), ("not ", "true", ""), ("- ", "1", ""), ("1 + ", "1", ""),
+    ("abs(", "1", ")"), ("case when true then ", "1", " end"), ("(select ", "1", ")"),
+    ("x.", "x from tracks x", ""), ("", "null::int", "[]"), ("", "null::", "struct(a "),
+    ("true and (", "true", ")"), ("'a' || ", "'a'", ""), ("1, ", "1", ""), ("", "1", " union select 1"),
+    ("* from (select ", "1", ")"), ("cast(", "1", " as int)"), ("1 in (", "1", ")"),
+    ("coalesce(", "1", ")"), ("{'a': ", "1", "}"),
+)  # fmt: skip
 STATEMENTS: Final = [
-    f"select {'(' * _DEEP}1{')' * _DEEP}",
-    f"select {'[' * _DEEP}1{']' * _DEEP}",
-    f"select {'not ' * _DEEP}true",
-    f"select {'-' * 1}{' - ' * _DEEP}1",
-    f"select {'1 + ' * _DEEP}1",
-    f"select {'abs(' * _DEEP}1{')' * _DEEP}",
-    f"select {'case when true then ' * _DEEP}1{' end' * _DEEP}",
-    f"{'select * from (' * 5000}select 1{')' * 5000}",
-    f"{'select 1 union all ' * _DEEP}select 1",
+    f"select {before * times}{inner}{after * times}"
+    for size in (9_900, 1_000_000)  # the longest that is read, and longer
+    for before, inner, after in _NESTS
+    for times in [(size - 20) // len(before + after)]
+] + [
     f"with {', '.join(f'a{n} as (select * from a{n - 1}, a{n - 1})' for n in range(1, 40))} from a39",
     "with a0 as (select 1), "
     f"{', '.join(f'a{n} as (from a{n - 1} union all from a{n - 1})' for n in range(1, 30))}"
@@ -502,9 +506,6 @@ STATEMENTS: Final = [
     f"select 1 in ({', '.join(map(str, range(100_000)))})",
     f"values {', '.join(f'({n})' for n in range(100_000))}",
     f"select * from {', '.join(f'tracks t{n}' for n in range(1000))}",
-    f"select {'x.' * _DEEP}x from tracks x",
-    f"select null::{'struct(a ' * 2000}int{')' * 2000}",
-    f"select null::int{'[]' * _DEEP}",
 ]
 
 FLOODS: Final = [
