@@ -61,6 +61,10 @@ class Queries:
             raise IndexNotReady("No export has been made yet.")
         if len(statement) > MOST_CHARACTERS:
             raise QueryRefused(f"A statement has at most {MOST_CHARACTERS:,} characters.")
+        if not statement.isascii() and any("\ud800" <= one <= "\udfff" for one in statement):
+            raise QueryRefused("A statement is text in Unicode.")
+        if "\0" in statement:  # DuckDB reads no further
+            raise QueryRefused("A statement has no NUL character.")
         if self._waiting >= WAITING:
             raise RateLimited("Too many queries are waiting; try again later.")
         self._waiting += 1
@@ -119,7 +123,9 @@ async def _exchange(process: asyncio.subprocess.Process, statement: str) -> Quer
     try:
         told = orjson.loads(head)
     except orjson.JSONDecodeError:
-        raise QueryStopped("The query took more memory or time than it may have.") from None
+        raise QueryStopped(
+            "The query cannot be run, or takes more memory or time than it may have."
+        ) from None
     if "error" in told:
         raise QueryRefused(str(told["error"]))
     return QueryAnswer(rest, int(told["rows"]), bool(told["truncated"]))

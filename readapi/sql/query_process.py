@@ -66,6 +66,8 @@ def main(database: str, form: str) -> None:
         check_statement(_tree_of(query, checking), frozenset(tables), frozenset(reserved))
         table, is_truncated = _read(con.execute(query))
         body = _bounded(write(table, is_truncated))
+    except (OverflowError, NotImplementedError):
+        _print({"error": "A value of the answer cannot be written in this form; cast it to text."}, b"")
     except duckdb.OutOfMemoryException:
         _print({"error": _TOO_MUCH_MEMORY}, b"")
     except (

@@ -83,6 +83,7 @@ async def _tracks(client: Any, artist: Artist, song: Path, other_song: Path, fol
     progress = await client.tracks.upload_progress(accepted.json["upload_id"])
     assert progress.status in ("pending", "processing", "completed")
     also = (await artist.settled(progress.upload_id))["track_id"]
+    await artist.track(also)  # found, however busy the indexer is
     await client.tracks.delete(also)
     size = song.stat().st_size
     assert (done.title, seen[-1]) == ("Harbour", (size, size))

@@ -32,6 +32,7 @@ async def owner_of_everything(studio: Studio) -> Owner:
     }
     names["revision_id"] = await _revised(artist, track["id"])
     names["file_id"] = (await _guarded(artist))["file_id"]
+    names["export"] = await _exported(artist)
     wanted = await artist.ask("POST", f"/tracks/{track['id']}/publishing", {"settings": template()})
     await artist.job(wanted)
     return Owner(
@@ -123,6 +124,13 @@ async def _of_account(studio: Studio, artist: Artist) -> dict[str, Any]:
         "target_did": other.account.did,
         "token_id": tokens[0]["id"],
     }
+
+
+async def _exported(artist: Artist) -> str:
+    """The folder of an export of all rows, once there is one."""
+    reply = await artist.shows("/exports/", lambda reply: reply.status == 200)
+    [full] = [export for export in reply["exports"] if export["kind"] == "full"]
+    return str(full["files"][0]["path"].partition("/")[0])
 
 
 async def _revised(artist: Artist, track_id: int) -> int:

@@ -216,6 +216,7 @@ async def open_studio(net: Testnet, data_dir: Path, **more: str) -> AsyncIterato
         **{f"FMSVC_{name.upper()}": value for name, value in UNLIMITED.items()},
         "FMSVC_LOG_LEVEL": "warning",
         "FMSVC_CLAIM_SECONDS": "2",
+        "FMSVC_SQL": "true",
         **more,
     }
     async with (

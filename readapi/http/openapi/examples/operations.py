@@ -206,6 +206,10 @@ _META = {
     "oauth_client_metadata_alias": Example(service.CLIENT),
     "oauth_keys": Example({"keys": []}),
     "service_document": Example(service.DID_DOCUMENT),
+    "list_exports": Example(service.MANIFEST),
+    "fetch_export": Example(asked={"export": names.EXPORT, "file": "tracks.parquet"}),
+    "run_sql": Example(service.SQL_ANSWER, {"query": "select count(*) as likes from likes"}),
+    "sql_schema": Example(service.SQL_SCHEMA),
     "totals": Example(service.TOTALS),
     "count_series": Example(
         service.SERIES, asked={"metric": "likes", "bucket": "week", "from": "2026-01-05", "to": "2026-01-19"}

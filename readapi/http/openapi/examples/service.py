@@ -1,6 +1,6 @@
 """Example answers about the service itself, uploads and jobs."""
 
-from readapi.http.openapi.examples.names import BASE, TRACK_ID, TRACK_URI, UPLOAD_ID
+from readapi.http.openapi.examples.names import BASE, EXPORT, TRACK_ID, TRACK_URI, UPLOAD_ID
 from readapi.http.openapi.examples.values import MADE, Value
 
 TOTALS: Value = {
@@ -20,6 +20,52 @@ DID_DOCUMENT: Value = {
     "id": f"did:web:{BASE.removeprefix('https://')}",
     "service": [{"id": "#fmsvc", "type": "FmsvcAppView", "serviceEndpoint": BASE}],
 }
+
+_TABLES: list[Value] = [
+    {
+        "name": "track_tags",
+        "key": ["track_uri", "position"],
+        "description": "Tags of tracks.",
+        "columns": [{"name": "tag", "type": "VARCHAR", "description": "The tag, in lower case."}],
+    }
+]
+
+MANIFEST: Value = {
+    "service": BASE,
+    "license": None,
+    "contact": None,
+    "tables": _TABLES,
+    "exports": [
+        {
+            "kind": "full",
+            "number": 1,
+            "schema_version": 1,
+            "snapshot_at": MADE,
+            "made_at": MADE,
+            "positions": [{"source": "wss://relay.example", "seq": 2048, "time": MADE}],
+            "files": [
+                {
+                    "table": "tracks",
+                    "path": f"{EXPORT}/tracks.parquet",
+                    "rows": 1,
+                    "bytes": 8192,
+                    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                }
+            ],
+        }
+    ],
+}
+
+_SQL_LIMITS: Value = {"rows": 10_000, "bytes": 8 << 20, "seconds": 10.0}
+
+SQL_ANSWER: Value = {
+    "columns": [{"name": "likes", "type": "int64"}],
+    "rows": [[1]],
+    "truncated": False,
+    "limits": _SQL_LIMITS,
+}
+
+SQL_SCHEMA: Value = {"tables": _TABLES, "functions": ["count", "sum"], "limits": _SQL_LIMITS}
 
 SERIES: Value = {
     "metric": "likes",
