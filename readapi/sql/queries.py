@@ -12,8 +12,7 @@ import orjson
 
 from readapi.errors import IndexNotReady, InvalidRequest, NotFound, RateLimited
 from readapi.sql.limits import AT_ONCE, MOST_BYTES, SECONDS, WAITING
-from readapi.sql.statement import MOST_CHARACTERS
-from schemas.api.sql import SqlForm
+from schemas.api.sql import MOST_CHARACTERS, SqlForm
 
 _PROGRAM: Final = (sys.executable, "-m", "readapi.sql.query_process")
 # Nothing of ours. No library begins a thread before the sandbox, or reserves a gibibyte of addresses.
@@ -61,8 +60,10 @@ class Queries:
             raise IndexNotReady("No export has been made yet.")
         if len(statement) > MOST_CHARACTERS:
             raise QueryRefused(f"A statement has at most {MOST_CHARACTERS:,} characters.")
-        if not statement.isascii() and any("\ud800" <= one <= "\udfff" for one in statement):
-            raise QueryRefused("A statement is text in Unicode.")
+        try:
+            text = statement.encode()
+        except UnicodeEncodeError:
+            raise QueryRefused("A statement is text in Unicode.") from None
         if "\0" in statement:  # DuckDB reads no further
             raise QueryRefused("A statement has no NUL character.")
         if self._waiting >= WAITING:
@@ -70,7 +71,7 @@ class Queries:
         self._waiting += 1
         try:
             async with self._turns:
-                return await self._run(statement, form)
+                return await self._run(text, form)
         finally:
             self._waiting -= 1
 
@@ -84,7 +85,7 @@ class Queries:
         for process in tuple(self._running):
             await _end(process)
 
-    async def _run(self, statement: str, form: SqlForm) -> QueryAnswer:
+    async def _run(self, statement: bytes, form: SqlForm) -> QueryAnswer:
         process = await asyncio.create_subprocess_exec(
             *_PROGRAM,
             str(self._database.resolve()),
@@ -106,11 +107,11 @@ class Queries:
             self._running.discard(process)
 
 
-async def _exchange(process: asyncio.subprocess.Process, statement: str) -> QueryAnswer:
+async def _exchange(process: asyncio.subprocess.Process, statement: bytes) -> QueryAnswer:
     assert process.stdin is not None
     assert process.stdout is not None
     with suppress(ConnectionError):
-        process.stdin.write(statement.encode())
+        process.stdin.write(statement)
         await process.stdin.drain()
         process.stdin.close()
     body = bytearray()

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-MOST_CHARACTERS: Final = 10_000
 MOST_DEPTH: Final = 100  # of the statement's tree
 
 Tree = Any  # of JSON: objects, lists, and plain values

@@ -85,6 +85,7 @@ class Manifest(Shape):
         """The folders that hold its files."""
         return {file.path.partition("/")[0] for export in self.exports for file in export.files}
 
-    def newest(self, kind: Literal["full", "changes"]) -> Export | None:
-        """The last export of a kind; None: there is none."""
-        return next((export for export in reversed(self.exports) if export.kind == kind), None)
+    @property
+    def newest_full(self) -> Export | None:
+        """The last export of all rows; None: there is none."""
+        return next((export for export in reversed(self.exports) if export.kind == "full"), None)

@@ -1,15 +1,21 @@
 """SQL over the open data: a statement, what it gave, and the tables that it may read."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from schemas.api.exports import ExportTable
 from schemas.api.shape import Asked, Count, Shape
 
+MOST_CHARACTERS: Final = 10_000  # of a statement
 SqlForm = Literal["json", "csv", "arrow", "parquet"]
 SqlText = Annotated[
-    str, Field(min_length=1, max_length=10_000, description="One SELECT over the tables of `/sql/schema`.")
+    str,
+    Field(
+        min_length=1,
+        max_length=MOST_CHARACTERS,
+        description="One SELECT over the tables of `/sql/schema`.",
+    ),
 ]
 
 

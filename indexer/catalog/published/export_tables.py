@@ -27,7 +27,7 @@ _COUNTED: Final = "least(created_at, indexed_at) at time zone 'UTC' as counted_a
 _IS_OPEN: Final = "listening = 'public' and downloads in ('open', 'ask')"
 
 _SHOWN: Final = """
-    create or replace temp table shown as
+    create temp table shown as
     select key, uri, did, least(created_at, indexed_at) as counted_at
     from visible_tracks where visibility = 'public'
 """
@@ -111,13 +111,11 @@ def write_tables(con: duckdb.DuckDBPyConnection, since: datetime, is_first: bool
 def changes_of(table: exports.Table) -> str:
     """A query of the rows of `published` that `before` has not, and of the keys that `published` has not."""
     key = ", ".join(table.key)
-    others = [column.name for column in table.columns if column.name not in table.key]
-    nulls = ", ".join(f"null as {name}" for name in others)
-    deleted = f"select 'delete' as change, {key}, {nulls}" if others else f"select 'delete' as change, {key}"
     return f"""
         select 'upsert' as change, * from (from published.{table.name} except all from before.{table.name})
         union all by name
-        {deleted} from before.{table.name} anti join published.{table.name} using ({key})
+        select 'delete' as change, {key}
+        from before.{table.name} anti join published.{table.name} using ({key})
     """
 
 

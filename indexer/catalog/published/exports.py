@@ -16,7 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from indexer.catalog.published.export_tables import changes_of, write_tables
-from indexer.catalog.published.files import point, prune, replacing, sync
+from indexer.catalog.published.files import point, prune, quoted, replacing, sync
 from indexer.catalog.store_errors import explain_errors
 from indexer.faults import StoreError
 from schemas import data_folder, exports
@@ -36,7 +36,7 @@ class Exports:
     """The folder `exports`. Used on one thread."""
 
     def __init__(self, settings: Settings) -> None:
-        """Remove what an export left that was cut short. Raises StoreError."""
+        """Raises StoreError."""
         self.folder = settings.data_dir / data_folder.EXPORTS
         self._path = settings.data_dir / data_folder.EXPORT_MANIFEST
         self._newest = settings.data_dir / data_folder.NEWEST_PUBLISHED
@@ -115,7 +115,7 @@ class Exports:
             "temp_directory": str(aside),
             "preserve_insertion_order": False,  # else row groups are counted in rows alone
         }
-        last, last_full = self._state(before.number), before.newest("full")
+        last, last_full = self._state(before.number), before.newest_full
         has_changes = last.exists() and before.exports[-1].schema_version == exports.VERSION
         is_full = (
             not has_changes
@@ -125,8 +125,9 @@ class Exports:
         try:
             with duckdb.connect(config=config) as con:
                 con.execute("set TimeZone = 'UTC'")
-                _attach(con, snapshot, "catalogue", series, "series")
-                con.execute(f"attach '{_quoted(state)}' as published")
+                _attach(con, snapshot, "catalogue")
+                _attach(con, series, "series")
+                con.execute(f"attach '{quoted(state)}' as published")
                 if has_changes:
                     _attach(con, last, "before")
                 con.execute("use catalogue")
@@ -162,7 +163,7 @@ class Exports:
             path = partial / f"{table.name}.parquet"
             rows = f"from published.{table.name}" if kind == "full" else changes_of(table)
             [(written,)] = con.execute(
-                f"copy ({rows}) to '{_quoted(path)}' "
+                f"copy ({rows}) to '{quoted(path)}' "
                 f"(format parquet, compression zstd, row_group_size_bytes '{GROUP_BYTES}')"
             ).fetchall()
             if kind == "changes" and not written:
@@ -206,11 +207,5 @@ def _positions(con: duckdb.DuckDBPyConnection) -> list[StreamPosition]:
     return [StreamPosition(source=source, seq=seq, time=at and render(at)) for source, seq, at in found]
 
 
-def _attach(con: duckdb.DuckDBPyConnection, *files: Path | str) -> None:
-    """Attach databases for reading: each a path, then its name."""
-    for path, name in zip(files[::2], files[1::2], strict=True):
-        con.execute(f"attach '{_quoted(Path(path))}' as {name} (read_only)")
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
+def _attach(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
+    con.execute(f"attach '{quoted(path)}' as {name} (read_only)")

@@ -34,6 +34,11 @@ def point(link: Path, target: Path) -> None:
     sync(link.parent)
 
 
+def quoted(path: Path) -> str:
+    """A path between the quotes of a statement of SQL."""
+    return str(path).replace("'", "''")
+
+
 def sync(path: Path) -> None:
     """Write a file, or the names in a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)

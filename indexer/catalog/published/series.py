@@ -12,7 +12,7 @@ from typing import Final
 
 import duckdb
 
-from indexer.catalog.published.files import number_of, point, prune, replacing
+from indexer.catalog.published.files import number_of, point, prune, quoted, replacing
 from indexer.catalog.published.play_hours import load_hours
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from schemas import data_folder
@@ -177,8 +177,8 @@ class Series:
         numbers = {name: SUBJECT.format(name=column) for name, column in (("artist", "did"), ("tag", "tag"))}
         try:
             with duckdb.connect(config=config) as con:
-                con.execute(f"attach '{_quoted(snapshot)}' as catalogue (read_only)")
-                con.execute(f"attach '{_quoted(target)}' as series")
+                con.execute(f"attach '{quoted(snapshot)}' as catalogue (read_only)")
+                con.execute(f"attach '{quoted(target)}' as series")
                 con.execute("use catalogue")
                 has_plays = self._load_hours(con)
                 for statement in (_SHOWN, *_MOVED, *_TABLES):
@@ -195,7 +195,7 @@ class Series:
         oldest = datetime.now(UTC) - HOURS_KEPT
         if self._before is None:
             return load_hours(con, self._settings, oldest)
-        con.execute(f"attach '{_quoted(self._before)}' as before (read_only)")
+        con.execute(f"attach '{quoted(self._before)}' as before (read_only)")
         [(last,)] = con.execute("select max(hour) from before.track_hours").fetchall()
         since = oldest if last is None else last.replace(tzinfo=UTC) - GROWING
         until = since if load_hours(con, self._settings, since) else datetime.max.replace(tzinfo=UTC)
@@ -206,7 +206,3 @@ class Series:
         )
         con.execute("detach before")
         return True
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

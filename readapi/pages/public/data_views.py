@@ -90,7 +90,7 @@ def of_data(
     has_sql: bool,
 ) -> View:
     """For the page of the open data. `manifest`: None before the first export."""
-    full = None if manifest is None else manifest.newest("full")
+    full = None if manifest is None else manifest.newest_full
     if full is not None and full.schema_version != exports.VERSION:
         full = None  # of other tables; the next export is a full one
     files = {} if full is None else {file.table: file for file in full.files}

@@ -230,7 +230,7 @@ def test_a_reader_in_the_way_delays_a_snapshot_and_does_not_fail_it(
 
 def exported(snapshots: Snapshots) -> int | None:
     """How many tracks the newest export holds; None before there is one."""
-    newest = snapshots.exports.read_manifest().newest("full")
+    newest = snapshots.exports.read_manifest().newest_full
     return next(file.rows for file in newest.files if file.table == "tracks") if newest else None
 
 
