@@ -40,7 +40,6 @@ class Bar:
     begin: datetime
     count: int
     x: int
-    y: int
     height: int
 
 
@@ -61,6 +60,15 @@ class Chart:
         """The greatest count."""
         return max(bar.count for bar in self.bars)
 
+    @property
+    def path(self) -> str:
+        """The bars as the one path of an SVG: an element for each bar is most of a page."""
+        return "".join(
+            f"M{bar.x} {CHART_HEIGHT}v-{bar.height}h{BAR_WIDTH}v{bar.height}z"
+            for bar in self.bars
+            if bar.height
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Growth:
@@ -77,7 +85,7 @@ def draw(title: str, begins: Sequence[datetime], counts: Sequence[int]) -> Chart
     bars = []
     for place, (begin, count) in enumerate(zip(begins, counts, strict=True)):
         height = max(1, CHART_HEIGHT * count // most) if count else 0
-        bars.append(Bar(begin, count, place * (BAR_WIDTH + _GAP), CHART_HEIGHT - height, height))
+        bars.append(Bar(begin, count, place * (BAR_WIDTH + _GAP), height))
     return Chart(title, bars)
 
 
