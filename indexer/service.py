@@ -14,6 +14,7 @@ import structlog
 from indexer.catalog import projections
 from indexer.catalog.play_counts import PlayCounts
 from indexer.catalog.tables.images import Picture
+from indexer.catalog.takedowns import follow_takedowns
 from indexer.catalog.writing.intake import Intake
 from indexer.control import dead_letters
 from indexer.control.health import Health
@@ -174,6 +175,7 @@ class Indexer:
                 self.repairs.run(),
                 self._look(),
                 self._count_plays(),
+                self._take_down(),
                 self._publish(),
                 heap.keep_trimming(give_back_seconds),
             )
@@ -234,6 +236,12 @@ class Indexer:
         async for counts in PlayCounts(self._settings).changes():
             self._intake.batch.plays |= {record_key(uri): plays for uri, plays in counts.items()}
             self._intake.added(len(counts))
+            await self._intake.room()
+
+    async def _take_down(self) -> None:
+        async for subjects in follow_takedowns(self._settings):
+            self._intake.batch.takedowns = subjects
+            self._intake.added(1)
             await self._intake.room()
 
     async def _publish(self) -> None:

@@ -28,6 +28,7 @@ for command in (
     "maintenance:audit",
     "dead_letters:dead_letters",
     "verify:verify",
+    "takedown:takedown",
     "trash:trash",
     "backup:backup",
     "backup:restore",

@@ -1,8 +1,9 @@
 -- The catalogue. Everything here can be rebuilt from the network, except first-seen dead letters.
 --
 -- `key` is the first 64 bits of SHA-256 of a record's at-uri: what tables join on.
--- `state` of a record: live, invalid (hidden; see invalid_records) or deleted (a tombstone, so that nothing
--- is resurrected by an older rev).  Columns after `verified_at` are null unless it is live.
+-- `state` of a record: live, takendown (by our operator; whole, and not shown), invalid (hidden; see
+-- invalid_records) or deleted (a tombstone, so that nothing is resurrected by an older rev).  Columns after
+-- `verified_at` are null unless it is live or takendown.
 -- `verified` says how we know a version: commit (proven by a signed commit of the stream), repo (by the whole
 -- repo), proof (by the record's own proof), unverified (taken on a host's word); `verified_at`: since when.
 -- `indexed_at` is the instant that the record's key claims when that is a TID, but never later than the rev;
@@ -135,6 +136,11 @@ create table if not exists images (
     cid varchar not null, width integer not null, height integer not null  -- 0 × 0: not an image
 );
 
+-- What the operator has taken down: DIDs, at-uris of records, CIDs of recordings. Follows the state database.
+create table if not exists takedowns (
+    subject varchar not null
+);
+
 -- Search documents that a transaction made stale; Tantivy follows with its own watermark.
 create table if not exists outbox (
     op bigint not null,
@@ -149,14 +155,14 @@ create table if not exists dead_letters (
     reason varchar not null, raw blob not null
 );
 
--- Visible is what is live and whose account's status does not hide it.  Who reads a few rows by rowid, which
+-- Visible is what is live and whose account is neither hidden by its status nor taken down.  Who reads a few rows by rowid, which
 -- views have not, says that again.
 create view if not exists away_accounts as
     select did from accounts where status not in ('active', 'throttled', 'desynchronized');
 
 create view if not exists hidden_accounts as
     select did from accounts
-    where did in (select did from away_accounts) or refusal is not null;
+    where did in (select did from away_accounts) or refusal is not null or did in (select subject from takedowns);
 
 create view if not exists visible_tracks as
     select * exclude (state) from tracks

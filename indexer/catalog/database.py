@@ -167,9 +167,9 @@ class Database:
         """All rows of a query."""
         return self.con.execute(query, list(values)).fetchall()
 
-    def hashes(self, table: str, column: str) -> Hashes:
-        """A whole column of 64-bit hashes."""
-        query = f"select {column} from {table} where {column} is not null"
+    def hashes(self, table: str, column: str, where: str = "true") -> Hashes:
+        """A whole column of 64-bit hashes, of the rows that meet a condition."""
+        query = f"select {column} from {table} where {column} is not null and {where}"
         values: Hashes = numpy.asarray(self.con.execute(query).fetchnumpy()[column], dtype=numpy.int64)
         return values
 

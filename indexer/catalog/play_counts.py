@@ -11,8 +11,9 @@ from typing import Final
 
 import structlog
 
-from schemas.play_counts import Away, Counts, PlayCountTable
+from schemas.play_counts import Counts, PlayCountTable
 from schemas.settings import Settings
+from schemas.state_reader import Away
 
 log = structlog.get_logger()
 

@@ -29,6 +29,7 @@ from readapi.state.sign_in.grants import GrantStore
 from readapi.state.sign_in.linked_accounts import LinkedAccounts
 from readapi.state.sign_in.service_tokens import UsedServiceTokens
 from readapi.state.sign_in.sessions import Sessions
+from readapi.state.takedown_decisions import TakedownDecisions
 from schemas import data_folder
 from schemas.settings import Settings
 
@@ -63,6 +64,7 @@ class State:
         self.space_tracks = SpaceTracks(database)
         self.stored_files = StoredFiles(database)
         self.audio_store = AudioStores(database)
+        self.takedown_decisions = TakedownDecisions(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer a query?"""

@@ -6,8 +6,9 @@ import pytest
 
 from readapi.state.state import open_state
 from schemas.ids import AtUri
-from schemas.play_counts import Away, Hour, PlayCountTable
+from schemas.play_counts import Hour, PlayCountTable
 from schemas.settings import Settings
+from schemas.state_reader import Away
 from tests.readapi.state.people import START, HandClock
 
 SONGS = [AtUri.parse(f"at://did:plc:mara/fm.svc.track/3kznmn7xqxl2{number}") for number in (2, 3, 4)]

@@ -54,8 +54,8 @@ class Projection(Generic[R]):
 
     @property
     def strays(self) -> str:
-        """The SQL condition of child rows that belong to no live record; a sound catalogue has none."""
-        return f"{self.child_key} not in (select key from {self.table} where state = 'live')"
+        """The SQL condition of child rows without a record that has content; a sound catalogue has none."""
+        return f"{self.child_key} not in (select key from {self.table} where state in ('live', 'takendown'))"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ import pyarrow
 import structlog
 
 from schemas.ids import record_key
-from schemas.play_counts import Away, Hour, PlayCountTable
+from schemas.play_counts import Hour, PlayCountTable
 from schemas.settings import Settings
+from schemas.state_reader import Away
 
 log = structlog.get_logger()
 

@@ -17,11 +17,13 @@ from schemas.ids import Did, tid_at
 class Accounts:
     """The table `accounts`; the sets that every event looks up are kept in memory too.
 
-    `away`: accounts that the relay says are not active. `hidden`: these, and accounts that their PDS refuses.
+    `away`: accounts that the relay says are not active. `hidden`: these, accounts that their PDS refuses, and
+    those that the operator has taken down, which `taken_down` has at every moment.
     """
 
-    def __init__(self, catalogue: Database) -> None:
+    def __init__(self, catalogue: Database, taken_down: Collection[Did]) -> None:
         self._catalogue = catalogue
+        self._taken_down = taken_down
         self.known: set[Did] = set()
         self.hidden: set[Did] = set()
         self.away: frozenset[Did] = frozenset()
@@ -53,13 +55,18 @@ class Accounts:
         new = [did for did in dict.fromkeys(dids) if did not in self.known]
         self._catalogue.insert("accounts", [{"did": did, "status": "active", "stale": True} for did in new])
         self.known.update(new)
+        self.hidden.update(did for did in new if did in self._taken_down)
         return new
 
     def obey(
-        self, events: Iterable[Account], refusals: Mapping[Did, str | None]
+        self,
+        events: Iterable[Account],
+        refusals: Mapping[Did, str | None],
+        decided: Collection[Did] = (),
     ) -> tuple[set[Did], dict[Did, str]]:
         """Store newer statuses of known accounts, and their PDSes' refusals; None: it serves the repo.
 
+        `decided`: accounts that were taken down or restored just now.
         A PDS knows better than a relay whether an account is deleted: it restores it or confirms that.
         Returns the accounts that were hidden or shown, and the revs up to which records are to be removed.
         """
@@ -71,7 +78,7 @@ class Accounts:
             if did in self.known
             and (refusal or did in self._refused or did in self._deleted or did in changed)
         }
-        rows = self._rows(changed | answers.keys())
+        rows = self._rows(changed | answers.keys() | {did for did in decided if did in self.known})
         for event in mine:
             row, dated = rows[event.did], (to_utc(event.time), event.status)
             # Equal times are ordered by the status, so that the order of arrival does not matter.

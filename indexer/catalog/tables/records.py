@@ -1,9 +1,9 @@
 """Applies record changes to one record type's tables: the newest version wins, in any order of arrival."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from indexer import faults
 from indexer.catalog.database import Database, join_keys
@@ -16,11 +16,14 @@ from indexer.repo.dag_cbor import CborError
 from schemas.collections import Collections
 from schemas.datetimes import to_utc
 from schemas.fields import Shape
-from schemas.ids import is_tid, record_id, record_key, tid_time
+from schemas.ids import AtUri, is_tid, record_id, record_key, tid_time
 from schemas.records import Invalid, parse_record_as
 
 # What is wanted of every version that is replaced, besides what its projection remembers.
 REMEMBERED: Final = ("rowid", "key", "uri", "did", "rev", "state", "verified")
+
+
+State = Literal["live", "takendown"]  # of a record with content
 
 
 class Hashing(NamedTuple):
@@ -40,15 +43,24 @@ class _Rows:
 
 
 class RecordTable:
-    """One record type's tables, with the set of stored keys in memory."""
+    """One record type's tables, with the set of stored keys in memory.
+
+    `taken_down`: keys of records that the operator has taken down, at every moment.
+    """
 
     def __init__(
-        self, catalogue: Database, projection: Projection[Any], collections: Collections, hashing: Hashing
+        self,
+        catalogue: Database,
+        projection: Projection[Any],
+        collections: Collections,
+        hashing: Hashing,
+        taken_down: Container[int],
     ) -> None:
         self.projection = projection
         self._catalogue = catalogue
         self._collections = collections
         self._key_of = hashing.key
+        self._taken_down = taken_down
         self._seen = HashSet(catalogue.hashes(projection.table, "key"))
         self._ids = PublicIds(catalogue, projection.table, hashing.id) if projection.has_id else None
         self._remembered = (*REMEMBERED, *(("id",) if projection.has_id else ()), *projection.remembered)
@@ -73,6 +85,47 @@ class RecordTable:
         return Applied(
             self.projection, before, made.rows, children_before, made.children, moved, tuple(clashes)
         )
+
+    def take_down(self, uris: Iterable[AtUri]) -> Applied:
+        """Hide these records: rows and children stay, and nothing is made of them."""
+        return self._change_state(uris, "live", "takendown")
+
+    def restore(self, uris: Iterable[AtUri]) -> Applied:
+        """Show these records again."""
+        return self._change_state(uris, "takendown", "live")
+
+    def _change_state(self, uris: Iterable[AtUri], before: State, after: State) -> Applied:
+        table, names = self.projection.table, ("rowid", *self._catalogue.columns(self.projection.table))
+        known = self._seen.known({self._key_of(str(uri)) for uri in uris})
+        found = known and self._catalogue.rows(
+            f"select {', '.join(names)} from {table} where rowid in "
+            f"(select rowid from {table} where key in ({join_keys(known)})) and state = ?",
+            (before,),
+        )
+        rows = [dict(zip(names, values, strict=True)) for values in found or ()]
+        if rows:
+            places = join_keys(row["rowid"] for row in rows)
+            self._catalogue.rows(f"update {table} set state = ? where rowid in ({places})", (after,))
+        children = self._children([row["key"] for row in rows])
+        return Applied(
+            self.projection,
+            {row["key"]: row for row in rows},
+            {row["key"]: {**row, "state": after} for row in rows},
+            children,
+            children,
+        )
+
+    def _children(self, parents: Collection[int]) -> dict[str, list[Row]]:
+        """The child rows of these records, by their tables."""
+        if not parents:
+            return {}
+        catalogue = self._catalogue
+        found: dict[str, list[Row]] = {}
+        for table in self.projection.child_tables:
+            query = f"select * from {table} where {self.projection.child_key} in ({join_keys(parents)})"
+            names = catalogue.columns(table)
+            found[table] = [dict(zip(names, row, strict=True)) for row in catalogue.rows(query)]
+        return found
 
     def _by_key(self, changes: Sequence[RecordChange]) -> tuple[dict[int, RecordChange], list[RecordChange]]:
         incoming: dict[int, RecordChange] = {}
@@ -134,7 +187,8 @@ class RecordTable:
             return {"state": "invalid", "cid": change.cid}
         for table, rows in children.items():
             made.children[table] += rows
-        return {"state": "live", "cid": change.cid, **columns}
+        state: State = "takendown" if key in self._taken_down else "live"
+        return {"state": state, "cid": change.cid, **columns}
 
     def _record(self, change: RecordChange) -> Shape | Invalid:
         """Parse the change's block. A proof holds for any bytes, so their form is checked here."""
@@ -149,20 +203,16 @@ class RecordTable:
 
     def _remove(self, before: Mapping[int, Row]) -> dict[str, list[Row]]:
         """Remove the replaced versions. Returns the child rows that they had."""
-        removed: dict[str, list[Row]] = {}
         if not before:
-            return removed
+            return {}
         catalogue, projection = self._catalogue, self.projection
         rowids = join_keys(row["rowid"] for row in before.values())
         catalogue.con.execute(f"delete from {projection.table} where rowid in ({rowids})")
-        for table in projection.child_tables:
-            which = f"from {table} where {projection.child_key} in ({join_keys(before)})"
-            names = catalogue.columns(table)
-            removed[table] = [
-                dict(zip(names, row, strict=True)) for row in catalogue.rows(f"select * {which}")
-            ]
-            if removed[table]:
-                catalogue.con.execute(f"delete {which}")
+        removed = self._children(before)
+        for table, rows in removed.items():
+            if rows:
+                which = f"where {projection.child_key} in ({join_keys(before)})"
+                catalogue.con.execute(f"delete from {table} {which}")
         invalid = [key for key, row in before.items() if row["state"] == "invalid"]
         if invalid:
             catalogue.con.execute(f"delete from invalid_records where key in ({join_keys(invalid)})")

@@ -61,7 +61,7 @@ class Counters:
     def __init__(self, catalogue: Database, crowding: Crowding) -> None:
         self._catalogue = catalogue
         self._crowding = crowding
-        self._live = HashCounter(catalogue.hashes("likes", "pair"))
+        self._live = HashCounter(catalogue.hashes("likes", "pair", "state = 'live'"))
         self._steps: Counter[int] = Counter()
         self._recounted: HashCounter | None = None
 

@@ -36,7 +36,7 @@ class Batch:
 
     `settled`: dead letters to remove, before others are added. `plays`: play counts by the key of the track.
     `recount`: keys of tracks with wrong counts of likes and comments. `sweep`: remove child rows that belong
-    to no record.
+    to no record. `takedowns`: all subjects that are taken down from now on; None: as before.
     """
 
     changes: list[RecordChange] = field(default_factory=list)
@@ -55,6 +55,7 @@ class Batch:
     plays: dict[int, int] = field(default_factory=dict)
     recount: set[int] = field(default_factory=set)
     sweep: bool = False
+    takedowns: frozenset[str] | None = None
     cursors: dict[str, StreamCursor] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -73,6 +74,7 @@ class Batch:
             + len(self.plays)
             + len(self.recount)
             + self.sweep
+            + (self.takedowns is not None)
         )
 
 

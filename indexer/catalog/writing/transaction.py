@@ -1,5 +1,6 @@
 """The order of one transaction: applies a batch to all tables. The writer begins and commits it."""
 
+from collections.abc import Set
 from datetime import datetime
 from typing import Final
 
@@ -14,6 +15,7 @@ from indexer.catalog.tables.images import Pictures
 from indexer.catalog.tables.outbox import Stale
 from indexer.catalog.tables.records import Hashing, RecordTable
 from indexer.catalog.tables.repos import RepoTable
+from indexer.catalog.tables.takedowns import Decided, TakedownTable
 from indexer.catalog.tables.track_counts import Counters, Moves
 from indexer.catalog.tables.waiting_commits import Waiting
 from indexer.catalog.writing.apply_resync import UNKNOWN, ResyncApplier
@@ -29,7 +31,8 @@ class BatchTransaction:
     """All tables, with their caches in memory. Call `settle` after each transaction."""
 
     def __init__(self, catalogue: Database, settings: Settings, hashing: Hashing) -> None:
-        self.accounts = Accounts(catalogue)
+        self.takedowns = TakedownTable(catalogue, hashing.key)
+        self.accounts = Accounts(catalogue, self.takedowns.accounts)
         self.pictures = Pictures(catalogue)
         self.dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
         self.cursors = Cursors(catalogue)
@@ -40,7 +43,7 @@ class BatchTransaction:
         self._counters = Counters(catalogue, self._crowding)
         self._resync_applier = ResyncApplier(catalogue, self.waiting, settings.collections)
         self._tables = {
-            collection: RecordTable(catalogue, projection, settings.collections, hashing)
+            collection: RecordTable(catalogue, projection, settings.collections, hashing, self.takedowns.keys)
             for collection, projection in projections.projections_of(settings.collections).items()
         }
 
@@ -50,6 +53,7 @@ class BatchTransaction:
 
     def load(self) -> None:
         """Load the caches from the tables again, after a transaction was rolled back."""
+        self.takedowns.load()
         self.accounts.load()
         self.dead_letters.load()
         self.waiting.load()
@@ -71,13 +75,15 @@ class BatchTransaction:
         stale, moves = Stale(self._catalogue), Moves()
         crowded_out = self.waiting.add(batch.waiting)
         self.marks.store(batch.repos)
+        decided = self.takedowns.replace(batch.takedowns)
+        self._show_or_hide(decided, stale, moves)
         unresolved = self.accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
         applied = self._take(batch.changes, now, stale, moves)
         resynced = self._resync_applier.apply(batch.resyncs)
         self.marks.store(resynced.marks)
         applied += self._take(resynced.changes, now, stale, moves)
         letters = [*batch.dead_letters, *resynced.letters, *_clashes(applied)]
-        returned, removed = self._flip(batch, stale, moves)
+        returned, removed = self._flip(batch, decided.accounts, stale, moves)
         renamed, moved = self.accounts.learn(batch.identities, now)
         stale.renamed(renamed)
         doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
@@ -111,13 +117,27 @@ class BatchTransaction:
             removed=tuple(removed),
         )
 
+    def _show_or_hide(self, decided: Decided, stale: Stale, moves: Moves) -> None:
+        """Take records down, and restore them."""
+        for collection, table in self._tables.items():
+            taken_down = [uri for uri in decided.taken_down if uri.collection == collection]
+            restored = [uri for uri in decided.restored if uri.collection == collection]
+            if taken_down:
+                self._note(table.take_down(taken_down), stale, moves)
+            if restored:
+                self._note(table.restore(restored), stale, moves)
+
     def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
         """Apply changes to records, counts and the outbox."""
         applied = self._apply([one for one in newest_changes(changes) if self.accounts.survives(one)], now)
         for table in applied:
-            stale.keyed("comment", self._count(table, moves))
-            stale.changed(table)
+            self._note(table, stale, moves)
         return applied
+
+    def _note(self, applied: Applied, stale: Stale, moves: Moves) -> None:
+        """Count what changed in a table, and mark its search documents."""
+        stale.keyed("comment", self._count(applied, moves))
+        stale.changed(applied)
 
     def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
         by_collection: dict[Nsid, list[RecordChange]] = {}
@@ -134,8 +154,12 @@ class BatchTransaction:
                 return self._counters.comments(applied, self.accounts.hidden, moves)
         return []
 
-    def _flip(self, batch: Batch, stale: Stale, moves: Moves) -> tuple[list[Did], list[Did]]:
-        """Apply statuses and refusals: hide or show accounts, and remove those both call deleted.
+    def _flip(
+        self, batch: Batch, decided: Set[Did], stale: Stale, moves: Moves
+    ) -> tuple[list[Did], list[Did]]:
+        """Apply statuses, refusals and decisions: hide or show accounts, and remove those both call deleted.
+
+        `decided`: accounts that the operator has taken down or restored just now.
 
         Returns accounts that came back and were not fetched just now, and accounts that were removed.
         """
@@ -143,9 +167,11 @@ class BatchTransaction:
             resync.did for resync in batch.resyncs if resync.fetched and not resync.again
         } - batch.again
         refusals = dict.fromkeys(fetched) | batch.refusals
-        shown_before = ({event.did for event in batch.accounts} | refusals.keys()) - self.accounts.hidden
+        shown_before = (
+            {event.did for event in batch.accounts} | refusals.keys() | decided
+        ) - self.accounts.hidden
         away = self.accounts.away
-        flipped, removals = self.accounts.obey(batch.accounts, refusals)
+        flipped, removals = self.accounts.obey(batch.accounts, refusals, decided)
         affected = flipped | removals.keys()
         stale.shown_or_hidden(affected)
         self._counters.contributions(affected & shown_before, -1, moves)

@@ -13,7 +13,10 @@ from schemas import search_text
 from schemas.ids import INVALID_HANDLE
 
 # As the view `hidden_accounts`, which costs three times as much.
-HIDDEN = "select did from away_accounts union select did from accounts where refusal is not null"
+HIDDEN = (
+    "select did from away_accounts union select did from accounts where refusal is not null "
+    "union select subject from takedowns"
+)
 
 PEOPLE = """
     with known as materialized (

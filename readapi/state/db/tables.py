@@ -126,6 +126,20 @@ service_tokens = Table(
     Index("ix_service_tokens_expires_at", "expires_at"),
 )
 
+# The operator's takedowns, and their ends: a log that nothing changes, which triggers see to.
+# `action`: takedown, restore. `subject`: see schemas.takedowns, by which other processes read the table.
+takedown_decisions = Table(
+    "takedown_decisions",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("subject", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Column("decided_at", Instant, nullable=False),
+    Index("ix_takedown_decisions_subject", "subject", "number"),
+)
+
 # Recent plays, kept while a repetition by the same listener does not count. `listener` is a keyed hash.
 # `previous_at`: the listener's counted play of this track before that one; null when none was known.
 listens = Table(
