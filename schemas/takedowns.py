@@ -52,8 +52,8 @@ class Takedowns:
         keys = [record_key(uri) for uri in self.records]
         self._documents = frozenset(f"{kind}:{key}" for kind in _RECORD_DOCUMENTS for key in keys)
 
-    def __bool__(self) -> bool:
-        return bool(self._by_subject)
+    def __len__(self) -> int:
+        return len(self._by_subject)
 
     def covers_document(self, doc: str, did: str) -> bool:
         """Is this search document, by its name and its account, of a subject that is taken down?"""
@@ -67,14 +67,12 @@ class Takedowns:
         """The first takedown of these subjects; None where there is none."""
         return next((self._by_subject[subject] for subject in subjects if subject in self._by_subject), None)
 
-    def of_record_named(self, name: str, did: Did) -> Takedown | None:
-        """Why an account's own record is not shown, by its at-uri or public id; None where nothing says so.
-
-        A takedown of the whole account covers every name, since what it would be of is not known any more.
-        """
-        mine = (uri for uri in self.records if uri.startswith(f"at://{did}/"))
-        named = (uri for uri in mine if name in (uri, str(record_id(uri)), checked_id(uri)))
-        return self.find((*named, did))
+    def of_own_record(self, name: str, did: Did) -> Takedown | None:
+        """The takedown of an account's record with this at-uri or id, or of the account of this at-uri."""
+        prefix = f"at://{did}/"
+        mine = (uri for uri in self.records if uri.startswith(prefix))
+        named = [uri for uri in mine if name in (uri, str(record_id(uri)), checked_id(uri))]
+        return self.find([*named, did] if name.startswith(prefix) else named)
 
 
 class TakedownTable:

@@ -53,10 +53,12 @@ class Archive(web.StreamResponse):
         writer = await super().prepare(request)
         if request.method != "HEAD":
             async with asyncio.timeout(LONGEST_SECONDS):
-                await self._send()
+                await self._send(request.transport)
         return writer
 
-    async def _send(self) -> None:
+    async def _send(self, transport: asyncio.Transport | None) -> None:
+        if transport is None:
+            raise ConnectionResetError("the client has disconnected")
         archive, left_out = ZipStream(compress_type=ZIP_STORED), []
         for number, track in self._numbered():
             try:
@@ -67,7 +69,8 @@ class Archive(web.StreamResponse):
             except FileNotFoundError:
                 left_out.append(f"{_name(number, track)}: {NO_RECORDING}\n")
             else:
-                await self._send_file(archive, _name(number, track), source, first)
+                with source.sent_on(transport):
+                    await self._send_file(archive, _name(number, track), source, first)
         if left_out:
             archive.add("".join(left_out), LEFT_OUT)
         await self._write(archive.finalize())

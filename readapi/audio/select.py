@@ -12,8 +12,10 @@ from readapi.audio.blob_access import SpaceCard
 from readapi.audio.blob_cache import FOLDER, Blobs, cid_of
 from readapi.audio.source import AudioSource, OpenFile
 from readapi.audio.store import AudioStore
+from readapi.audio.under_way import Subjects, UnderWay
 from readapi.errors import ApiError, NotAuthenticated, NotFound, SpaceRefused, SupportRequired
 from readapi.http.supporters import Supporters
+from readapi.index.takedowns import StandingTakedowns
 from readapi.oauth.network import Network
 from readapi.state.publishing.file_keys import original_key, rendition_key
 from readapi.state.publishing.managed_audio import Managed, ManagedAudio
@@ -29,6 +31,7 @@ NOT_DOWNLOADED = "The artist does not offer this recording for download."
 
 NO_RECORDING = "This track has no recording."
 NOT_READY = "The streaming version of this recording is not ready yet; try again later."
+TAKEN_DOWN = "This recording was taken down by the operator of this service."
 ELSEWHERE = "This recording is stored by another service; ask the artist for it."
 
 _AUDIO_TYPE = re.compile(r"audio/[a-z0-9][a-z0-9.+-]{0,63}")
@@ -55,9 +58,17 @@ class AudioSelection:
     """Checks the viewer's access to a track, then opens the file that they get."""
 
     def __init__(
-        self, base_url: str, store: AudioStore, blobs: Blobs, managed: ManagedAudio, supporters: Supporters
+        self,
+        base_url: str,
+        store: AudioStore,
+        blobs: Blobs,
+        managed: ManagedAudio,
+        supporters: Supporters,
+        takedowns: StandingTakedowns,
     ) -> None:
         self._base_url = base_url
+        self._takedowns = takedowns
+        self._under_way = UnderWay(takedowns)
         self._supporters = supporters
         self._store = store
         self._blobs = blobs
@@ -73,7 +84,7 @@ class AudioSelection:
         check_listening(track.access, listener)
         managed = await self._managed_of(track)
         if managed is not None and not may_download(track.access, listener):
-            return await self._rendition(managed)
+            return await self._rendition(track, managed)
         return await self._original(track, managed, _asker(viewer, client))
 
     async def tracks_of(self, file_id: str) -> list[AtUri]:
@@ -98,30 +109,41 @@ class AudioSelection:
     async def _original(self, track: Card, managed: Managed | None, client: str) -> AudioSource | Elsewhere:
         if managed is not None:
             key = original_key(managed.file_id)
-            return await self._stored(key, managed.mime_type, managed.file_id)
+            return await self._stored(track, managed, key, managed.mime_type, managed.file_id)
         named = _read_references(track)
         if named.cid is not None:
+            subjects = self._permit(track, named.cid)
             entry = track.entry if isinstance(track, SpaceCard) else None
             file = await self._blobs.open(track.did, named.cid, entry, client=client)
-            return AudioSource(
-                named.cid, file.size, _media_type(named.mime), f'"{named.cid}"', file, self._store
-            )
+            # The takedown may have come while the blob was fetched.
+            self._permit(track, named.cid)
+            return self._source(named.cid, file.size, named.mime, named.cid, file, subjects)
         if named.url is None or not _WEB_ADDRESS.match(named.url):
             raise NotFound(NO_RECORDING)
         if managed_file(named.url, self._base_url) is not None:
             raise NotFound(NO_RECORDING)
         if not may_download(track.access, None):
             raise NotFound(ELSEWHERE)
+        self._permit(track, None)
         return Elsewhere(named.url)
 
-    async def _rendition(self, managed: Managed) -> AudioSource:
+    def _permit(self, track: Card, cid: Cid | None) -> Subjects:
+        """The subjects that a takedown of this recording may name. Raises NotFound if one is taken down."""
+        subjects = (track.did, orjson.loads(track.proof)["uri"], *([] if cid is None else [cid]))
+        if self._takedowns.now.covers_any(subjects):
+            raise NotFound(TAKEN_DOWN)
+        return subjects
+
+    async def _rendition(self, track: Card, managed: Managed) -> AudioSource:
         if managed.rendition_type is None:
             raise NotFound(NOT_READY)
         key = rendition_key(managed.file_id, managed.rendition_type)
         version = f"{managed.file_id}-{managed.rendition_type}"
-        return await self._stored(key, MIME_TYPES[RENDITION_TYPE], version)
+        return await self._stored(track, managed, key, MIME_TYPES[RENDITION_TYPE], version)
 
-    async def _stored(self, key: str, media_type: str, version: str) -> AudioSource:
+    async def _stored(
+        self, track: Card, managed: Managed, key: str, media_type: str, version: str
+    ) -> AudioSource:
         try:
             path = self._store.path(key)
             file = None if path is None else OpenFile(path)
@@ -130,7 +152,15 @@ class AudioSelection:
         size = await self._store.size(key) if file is None else file.size
         if size is None:
             raise NotFound(NO_RECORDING)
-        return AudioSource(key, size, _media_type(media_type), f'"{version}"', file, self._store)
+        subjects = self._permit(track, cid_of(managed.file_id))
+        return self._source(key, size, media_type, version, file, subjects)
+
+    def _source(
+        self, key: str, size: int, said: str | None, version: str, file: OpenFile | None, subjects: Subjects
+    ) -> AudioSource:
+        return AudioSource(
+            key, size, _media_type(said), f'"{version}"', file, self._store, subjects, self._under_way
+        )
 
     async def _managed_of(self, track: Card) -> Managed | None:
         """The file in the private store that the record names, if it is this track's original.
@@ -147,12 +177,17 @@ class AudioSelection:
 
 @asynccontextmanager
 async def open_sources(
-    settings: Settings, network: Network, managed: ManagedAudio, supporters: Supporters
+    settings: Settings,
+    network: Network,
+    managed: ManagedAudio,
+    supporters: Supporters,
+    takedowns: StandingTakedowns,
 ) -> AsyncIterator[AudioSelection]:
     """The audio selection with the configured store and cache; running fetches are cancelled at the end."""
     blobs = Blobs(settings.data_dir / FOLDER, network, settings.audio_cache_bytes)
     try:
-        yield AudioSelection(settings.base_url, AudioStore.of(settings), blobs, managed, supporters)
+        store = AudioStore.of(settings)
+        yield AudioSelection(settings.base_url, store, blobs, managed, supporters, takedowns)
     finally:
         await blobs.close()
 

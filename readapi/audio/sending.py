@@ -44,20 +44,27 @@ class Sending(web.StreamResponse):
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client has disconnected")
-        is_empty = request.method == "HEAD" or self._part.start == self._part.stop
-        if is_empty or self._source.file is None:
+        if request.method == "HEAD" or self._part.start == self._part.stop:
+            return await super().prepare(request)
+        if isinstance(self._source, FileSource):
+            return await self._send(request, transport, self._source.file)
+        with self._source.sent_on(transport):
+            if self._source.file is not None:
+                return await self._send(request, transport, self._source.file)
             writer = await super().prepare(request)
-            if not is_empty:
-                assert isinstance(self._source, AudioSource)
-                await self._write(self._source)
+            await self._write(self._source)
             return writer
+
+    async def _send(
+        self, request: web.BaseRequest, transport: asyncio.Transport, file: OpenFile
+    ) -> AbstractStreamWriter:
         # The file bypasses the transport, so the headers must have left its buffer before.
         transport.set_write_buffer_limits(high=0)
         writer = await super().prepare(request)
         assert writer is not None
         await writer.drain()
         transport.set_write_buffer_limits()
-        await send_file(transport.get_extra_info("socket").fileno(), self._source.file, self._part)
+        await send_file(transport.get_extra_info("socket").fileno(), file, self._part)
         await self.write_eof()
         return writer
 

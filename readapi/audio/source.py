@@ -1,12 +1,15 @@
 """The bytes to send: an open file on this machine, or a file in the store of recordings."""
 
+import asyncio
 import os
 import weakref
 from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from readapi.audio.store import AudioStore
+from readapi.audio.under_way import Subjects, UnderWay
 
 
 class OpenFile:
@@ -28,6 +31,7 @@ class AudioSource:
     """One file to send, whole or in part. `etag` is strong: it contains the hash of the bytes.
 
     `file`: the open file, if it is on this machine; otherwise it is read from the store in pieces.
+    `subjects`: what a takedown of it may name: the account, the track's at-uri, the recording's CID.
     """
 
     key: str
@@ -36,6 +40,12 @@ class AudioSource:
     etag: str
     file: OpenFile | None
     store: AudioStore
+    subjects: Subjects
+    under_way: UnderWay
+
+    def sent_on(self, transport: asyncio.Transport) -> AbstractContextManager[None]:
+        """Within the block it is being sent on this connection. Raises ConnectionError once taken down."""
+        return self.under_way.sending(self.subjects, transport)
 
     def read(self, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` up to `stop`."""

@@ -11,6 +11,7 @@ from tantivy import DocAddress, FieldType, Query
 from readapi.index.folder import match_all, match_any
 from readapi.index.folders import IndexFolders
 from readapi.index.paging import MANY, Listing, Page, Placed, Position, Row, Spans, batch_sizes, sift_page
+from readapi.index.takedowns import StandingTakedowns
 from schemas.access import Place, Viewer
 from schemas.ids import ID_BITS, normalise_tag, record_key
 from schemas.search_index import Kind, kind_id
@@ -37,11 +38,13 @@ class Like(NamedTuple):
 class Index(IndexFolders):
     """Look-ups in all indexes. Raises IndexNotReady while there is none.
 
-    `base_url`: the prefix of this service's addresses.
+    `base_url`: the prefix of this service's addresses. What is taken down is not found; counts include it
+    until the indexer has hidden it, too.
     """
 
-    def __init__(self, data_dir: Path, base_url: str) -> None:
+    def __init__(self, data_dir: Path, base_url: str, takedowns: StandingTakedowns | None = None) -> None:
         super().__init__(data_dir)
+        self.takedowns = takedowns or StandingTakedowns()
         self._base_url = base_url
         self._spans: Spans = {}
         self._liked: dict[str, int] = {}
@@ -227,12 +230,17 @@ class Index(IndexFolders):
             return strangers
         return match_any(strangers, match_all(self.catalog.term("did", viewer.did), self._kind(kind)))
 
-    def hits(self, addresses: list[DocAddress]) -> list[bytes]:
-        """Documents of the words index as search results."""
-        return [Stored(packed).card for packed in self.words.stored(addresses)]
+    def hits(self, addresses: list[DocAddress]) -> list[bytes | None]:
+        """Documents of the words index as search results; None for what is taken down."""
+        found = map(Stored, self.words.stored(addresses))
+        return [None if self._is_taken_down(stored) else stored.card for stored in found]
+
+    def cards(self, rows: Sequence[Row]) -> list[Card | None]:
+        """The card of each row of the catalog index; None for what is taken down."""
+        return self._cards([row.address for row in rows])
 
     def unpack(self, rows: Sequence[Row]) -> list[Card]:
-        """The cards of rows of the catalog index."""
+        """The cards of rows of the catalog index; what is taken down is left out."""
         return self._unpack([row.address for row in rows])
 
     def _among(self, keys: Sequence[int], shown: Query) -> list[Card]:
@@ -287,12 +295,22 @@ class Index(IndexFolders):
         wanted = list(dict.fromkeys(values))
         addresses = self.addresses(self.catalog.any_term(field, wanted), len(wanted))
         numbers = self.catalog.numbers(field, addresses)
-        cards = dict(zip(numbers, self._unpack(addresses), strict=True))
+        cards = dict(zip(numbers, self._cards(addresses), strict=True))
         found = (cards.get(value) for value in values)
         return [card for card in found if card is not None and card.doc.startswith("track:")]
 
     def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
-        return [Card(packed, self._base_url) for packed in self.catalog.stored(addresses)]
+        return [card for card in self._cards(addresses) if card is not None]
+
+    def _cards(self, addresses: list[DocAddress]) -> list[Card | None]:
+        """The cards at these addresses; None for what is taken down."""
+        cards = (Card(packed, self._base_url) for packed in self.catalog.stored(addresses))
+        return [None if self._is_taken_down(card) else card for card in cards]
 
     def _social_cards(self, rows: Iterable[Row]) -> list[bytes]:
-        return [Stored(packed).card for packed in self.social.stored([row.address for row in rows])]
+        found = map(Stored, self.social.stored([row.address for row in rows]))
+        return [stored.card for stored in found if not self._is_taken_down(stored)]
+
+    def _is_taken_down(self, stored: Stored) -> bool:
+        takedowns = self.takedowns.now
+        return bool(takedowns) and takedowns.covers_document(stored.doc, stored.did)

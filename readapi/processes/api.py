@@ -37,6 +37,7 @@ from readapi.index.exports import OpenData
 from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
 from readapi.index.lookups import Index
 from readapi.index.snapshots import SeriesFiles, Snapshots
+from readapi.index.takedowns import StandingTakedowns
 from readapi.mcp import inner
 from readapi.mcp.mount import MountedMcp
 from readapi.metrics import Metrics
@@ -59,10 +60,11 @@ from readapi.processes.publishing_services import PublishingDependencies
 from readapi.processes.stores import Stores
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.sql.queries import Queries
-from readapi.state.state import State, open_state
+from readapi.state.state import State, StateError, open_state
 from schemas import data_folder, heap
 from schemas.service_identity import service_did
 from schemas.settings import Settings
+from schemas.state_reader import Away
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -106,8 +108,9 @@ async def open_worker(
         open_state(settings) as state,
         AccountServices(settings, state, network, keeper) as people,
         _limits(settings) as limits,
-        _listening(settings, state, network) as listening,
-        _serving(settings, sock, people, limits, listening, network, name) as stores,
+        _open_stores(settings) as stores,
+        _listening(settings, state, network, stores.takedowns) as listening,
+        _serving(settings, sock, people, limits, stores, listening, network, name),
     ):
         yield stores
 
@@ -125,10 +128,25 @@ async def _limits(settings: Settings) -> AsyncIterator[RateLimits]:
 
 
 @asynccontextmanager
-async def _listening(settings: Settings, state: State, network: Network) -> AsyncIterator[dict[type, Any]]:
+async def _open_stores(settings: Settings) -> AsyncIterator[Stores]:
+    stores = Stores(settings)
+    try:
+        await stores.open()
+    except Away as error:
+        raise StateError(f"The takedowns cannot be read: {error}") from error
+    try:
+        yield stores
+    finally:
+        await stores.close()
+
+
+@asynccontextmanager
+async def _listening(
+    settings: Settings, state: State, network: Network, takedowns: StandingTakedowns
+) -> AsyncIterator[dict[type, Any]]:
     """The services that handlers need for streaming and downloads."""
     supporters = Supporters(network, settings.support_verifier)
-    async with open_sources(settings, network, state.managed_audio, supporters) as sources:
+    async with open_sources(settings, network, state.managed_audio, supporters, takedowns) as sources:
         yield {Supporters: supporters, AudioSelection: sources}
 
 
@@ -138,11 +156,12 @@ async def _serving(
     sock: socket.socket,
     people: AccountServices,
     limits: RateLimits,
+    stores: Stores,
     listening: dict[type, Any],
     network: Network,
     name: str,
-) -> AsyncIterator[Stores]:
-    stores, metrics, access_log = Stores(settings), Metrics(), AccessLog(settings)
+) -> AsyncIterator[None]:
+    metrics, access_log = Metrics(), AccessLog(settings)
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets(), settings)
     offered = build_services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
@@ -183,18 +202,16 @@ async def _serving(
         asyncio.create_task(repeat(AUDIO_SECONDS, audio_watch.refresh)),
     ]
     try:
-        await stores.open()
         await runner.setup()
         await inner.listen(runner, of_tools)
         await web.SockSite(runner, sock, backlog=_BACKLOG).start()
         async with process_metrics.serve_metrics(settings.data_dir, name, metrics.text):
-            yield stores
+            yield
     finally:
         await runner.cleanup()
         await offered[Detached].close(FINISH_SECONDS)
         await offered[MountedMcp].close()
         await offered[Queries].close()
-        await stores.close()
         for task in beside:
             task.cancel()
         access_log.flush()

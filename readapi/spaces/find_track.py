@@ -24,7 +24,7 @@ from readapi.spaces.repos import SpaceRepos, record_parameters
 from readapi.state.state import State
 from schemas import spaces
 from schemas.access import Viewer
-from schemas.ids import Cid, Did, checked_id
+from schemas.ids import AtUri, Cid, Did, checked_id
 from schemas.records import Track
 from schemas.settings import Settings
 from schemas.spaces import InSpace, Space
@@ -97,7 +97,7 @@ class SpaceTrackFinder:
         except NotFound:
             # An account that granted nothing here cannot be let into a Space by this service.
             track = None if who is None or not who.scopes else await self._in_a_space(name)
-            if who is None or track is None:
+            if who is None or track is None or self._is_taken_down(track):
                 raise
         card = await self._read(track, who)
         return FoundTrack(card, dataclasses.replace(who.viewer, admitted=track.space))
@@ -117,7 +117,7 @@ class SpaceTrackFinder:
         try:
             async for track, cid, value in self._repos.records(who, self._collections.track):
                 record = await asyncio.to_thread(cards.parse_track, track, cid, value, self._collections)
-                if record is not None:
+                if record is not None and not self._is_taken_down(track):
                     found.append(self._card(track, cid, record, None))
         except ScopeUpgradeRequired:
             return []
@@ -149,6 +149,9 @@ class SpaceTrackFinder:
         if not isinstance(track, InSpace) or track.space.type != self._collections.space:
             return None
         return track if track.collection == self._collections.track else None
+
+    def _is_taken_down(self, track: AtUri) -> bool:
+        return self._index.takedowns.now.covers_any((track.did, str(track)))
 
     async def _read(self, track: InSpace, who: SignedIn) -> SpaceCard:
         held = await self._credentials.find(who, track.space)

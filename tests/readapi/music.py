@@ -64,6 +64,15 @@ class Music:
     def write(self, *changes: RecordChange, identities: tuple[IdentityFact, ...] = ()) -> None:
         """Commit, index, publish."""
         self._writer.write(Batch(changes=list(changes), identities=list(identities)))
+        self._show()
+
+    async def take_down(self, *subjects: object) -> None:
+        """What an indexer does with takedowns of these subjects alone; waits until the worker has seen it."""
+        self._writer.write(Batch(takedowns=frozenset(map(str, subjects))))
+        self._show()
+        await self._seen()
+
+    def _show(self) -> None:
         with self._writer.reader() as con:
             while self._index.follow(con) < self._writer.op:
                 pass
@@ -72,6 +81,9 @@ class Music:
     async def add(self, *changes: RecordChange) -> None:
         """Write, and wait until the worker has seen it."""
         self.write(*changes)
+        await self._seen()
+
+    async def _seen(self) -> None:
         newest = self._snapshots.current.readlink().name
         await until(lambda: self.stores.index.op >= self._writer.op and self.stores.catalog.version == newest)
 

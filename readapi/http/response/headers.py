@@ -96,7 +96,7 @@ _SAFE: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
 }
 NO_REFERRER: Mapping[str, str] = {"Referrer-Policy": "no-referrer"}
-_OF_SOUND = Caching("public, max-age=60", _WHO_ASKS)
+_OF_SOUND = Caching("public, max-age=0, must-revalidate", _WHO_ASKS)
 _HSTS = "max-age=31536000"
 WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
@@ -136,7 +136,10 @@ class Headers:
 
 
 def audio_headers(is_public: bool) -> dict[str, str]:
-    """The headers of audio: any page may play it, and caches may store public audio for a while."""
+    """The headers of audio: any page may play it. Caches may store public audio, and ask before each use.
+
+    What is taken down, or is not public any more, then ends at caches as it does here.
+    """
     caching = _OF_SOUND if is_public else PRIVATE
     return {
         "Cache-Control": caching.control,

@@ -98,7 +98,7 @@ def _walk_index(index: Index, query: Query, sort: Sort, first: int) -> _Walk:
             chunk = list(islice(rows, size))
             if not chunk:
                 return
-            for row, card in zip(chunk, index.unpack(chunk), strict=True):
+            for row, card in zip(chunk, index.cards(chunk), strict=True):
                 yield Placed(row.position, card)
 
     return walk

@@ -13,6 +13,7 @@ from readapi.index.queries import identifiers
 from schemas.access import Place, Viewer, may_see
 from schemas.ids import AtUri, Did, checked_id, checked_key, record_id
 from schemas.stored import Card, read_access
+from schemas.takedowns import Takedown
 
 NO_SUCH_TRACK = "There is no such track."
 
@@ -21,8 +22,19 @@ def find_track(index: Index, name: str, viewer: Viewer | None) -> Card:
     """The track with an id or at-uri. Raises NotFound, also for one that the viewer may not see."""
     card = _look_up_track(index, name)
     if card is None or not _may_see(card, viewer, "direct"):
-        raise NotFound(NO_SUCH_TRACK)
+        raise NotFound(_absence(index, name, viewer))
     return card
+
+
+def _absence(index: Index, name: str, viewer: Viewer | None) -> str:
+    """Why there is no such track; that it was taken down is told to its artist alone."""
+    takedown = None if viewer is None else index.takedowns.now.of_own_record(name, viewer.did)
+    return NO_SUCH_TRACK if takedown is None else taken_down("track", takedown)
+
+
+def taken_down(kind: str, takedown: Takedown) -> str:
+    """The sentence for the account that a takedown concerns. `kind`: what it has looked for."""
+    return f"The operator of this service has taken this {kind} down: {takedown.reason}"
 
 
 def find_own_track(index: Index, name: str, viewer: Viewer) -> Card:

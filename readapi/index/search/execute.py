@@ -83,9 +83,10 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
         shown += _rate_hits(index, kind, matches, hits[:limit], wanted.sort)
     # Sorts that are stable keep equals in the order of their kinds.
     shown.sort(key=lambda one: -one[1] if wanted.sort == "relevance" else one[0].minus_key)
-    results = _render_hits(index, shown, words)
+    rendered = _render_hits(index, shown, words)
+    results = [result for result, _ in rendered]
     if wanted.explain:
-        results = _with_reasons(index, matches, results, [hit for hit, _ in shown])
+        results = _with_reasons(index, matches, results, [hit for _, hit in rendered])
     return Found(results, matches.totals, _write_cursor(matches.reach, ends))
 
 
@@ -115,13 +116,16 @@ def _rate_hits(
     )
 
 
-def _render_hits(index: Index, shown: Sequence[tuple[Hit, float]], words: QueryWords) -> list[bytes]:
-    """Each result as JSON."""
+def _render_hits(
+    index: Index, shown: Sequence[tuple[Hit, float]], words: QueryWords
+) -> list[tuple[bytes, Hit]]:
+    """Each result as JSON, and its hit; those that are taken down are left out."""
     highlighter = Highlighter(words)
     results = index.hits([hit.address for hit, _ in shown])
     return [
-        _result(result, relevance, highlighter.of(result) if hit.minus_id > _NO_TRACK else None)
+        (_result(result, relevance, highlighter.of(result) if hit.minus_id > _NO_TRACK else None), hit)
         for result, (hit, relevance) in zip(results, shown, strict=True)
+        if result is not None
     ]
 
 
