@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tests.bench import api, backfill, commits, decoding, freshness, memory, questions, streaming
+from tests.bench import api, backfill, commits, decoding, freshness, memory, questions, streaming, takedowns
 from tests.bench.api import BY_CPU, REFERENCE, SAME_SIZE, UNCACHED
 from tests.bench.rows import Row
 
@@ -60,6 +60,7 @@ ALL: Final = (
     *(_made(route, 0.5, SAME_SIZE) for route in (questions.NEWEST, questions.OF_EITHER, questions.OF_TAG)),
     Goal(api.WITH_SESSION, 0.85, api.WITHOUT_SESSION),
     Goal(streaming.NAME, 0.7, streaming.REFERENCE),
+    Goal(takedowns.SENT, 1000, is_most=True),
     *(Goal(freshness.p50(name), 150, is_most=True) for name in freshness.IDLE),
     *(Goal(freshness.p99(name), 500, is_most=True) for name in freshness.IDLE),
     *(Goal(freshness.p99(name), 1000, is_most=True) for name in freshness.BUSY),

@@ -19,6 +19,7 @@ from tests.bench import (
     sessions,
     stores,
     streaming,
+    takedowns,
     verifying,
 )
 from tests.bench.corpus import Size
@@ -34,6 +35,7 @@ SECTIONS: Final = (
     "backfill",
     "api",
     "recordings",
+    "takedowns",
     "freshness",
     "attacks",
     "relevance",
@@ -52,6 +54,7 @@ class Effort:
     fetched: backfill.Effort = field(default_factory=backfill.Effort)
     load_seconds: float = 3.0
     recordings: streaming.Effort = field(default_factory=streaming.Effort)
+    taken_down: takedowns.Effort = field(default_factory=takedowns.Effort)
     attacked: attacks.Effort = field(default_factory=attacks.Effort)
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
@@ -88,6 +91,8 @@ class Bench:
             yield from self._api(data_dir, scratch, idle.worker)
         if "recordings" in sections:
             yield from streaming.rows(self.effort.recordings, scratch)
+        if "takedowns" in sections:
+            yield from takedowns.rows(self.effort.taken_down, scratch)
         if "freshness" in sections:
             yield from freshness.rows(data_dir, scratch, self.effort.found)
         if "attacks" in sections:

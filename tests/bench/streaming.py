@@ -50,7 +50,7 @@ def rows(effort: Effort, scratch: Path) -> Iterator[Row]:
     """Megabytes a second of a whole recording, in turns with the reference; milliseconds to a first byte."""
     folder, port, reference_port = scratch / "recordings", free_port(), free_port()
     settings = stores.settings_of(folder, public_url=stores.BASE_URL)
-    path, file = asyncio.run(_prepared(settings, effort.file_bytes))
+    path, file = asyncio.run(prepare(settings, effort.file_bytes))
     core, _ = machine.cores()
     variables = {"FMSVC_DATA_DIR": str(folder), "FMSVC_PUBLIC_URL": stores.BASE_URL, "FMSVC_PORT": str(port)}
     variables |= {"FMSVC_RATE_LIMIT": stores.NOBODY_IS_REFUSED}
@@ -70,7 +70,7 @@ def rows(effort: Effort, scratch: Path) -> Iterator[Row]:
     yield Row(START_P99, rounded(quantiles(waits, n=100)[98] * 1000), "ms")
 
 
-async def _prepared(settings: Settings, length: int) -> tuple[str, Path]:
+async def prepare(settings: Settings, length: int) -> tuple[str, Path]:
     """One track with its recording in the store; where it is heard, and the file."""
     content, track = os.urandom(length), uri("mara", "track", 1)
     file_id = hashlib.sha256(content).hexdigest()

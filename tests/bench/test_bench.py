@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import api, backfill, memory, results, stores, streaming, verifying
+from tests.bench import api, backfill, memory, results, stores, streaming, takedowns, verifying
 from tests.bench.corpus import Size
 from tests.bench.machine import Held, Memory
 from tests.bench.questions import Questions
@@ -79,6 +79,17 @@ def test_recordings_are_sent_beside_a_reference(tmp_path: Path) -> None:
 
     assert whole.ratio_to[streaming.REFERENCE] > 0
     assert start.value > 0
+
+
+@pytest.mark.slow
+def test_a_whole_service_obeys_a_takedown(tmp_path: Path) -> None:
+    """Every sending on three workers is cut; the indexer follows, and the statistics leave the track out."""
+    little = takedowns.Effort(listeners=9, lookers=3)
+
+    sent, counted = takedowns.rows(little, tmp_path)
+
+    assert counted.value > 0
+    assert sent.value < 60_000
 
 
 @pytest.mark.slow
