@@ -104,6 +104,7 @@ RedisUrl = Annotated[
         )
     ),
 ]
+Contact = Annotated[str, StringConstraints(pattern=r"^(https://[^\s/]+\S*|[^@\s:/]+@[^@\s:/]+\.[^@\s:/]+)$")]
 NsidPrefix = Annotated[str, AfterValidator(_check_nsid_prefix)]
 Rate = Annotated[str, AfterValidator(_check_rate)]  # requests in a period: 100/minute
 Memory = Annotated[str, StringConstraints(pattern=r"^\d+(MB|GB)$")]  # as DuckDB reads it

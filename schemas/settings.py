@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from schemas.collections import Collections
 from schemas.setting_types import (
+    Contact,
     Hosts,
     HttpUrl,
     Keys,
@@ -44,6 +45,12 @@ class Settings(BaseModel):
     )
     web_url: HttpUrl | None = Field(
         None, description="Origin of the web application, the only one sent credentials."
+    )
+    contact: Contact | None = Field(
+        None, description="E-mail address or https:// address of the operator, for /about and security.txt."
+    )
+    texts_dir: Path | None = Field(
+        None, description="Folder with the operator's own about.txt, terms.txt and privacy.txt, any of them."
     )
 
     # who is signed in

@@ -25,12 +25,16 @@ _LOOPBACK_HOST = "127.0.0.1"  # the name localhost is refused in a redirect
 
 @dataclass(frozen=True, slots=True)
 class ClientMetadata:
-    """The client metadata. `name` is shown to users when they sign in."""
+    """The client metadata. `name` is shown to users when they sign in.
+
+    `texts`: the members of the document about the operator's texts, and where these are.
+    """
 
     name: str
     base_url: str
     keys: Keys
     collections: Collections
+    texts: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> "ClientMetadata":
@@ -41,7 +45,13 @@ class ClientMetadata:
                 keys = Keys.read(settings.oauth_keys.get_secret_value())
             except ValueError as error:
                 raise SettingsError(f"{PREFIX}OAUTH_KEYS: {error}.") from None
-        return cls(settings.oauth_client_name, settings.base_url, keys, settings.collections)
+        folder = settings.texts_dir
+        texts = [
+            (member, f"{settings.base_url}/{name}")
+            for member, name in (("tos_uri", "terms"), ("policy_uri", "privacy"))
+            if folder is not None and (folder / f"{name}.txt").is_file()
+        ]
+        return cls(settings.oauth_client_name, settings.base_url, keys, settings.collections, tuple(texts))
 
     @property
     def is_confidential(self) -> bool:
@@ -85,7 +95,7 @@ class ClientMetadata:
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "dpop_bound_access_tokens": True,
-            **({"client_uri": self.base_url} if self.is_published else {}),
+            **({"client_uri": self.base_url, **dict(self.texts)} if self.is_published else {}),
             "application_type": "web" if self.is_published else "native",
             **(self._confidential() if self.is_confidential else {"token_endpoint_auth_method": "none"}),
         }

@@ -10,6 +10,7 @@ from readapi.http.request.page_forms import file_too_large
 from readapi.pages import choices, text
 from readapi.pages.assets import Assets
 from readapi.pages.public.metadata import SITE_NAME
+from readapi.pages.public.operator import OperatorTexts
 from readapi.pages.urls import Addresses
 from schemas.bounds import MAX_IMAGE_BYTES
 from schemas.ids import INVALID_HANDLE
@@ -22,7 +23,9 @@ class Renderer:
     """The templates, and the functions and values that all of them may use."""
 
     def __init__(self, addresses: Addresses, assets: Assets, settings: Settings | None = None) -> None:
+        """Raises SettingsError where a text of the operator cannot be read."""
         settings = settings or Settings()
+        self.texts = OperatorTexts(settings)
         self.addresses = addresses
         self.assets = assets
         self._environment = jinja2.Environment(
@@ -41,6 +44,7 @@ class Renderer:
             invalid_handle=INVALID_HANDLE,
             addresses=addresses,
             assets=assets,
+            operator_texts=self.texts.offered,
             new_name=lambda: uuid.uuid4().hex,
             most_image_bytes=min(settings.image_bytes, MAX_IMAGE_BYTES),
             most_recording_bytes=settings.upload_bytes,

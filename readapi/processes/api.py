@@ -46,6 +46,7 @@ from readapi.pages import error_page
 from readapi.pages.assets import Assets
 from readapi.pages.outbound_links import Leaving
 from readapi.pages.portal.pages import PortalPages
+from readapi.pages.public.operator import OperatorTexts
 from readapi.pages.render import Renderer
 from readapi.pages.urls import Addresses
 from readapi.pds.refresh_process import RefreshProcess
@@ -262,6 +263,7 @@ def build_services(
         Addresses: renderer.addresses,
         Assets: renderer.assets,
         Renderer: renderer,
+        OperatorTexts: renderer.texts,
         Leaving: Leaving(renderer),
         Description: Description(endpoints, settings.base_url),
     }

@@ -94,7 +94,11 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def staged_music(tmp_path_factory):
-    folder, settings = tmp_path_factory.mktemp("music"), {"upload_rate_limit": "999999/minute", "sql": True}
+    folder, texts = tmp_path_factory.mktemp("music"), tmp_path_factory.mktemp("texts")
+    for name in ("terms", "privacy"):
+        (texts / f"{name}.txt").write_text("Be kind.")
+    settings = {"upload_rate_limit": "999999/minute", "sql": True}
+    settings |= {"texts_dir": texts, "contact": "operator@music.example"}
     async with listening(folder, web_url="https://app.example", **settings) as stage:
         await stage.publish(RECORDING, "mara", 50)
         stage.music.export()

@@ -23,6 +23,7 @@ PAGES = [
     "/tags",
     "/tag/ambient",
     "/data",
+    "/about",
 ]
 MOST_BYTES = 30 * 1024
 PLAYING = (
