@@ -29,6 +29,7 @@ for command in (
     "dead_letters:dead_letters",
     "verify:verify",
     "takedown:takedown",
+    "reports:reports",
     "trash:trash",
     "backup:backup",
     "backup:restore",

@@ -1,14 +1,13 @@
 """`takedown`: takes accounts, records and recordings down, restores them, and prints the log of decisions."""
 
 import asyncio
-import getpass
-import os
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import cyclopts
 import orjson
 
+from readapi.commands.operator import user_name
 from readapi.commands.start import FAILED, UNUSABLE, begin, stop
 from readapi.commands.state_errors import explained
 from readapi.state.state import State, open_state
@@ -86,7 +85,7 @@ def _decide(text: str, action: Action, reason: str, decided_by: str | None) -> N
         subject = read_subject(text)
     except ValueError as error:
         stop(UNUSABLE, str(error))
-    reason, by = reason.strip(), (decided_by or _user()).strip()
+    reason, by = reason.strip(), (decided_by or user_name()).strip()
     if not 0 < len(reason) <= MOST_REASON or not 0 < len(by) <= MOST_REASON:
         stop(UNUSABLE, f"The reason, and who decides, have 1 to {MOST_REASON:,} characters.")
 
@@ -99,14 +98,6 @@ def _decide(text: str, action: Action, reason: str, decided_by: str | None) -> N
         print(f"{subject} is {done} (decision {decision.number}).")
 
     _with_state(decided)
-
-
-def _user() -> str:
-    """The name of the user that runs the command; its number where it has no name."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
 
 
 def _as_json(decision: Decision) -> dict[str, object]:

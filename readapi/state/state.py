@@ -22,6 +22,7 @@ from readapi.state.publishing.revisions import Revisions
 from readapi.state.publishing.space_tracks import SpaceTracks
 from readapi.state.publishing.stored_files import StoredFiles
 from readapi.state.publishing.uploads import Uploads
+from readapi.state.reports import Reports
 from readapi.state.sign_in.authorization_requests import AuthorizationRequests
 from readapi.state.sign_in.developer_tokens import DeveloperTokens
 from readapi.state.sign_in.exchange_tokens import ExchangeTokens
@@ -64,6 +65,7 @@ class State:
         self.space_tracks = SpaceTracks(database)
         self.stored_files = StoredFiles(database)
         self.audio_store = AudioStores(database)
+        self.reports = Reports(database)
         self.takedown_decisions = TakedownDecisions(database)
 
     async def is_reachable(self) -> bool:

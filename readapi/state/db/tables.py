@@ -140,6 +140,23 @@ takedown_decisions = Table(
     Index("ix_takedown_decisions_subject", "subject", "number"),
 )
 
+# Reports to the operator. `closed_at` is null while a report is open.
+reports = Table(
+    "reports",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("subject", Text, nullable=False),
+    Column("subject_cid", Text),
+    Column("reason_type", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("reported_by", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("closed_at", Instant),
+    Column("closed_by", Text),
+    Column("note", Text),
+    Index("ix_reports_open", "closed_at", "reported_by"),
+)
+
 # Recent plays, kept while a repetition by the same listener does not count. `listener` is a keyed hash.
 # `previous_at`: the listener's counted play of this track before that one; null when none was known.
 listens = Table(

@@ -1,0 +1,47 @@
+"""Reports to the operator, from a form."""
+
+import re
+from typing import Annotated
+from urllib.parse import urlencode
+
+from pydantic import Field
+
+from readapi.answers import Answer
+from readapi.errors import InvalidRequest, RateLimited
+from readapi.http.viewer import InSession
+from readapi.pages import responses
+from readapi.pages.page_routes import PageRoutes
+from readapi.pages.public import report_form
+from readapi.pages.public.report_form import ReportForm
+from readapi.pages.render import Renderer
+from readapi.state.reports import TooManyReports
+from readapi.state.state import State
+
+Number = Annotated[str, Field(description="The number of the report that was just sent.")]
+
+routes = PageRoutes()
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+Subject = Annotated[str, Field(max_length=3000, description="A DID, or a record's at-uri.")]
+
+
+@routes.page("/report")
+async def report_page(
+    who: InSession | None, renderer: Renderer, subject: Subject = "", sent: Number = ""
+) -> Answer[str]:
+    """Show the form of a report, or the number of the one that was sent."""
+    if who is None:
+        return responses.sign_in(f"/report?{urlencode({'subject': subject})}")
+    view = report_form.view_of(subject, sent if _NUMBER.fullmatch(sent) else None, renderer.addresses)
+    return responses.public_page(renderer, "report.html", view, who)
+
+
+@routes.deed("/report", raises=(InvalidRequest, RateLimited))
+async def send_report(sent: ReportForm, who: InSession, state: State) -> Answer[str]:
+    """Report an account or a record to the operator."""
+    try:
+        report = await state.reports.add(sent.wanted(who.did))
+    except TooManyReports as error:
+        raise RateLimited(str(error)) from error
+    return responses.redirect_away(f"/report?sent={report.number}")

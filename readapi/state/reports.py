@@ -1,0 +1,110 @@
+"""Reports of accounts and records, until the operator closes them and after."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import func, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from readapi.state.db.database import Database
+from readapi.state.db.tables import reports
+from schemas.ids import Did
+from schemas.reports import MOST_OPEN, MOST_OPEN_IN_ALL
+
+_TRIES: Final = 20  # of numbers that another process may take at the same time
+
+
+class TooManyReports(Exception):
+    """The account, or everyone together, has too many open reports; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewReport:
+    """What is reported, and by whom. `subject_cid`: the version of the record that was seen."""
+
+    subject: str
+    subject_cid: str | None
+    reason_type: str
+    reason: str
+    reported_by: Did
+
+
+@dataclass(frozen=True, slots=True)
+class Report(NewReport):
+    """A report that was received. `number` counts from 1."""
+
+    number: int
+    created_at: datetime
+    closed_at: datetime | None = None
+    closed_by: str | None = None
+    note: str | None = None
+
+
+class Reports:
+    """The table `reports`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, new: NewReport) -> Report:
+        """Add a report; the same one again, while it is open, is the first. Raises TooManyReports."""
+        for _ in range(_TRIES):
+            try:
+                async with self._database.writing() as connection:
+                    return await self._add(connection, new)
+            except IntegrityError:  # another process has added this number
+                continue
+        raise TooManyReports("Too many reports are being sent at the moment; try again.")
+
+    async def list_open(self, most: int) -> list[Report]:
+        """The open reports, the oldest first."""
+        open_ones = select(reports).where(reports.c.closed_at.is_(None)).order_by(reports.c.number)
+        async with self._database.reading() as connection:
+            return [Report(**row) for row in (await connection.execute(open_ones.limit(most))).mappings()]
+
+    async def close(self, number: int, note: str, closed_by: str) -> bool:
+        """Close a report; False if there is no open one of this number."""
+        change = (
+            update(reports)
+            .where(reports.c.number == number, reports.c.closed_at.is_(None))
+            .values(closed_at=self._database.now(), closed_by=closed_by, note=note)
+        )
+        async with self._database.writing() as connection:
+            return (await connection.execute(change)).rowcount == 1
+
+    async def _add(self, connection: AsyncConnection, new: NewReport) -> Report:
+        open_ones = select(reports).where(reports.c.closed_at.is_(None))
+        by_same = await connection.execute(open_ones.where(reports.c.reported_by == new.reported_by))
+        mine = [Report(**row) for row in by_same.mappings()]
+        for report in mine:
+            if (report.subject, report.reason_type) == (new.subject, new.reason_type):
+                return report
+        if len(mine) >= MOST_OPEN:
+            raise TooManyReports(f"You have {MOST_OPEN} reports that are not answered yet.")
+        in_all = select(func.count()).select_from(open_ones.subquery())
+        if (await connection.execute(in_all)).scalar_one() >= MOST_OPEN_IN_ALL:
+            raise TooManyReports("The operator has too many reports to answer; write to the contact instead.")
+        newest = (await connection.execute(select(func.coalesce(func.max(reports.c.number), 0)))).scalar_one()
+        report = Report(
+            new.subject,
+            new.subject_cid,
+            new.reason_type,
+            new.reason,
+            new.reported_by,
+            newest + 1,
+            self._database.now(),
+        )
+        await connection.execute(
+            reports.insert().values(
+                number=report.number,
+                subject=report.subject,
+                subject_cid=report.subject_cid,
+                reason_type=report.reason_type,
+                reason=report.reason,
+                reported_by=report.reported_by,
+                created_at=report.created_at,
+            )
+        )
+        return report
