@@ -6,6 +6,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tests.bench import machine, results
@@ -33,14 +34,14 @@ def main() -> None:
         sys.exit(f"bench: {error}")
     finally:
         if chosen.write and rows:
-            _keep(bench, rows)
+            _keep(bench, rows, chosen.only)
 
 
-def _keep(bench: Bench, rows: list[Row]) -> None:
+def _keep(bench: Bench, rows: list[Row], sections: Sequence[str]) -> None:
     """Figures of sections that were not measured this time stay."""
-    known = {row["name"]: row for row in results.kept().get("rows", ())} | {
-        row.name: row.as_json() for row in rows
-    }
+    is_whole = set(sections) == set(SECTIONS)
+    before = {} if is_whole else {row["name"]: row for row in results.kept().get("rows", ())}
+    known = before | {row.name: row.as_json() for row in rows}
     told = machine.described() | {"measured": datetime.now(UTC).isoformat(timespec="minutes")}
     sections = {"machine": told, "size": bench.size.as_json(), "rows": list(known.values())}
     results.keep(**sections, **({"curves": bench.curves} if bench.curves else {}))
