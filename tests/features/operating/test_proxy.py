@@ -22,9 +22,11 @@ from readapi.answers import EVENT_STREAM, Answer, render_json
 from readapi.audio.sending import Sending
 from readapi.audio.source import AudioSource, OpenFile
 from readapi.audio.store import AudioStore
+from readapi.audio.under_way import UnderWay
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
 from readapi.http.request.headers import Conditions
+from readapi.index.takedowns import StandingTakedowns
 from readapi.publishing.uploads.progress import Events
 from schemas.settings import Settings
 from tests.network.server import free_port
@@ -51,7 +53,9 @@ async def sound(asked: Conditions, settings: Settings) -> web.StreamResponse:
     path = settings.data_dir / "sound"
     path.write_bytes(SOUND)
     store = AudioStore.of(settings)
-    return Sending(AudioSource("sound", len(SOUND), "audio/mpeg", '"1"', OpenFile(path), store), asked, {})
+    file, under_way = OpenFile(path), UnderWay(StandingTakedowns())
+    source = AudioSource("sound", len(SOUND), "audio/mpeg", '"1"', file, store, (), under_way)
+    return Sending(source, asked, {})
 
 
 @routes.get("/events", acts=True, media_types=(EVENT_STREAM,))

@@ -57,7 +57,7 @@ async def test_a_recording_is_sent_whole(stage: Listening) -> None:
     assert headers["Content-Length"] == str(len(CONTENT))
     assert (headers["Content-Type"], headers["Accept-Ranges"]) == ("audio/flac", "bytes")
     assert headers["ETag"] == f'"{FILE}"'
-    assert headers["Cache-Control"] == "public, max-age=60"
+    assert headers["Cache-Control"] == "public, max-age=0, must-revalidate"
     assert headers["Vary"] == "Authorization, Cookie, Origin"
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert "Content-Range" in headers["Access-Control-Expose-Headers"]
@@ -196,7 +196,7 @@ async def test_what_may_be_heard_and_not_kept_is_a_rendition(stage: Listening) -
     own = await fetch(stage, f"/tracks/{number}/download", **owner)
 
     assert (heard[0], heard[1]["Content-Type"], heard[2]) == (200, "audio/mp4", RENDITION)
-    assert heard[1]["Cache-Control"] == "public, max-age=60"
+    assert heard[1]["Cache-Control"] == "public, max-age=0, must-revalidate"
     assert heard[1]["ETag"] != own[1]["ETag"]
     assert (refused.status, refused.json["detail"]) == (404, "not_found")
     assert (own[0], own[2]) == (200, original)

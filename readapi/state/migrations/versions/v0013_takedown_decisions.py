@@ -20,7 +20,11 @@ _POSTGRESQL = [
     $$ begin raise exception '{REFUSAL}'; end $$
     """,
     """
-    create trigger takedown_decisions_change before update or delete or truncate on takedown_decisions
+    create trigger takedown_decisions_change before update or delete on takedown_decisions
+    for each row execute function refuse_change_of_decisions()
+    """,
+    """
+    create trigger takedown_decisions_truncate before truncate on takedown_decisions
     for each statement execute function refuse_change_of_decisions()
     """,
 ]
