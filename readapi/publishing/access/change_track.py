@@ -74,8 +74,11 @@ class AccessChange:
             await self._placing.reconcile(author, track)
             raise
         is_shown = await self._writing.seen(track)
-        if placed is not None:
-            await fence()
+        await fence()
+        if placed is None:
+            # A try that was interrupted here may have moved the audio to the author's server before.
+            await self._placing.keep_only(track, record.value)
+        else:
             await self._placing.settle(track, placed.managed)
         return is_shown
 

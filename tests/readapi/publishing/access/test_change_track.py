@@ -70,6 +70,27 @@ async def test_the_same_change_again_changes_nothing(publishing: Publishing) -> 
     assert publishing.server.value() == before
 
 
+async def test_a_change_that_ended_before_its_last_step_is_finished_by_the_next(
+    publishing: Publishing,
+) -> None:
+    """The record has the audio in a blob already: the original of before is released all the same."""
+    song, content = publishing.sound(1.0)
+    publishing.show(TRACK, song, content)
+    await change(publishing, OWNER)
+
+    async def killed() -> None:
+        raise TimeoutError
+
+    asked = JobRequest(MARA, GRANT, EVERYBODY, "track")
+    with pytest.raises(TimeoutError):
+        await publishing.changing.change(asked, TRACK, asked, None, killed)
+    left = await publishing.has(song)
+    await change(publishing, EVERYBODY)
+
+    assert left
+    assert not await publishing.has(song)
+
+
 async def test_audio_at_another_service_cannot_be_restricted_here(publishing: Publishing) -> None:
     """Only that service decides who gets it; the record stays as it is."""
     before = {**MADE, "audioUrl": "https://away.example/a.wav"}
