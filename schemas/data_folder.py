@@ -13,6 +13,7 @@ SNAPSHOTS: Final = "snapshots"  # read-only copies of the catalogue
 NEWEST_SNAPSHOT: Final = f"{SNAPSHOTS}/current"  # a symbolic link to one of them
 NEWEST_SERIES: Final = f"{SNAPSHOTS}/series"  # a symbolic link to the series that were counted of one
 NEWEST_PUBLISHED: Final = f"{SNAPSHOTS}/published"  # a symbolic link to the tables of the newest export
+CHANGES: Final = "changes"  # the change log, in segments that `schemas/change_log.py` describes
 EXPORTS: Final = "exports"  # the open data, as Parquet files
 EXPORT_MANIFEST: Final = f"{EXPORTS}/manifest.json"
 STATE: Final = "state"  # of the API

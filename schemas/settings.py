@@ -176,6 +176,9 @@ class Settings(BaseModel):
     )
     export_license: str | None = Field(None, description="Licence of the open data, named in its manifest.")
     export_contact: str | None = Field(None, description="Contact for the open data, named in its manifest.")
+    log_hours: float = Field(
+        72.0, gt=0, le=24 * 366, description="How long the log of changes is kept, from which /live resumes."
+    )
     dead_letter_bytes: int = Field(256 << 20, ge=0, description="Dead letters kept, oldest dropped first.")
 
     # the API

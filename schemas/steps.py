@@ -33,6 +33,7 @@ STEPS: Final[Mapping[int, Step | None]] = {
     # What records say of it is known of those that are read from now on.
     4: ("alter table tracks add column updated_at timestamp",),
     5: (),  # the table of takedowns is new
+    6: (),  # the table of the change log is new
 }
 
 VERSION: Final = max(STEPS)

@@ -149,6 +149,12 @@ create table if not exists outbox (
     name varchar
 );
 
+-- Changes of what is published, of one transaction each, until they are safe in the files of the change log.
+create table if not exists change_log (
+    position bigint not null,  -- of the last of them
+    frame blob not null        -- as `schemas/change_log.py` describes it
+);
+
 -- Input that could not be used, as it came. Bounded; the oldest go first.
 create table if not exists dead_letters (
     received_at timestamp not null, source varchar not null, seq bigint, did varchar,

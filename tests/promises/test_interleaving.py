@@ -28,7 +28,13 @@ from tests.indexer.changes import HOW_WE_KNOW
 from tests.network.forge import START, ForgedRepo
 from tests.readapi.serving import serving
 
-FOLLOWS_THE_ORDER = ("outbox", "dead_letters", "cursors", "meta")  # what is about arrival, not about records
+FOLLOWS_THE_ORDER = (
+    "outbox",
+    "change_log",
+    "dead_letters",
+    "cursors",
+    "meta",
+)  # what is about arrival, not about records
 EXAMPLES = int(os.environ.get("INTERLEAVINGS", "5"))
 TAGS = ("ambient", "night drive", "東京")
 

@@ -1,7 +1,7 @@
 """Projection: how the catalogue stores one record type. All general code is driven by this value."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -60,7 +60,10 @@ class Projection(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What changed in one table: rows by key before and after, their children, and uris that clash."""
+    """What changed in one table: rows by key before and after, their children, and uris that clash.
+
+    `changes`: the changes that made the rows, by key; none where the operator hides or shows a record.
+    """
 
     projection: Projection[Any]
     before: Mapping[int, Row]
@@ -69,6 +72,7 @@ class Applied:
     children_after: Mapping[str, Sequence[Row]]
     moved: Sequence[int] = ()
     clashes: Sequence[RecordChange] = ()
+    changes: Mapping[int, RecordChange] = field(default_factory=dict)
 
     def versions(self) -> Iterator[Row]:
         """Every row that is or was live: what has, or had, a search document."""

@@ -69,6 +69,6 @@ projection = Projection(
     children=children,
     child_tables=("track_tags", "track_features"),
     has_id=True,
-    remembered=("album",),
+    remembered=("album", "visibility"),
     mark_stale=mark_stale,
 )

@@ -11,7 +11,7 @@ from indexer.catalog.database import LISTED, Database, join_words
 from indexer.events import Account, IdentityFact
 from indexer.repo.changes import RecordChange
 from schemas.datetimes import to_utc
-from schemas.ids import Did, tid_at
+from schemas.ids import INVALID_HANDLE, Did, tid_at
 
 
 class Accounts:
@@ -132,6 +132,20 @@ class Accounts:
                 f"update accounts set stale = true where did in {LISTED}", [join_words(mine)]
             )
         return mine
+
+    def statuses(self, dids: Collection[Did]) -> dict[Did, str]:
+        """Why each of these accounts is hidden, as a status; the operator's takedowns are `takendown`."""
+        return {
+            did: row["status"] if did in self.away else row["refusal"] or "takendown"
+            for did, row in self._rows(dids).items()
+        }
+
+    def handles(self, dids: Iterable[Did]) -> list[tuple[Did, str]]:
+        """The handles of those of these accounts that have a verified one."""
+        rows = self._rows(list(dids))
+        return [
+            (did, row["handle"]) for did, row in rows.items() if row["handle"] not in (None, INVALID_HANDLE)
+        ]
 
     def remove(self, removals: Mapping[Did, str]) -> list[int]:
         """Remove all records up to these revs, of every type. Returns the pairs of live likes."""

@@ -20,7 +20,7 @@ from schemas.ids import AtUri, is_tid, record_id, record_key, tid_time
 from schemas.records import Invalid, parse_record_as
 
 # What is wanted of every version that is replaced, besides what its projection remembers.
-REMEMBERED: Final = ("rowid", "key", "uri", "did", "rev", "state", "verified")
+REMEMBERED: Final = ("rowid", "key", "uri", "did", "rkey", "rev", "cid", "state", "verified")
 
 
 State = Literal["live", "takendown"]  # of a record with content
@@ -83,8 +83,12 @@ class RecordTable:
         children_before = self._remove(before)
         self._insert(made)
         return Applied(
-            self.projection, before, made.rows, children_before, made.children, moved, tuple(clashes)
+            self.projection, before, made.rows, children_before, made.children, moved, tuple(clashes), winners
         )
+
+    def known(self, keys: Collection[int]) -> list[int]:
+        """Those of these keys that a record has, or had."""
+        return self._seen.known(keys)
 
     def take_down(self, uris: Iterable[AtUri]) -> Applied:
         """Hide these records: rows and children stay, and nothing is made of them."""

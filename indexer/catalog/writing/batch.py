@@ -84,7 +84,8 @@ class BatchResult:
 
     `unmeasured`: images without a stored size. `resynced`: the heads of the resynced repos.
     `doubtful`: accounts that came back or moved, so that we may have missed commits.
-    `removed`: accounts that were removed with their records.
+    `removed`: accounts that were removed with their records. `position`: of the last change in the change
+    log; `frame`: the changes of this transaction, as the log has them.
     """
 
     rows: int
@@ -97,3 +98,5 @@ class BatchResult:
     resynced: Mapping[Did, RepoHead] = field(default_factory=dict)
     doubtful: tuple[Did, ...] = ()
     removed: tuple[Did, ...] = ()
+    position: int = 0
+    frame: bytes = field(default=b"", repr=False)

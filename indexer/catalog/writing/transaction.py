@@ -8,11 +8,13 @@ from indexer.catalog import projections
 from indexer.catalog.database import Database
 from indexer.catalog.projections import Applied
 from indexer.catalog.tables.accounts import Accounts
+from indexer.catalog.tables.change_log import ChangeLogTable
 from indexer.catalog.tables.comment_limit import Crowding
 from indexer.catalog.tables.cursors import Cursors
 from indexer.catalog.tables.dead_letters import DeadLetter, DeadLetters
 from indexer.catalog.tables.images import Pictures
 from indexer.catalog.tables.outbox import Stale
+from indexer.catalog.tables.published_records import PublishedRecords
 from indexer.catalog.tables.records import Hashing, RecordTable
 from indexer.catalog.tables.repos import RepoTable
 from indexer.catalog.tables.takedowns import Decided, TakedownTable
@@ -21,6 +23,7 @@ from indexer.catalog.tables.waiting_commits import Waiting
 from indexer.catalog.writing.apply_resync import UNKNOWN, ResyncApplier
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.repo.changes import RecordChange, newest_changes
+from schemas.change_log import Entry
 from schemas.ids import Did, Nsid, tid_time
 from schemas.settings import Settings
 
@@ -46,6 +49,9 @@ class BatchTransaction:
             collection: RecordTable(catalogue, projection, settings.collections, hashing, self.takedowns.keys)
             for collection, projection in projections.projections_of(settings.collections).items()
         }
+        tracks = self._tables[settings.collections.track]
+        self._published = PublishedRecords(catalogue, tracks, self.accounts, settings.collections)
+        self.change_log = ChangeLogTable(catalogue)
 
     def settle(self, committed: bool) -> None:
         """Apply a committed transaction to the caches, or drop a failed one."""
@@ -59,6 +65,7 @@ class BatchTransaction:
         self.waiting.load()
         for table in self._tables.values():
             table.load()
+        self._published.load()
 
     def limit_comments(self, most: int, op: int) -> int:
         """Change the limit of comments per account and track. Returns the last outbox entry."""
@@ -70,22 +77,26 @@ class BatchTransaction:
         self._catalogue.insert("outbox", outbox)
         return op + len(outbox)
 
-    def store(self, batch: Batch, now: datetime, op: int) -> BatchResult:
-        """Store a whole batch. `op`: the last outbox entry so far."""
-        stale, moves = Stale(self._catalogue), Moves()
+    def store(self, batch: Batch, now: datetime, op: int, position: int) -> BatchResult:
+        """Store a whole batch. `op`: the last outbox entry so far; `position`: of the last logged change."""
+        stale, moves, entries = Stale(self._catalogue), Moves(), list[Entry]()
         crowded_out = self.waiting.add(batch.waiting)
         self.marks.store(batch.repos)
         decided = self.takedowns.replace(batch.takedowns)
-        self._show_or_hide(decided, stale, moves)
+        entries += self._published.changed(self._show_or_hide(decided, stale, moves))
         unresolved = self.accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
         applied = self._take(batch.changes, now, stale, moves)
+        entries += self._published.changed(applied)
         resynced = self._resync_applier.apply(batch.resyncs)
         self.marks.store(resynced.marks)
-        applied += self._take(resynced.changes, now, stale, moves)
+        fetched = self._take(resynced.changes, now, stale, moves)
+        entries += self._published.changed(fetched)
+        applied += fetched
         letters = [*batch.dead_letters, *resynced.letters, *_clashes(applied)]
-        returned, removed = self._flip(batch, decided.accounts, stale, moves)
+        returned, removed = self._flip(batch, decided.accounts, stale, moves, entries)
         renamed, moved = self.accounts.learn(batch.identities, now)
         stale.renamed(renamed)
+        entries += self._published.renamed(renamed)
         doubtful = dict.fromkeys([*returned, *moved, *crowded_out])
         self.marks.doubt(doubtful.keys() | batch.again)
         unresolved += self.accounts.doubt(batch.stale)
@@ -101,6 +112,7 @@ class BatchTransaction:
         self.dead_letters.remove(batch.settled)
         outbox = stale.rows(op + 1)
         self._catalogue.insert("outbox", outbox)
+        position, frame = self.change_log.store(entries, position, now, op + len(outbox))
         self.cursors.move(batch.cursors)
         self.cursors.keep(batch.listings)
         rows = [row for table in applied for row in table.after.values()]
@@ -115,17 +127,23 @@ class BatchTransaction:
             resynced=resynced.marks,
             doubtful=tuple(doubtful),
             removed=tuple(removed),
+            position=position,
+            frame=frame,
         )
 
-    def _show_or_hide(self, decided: Decided, stale: Stale, moves: Moves) -> None:
+    def _show_or_hide(self, decided: Decided, stale: Stale, moves: Moves) -> list[Applied]:
         """Take records down, and restore them."""
+        applied = []
         for collection, table in self._tables.items():
             taken_down = [uri for uri in decided.taken_down if uri.collection == collection]
             restored = [uri for uri in decided.restored if uri.collection == collection]
             if taken_down:
-                self._note(table.take_down(taken_down), stale, moves)
+                applied.append(table.take_down(taken_down))
             if restored:
-                self._note(table.restore(restored), stale, moves)
+                applied.append(table.restore(restored))
+        for changed in applied:
+            self._note(changed, stale, moves)
+        return applied
 
     def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
         """Apply changes to records, counts and the outbox."""
@@ -155,7 +173,7 @@ class BatchTransaction:
         return []
 
     def _flip(
-        self, batch: Batch, decided: Set[Did], stale: Stale, moves: Moves
+        self, batch: Batch, decided: Set[Did], stale: Stale, moves: Moves, entries: list[Entry]
     ) -> tuple[list[Did], list[Did]]:
         """Apply statuses, refusals and decisions: hide or show accounts, and remove those both call deleted.
 
@@ -176,10 +194,12 @@ class BatchTransaction:
         stale.shown_or_hidden(affected)
         self._counters.contributions(affected & shown_before, -1, moves)
         self._crowding.left(removals)
+        self._published.removed(removals)
         self._counters.removed(self.accounts.remove(removals))
         self.waiting.take(removals)
         self.marks.store(dict.fromkeys(removals, UNKNOWN))
         self._counters.contributions(affected - self.accounts.hidden, 1, moves)
+        entries += self._published.shown_or_hidden(flipped)
         returned = (flipped - self.accounts.hidden) | (away - self.accounts.away)
         return sorted(returned - fetched), sorted(removals)
 

@@ -12,6 +12,7 @@ from typing import Final, Self
 import duckdb
 
 from indexer.catalog.database import Database
+from indexer.catalog.published.change_files import ChangeFiles
 from indexer.catalog.store_errors import DAMAGE, explain_errors
 from indexer.catalog.tables.cursors import ListProgress
 from indexer.catalog.tables.images import Picture
@@ -20,6 +21,7 @@ from indexer.catalog.tables.repos import StoredRepo
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.transaction import BatchTransaction
 from indexer.events import IdentityFact
+from schemas import data_folder
 from schemas.datetimes import to_utc
 from schemas.ids import Did
 from schemas.settings import Settings
@@ -40,6 +42,9 @@ class Writer:
         self._catalogue = catalogue
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._holdings = BatchTransaction(catalogue, settings, hashing)
+        self._log = ChangeFiles(settings.data_dir / data_folder.CHANGES, settings.log_hours)
+        for position, frame in self._holdings.change_log.frames_after(self._log.position):
+            self._log.append(frame, position)
         self._op = self._meta("outbox_op")
         self._pruned = self._meta("outbox_pruned")
         self.changes = 0  # transactions so far that changed what a snapshot is for
@@ -134,28 +139,31 @@ class Writer:
     def write(self, batch: Batch) -> BatchResult:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
-            written = self._holdings.store(batch, datetime.now(UTC), self._op)
+            written = self._holdings.store(batch, datetime.now(UTC), self._op, self._log.position)
             if written.op > self._op:
                 self._set_meta("outbox_op", written.op)
         self.changes += written.op > self._op or written.rows > 0 or bool(written.resynced)
         self._op = written.op
+        if written.frame:
+            self._log.append(written.frame, written.position)
         self._checkpoint_when_long()
         return written
 
     def rehearse(self, batch: Batch) -> None:
         """Store the batch and roll back. Raises what `write` would raise."""
         with suppress(_Rehearsed), self._transaction():
-            self._holdings.store(batch, datetime.now(UTC), self._op)
+            self._holdings.store(batch, datetime.now(UTC), self._op, self._log.position)
             raise _Rehearsed
 
     def prune(self, op: int) -> None:
-        """Delete outbox entries up to `op`, which the search index has applied."""
+        """Delete outbox entries up to `op`, which the search index has applied, and changes safe in files."""
         op = min(op, self._op)
         if op <= self._pruned:
             return
         with self._transaction():
             self._catalogue.con.execute("delete from outbox where op <= ?", [op])
             self._set_meta("outbox_pruned", op)
+            self._holdings.change_log.prune(self._log.sync())
         self._pruned = op
 
     def checkpoint(self, patient: bool = False) -> bool:
@@ -180,6 +188,7 @@ class Writer:
         with self.copying:
             for reader in self._readers:
                 reader.close()
+            self._log.close()
             self._catalogue.close()
 
     def _meta(self, name: str) -> int:
