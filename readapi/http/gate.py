@@ -18,6 +18,7 @@ from readapi.http.access_log import AccessLog
 from readapi.http.endpoint import ENDPOINT, Endpoint
 from readapi.http.limits.clients import CLIENT, Clients
 from readapi.http.limits.rate_limits import Allowance, RateLimits, Spent
+from readapi.http.request import api_keys
 from readapi.http.request import headers as request_headers
 from readapi.http.request.cookies import Cookies
 from readapi.http.response import xrpc
@@ -54,10 +55,12 @@ class Gate:
         version: Callable[[], object],
         lag: Callable[[], str | None],
         refusal_page: Callable[[Answer[Any], str], Answer[Any]] | None = None,
+        rest_refusal: Callable[[Answer[Any], web.Request], Answer[Any]] | None = None,
     ) -> None:
         """`version` changes whenever answers may; `lag` gives the value of X-Index-Lag.
 
-        `refusal_page` renders a refusal at a path as an HTML page, for browsers that navigate.
+        `refusal_page` renders a refusal at a path as an HTML page, for browsers that navigate; `rest_refusal`
+        one of a method of OpenSubsonic in that protocol's form.
         """
         self.limits = limits
         self.cache = AnswerCache(settings.response_cache_bytes)
@@ -71,6 +74,7 @@ class Gate:
         self._access_log = access_log
         self._version = version
         self._refusal_page = refusal_page
+        self._rest_refusal = rest_refusal
         self._ids = itertools.count()
         self._id_prefix = os.urandom(6).hex()
 
@@ -184,8 +188,10 @@ class Gate:
         return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=headers)
 
     def _shown(self, request: web.Request, refused: Answer[Any]) -> Answer[Any]:
-        """The refusal in the form of XRPC for its methods, and as an HTML page where a browser navigates."""
+        """The refusal in the form of the method's protocol, and as an HTML page where a browser navigates."""
         endpoint = request.get(ENDPOINT)
+        if self._rest_refusal is not None and api_keys.is_under_rest(request):
+            return self._rest_refusal(refused, request)
         if request.raw_path.startswith(xrpc.PREFIX):
             return xrpc.convert_refusal(refused, known=endpoint is not None)
         for_people = endpoint is None or HTML in endpoint.media_types

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from readapi.errors import NotAuthenticated, SessionExpired
 from readapi.http.limits.rate_limits import Limiter, Spent
-from readapi.http.request import cookies
+from readapi.http.request import api_keys, cookies
 from readapi.http.response import xrpc
 from readapi.http.service_tokens import ServiceTokens
 from readapi.state.db.one_time import DEVELOPER_TOKEN
@@ -125,6 +125,8 @@ REQUESTER = web.RequestKey("requester", Requester)  # the requester, of a reques
 class Authenticator:
     """Looks credentials up. The Authorization header takes precedence over the cookie.
 
+    Under `/rest/` only the API key in the address is one.
+
     `guesses` limits look-ups of credentials that are not known to be valid, per `client`, so that a client
     which tries out wrong ones does not slow down accounts that are signed in already. Service tokens are
     accepted by the methods of XRPC alone, and refused if they are not valid.
@@ -157,13 +159,18 @@ class Authenticator:
             credential = _credential(request)
         except cookies.Ambiguous:
             return Requester(None, NotAuthenticated(_AMBIGUOUS), by_cookie=True)
-        if credential is None:
-            return None
+        return None if credential is None else await self._known(credential, self._client(request))
+
+    async def find_developer_token(self, token: str, client: str) -> Requester:
+        """The requester of a developer token that came in a request's body. Raises Spent."""
+        return await self._known((token, False), client)
+
+    async def _known(self, credential: Credential, client: str) -> Requester:
         if (remembered := self._memory.recall(credential)) is not None:
             return remembered
         if self._memory.knows(credential) or self._wanted(credential) in self._under_way:
             return await self._found(credential)
-        return await self._guessed(credential, self._client(request))
+        return await self._guessed(credential, client)
 
     async def _vouched(self, tokens: ServiceTokens, token: str, method: str, client: str) -> Requester:
         allowance = self._guesses.hit(client)
@@ -215,6 +222,9 @@ class Authenticator:
 
 
 def _credential(request: web.Request) -> Credential | None:
+    if api_keys.is_under_rest(request):
+        key = api_keys.read_api_key(request)
+        return None if key is None else (key, False)
     headers = request.headers
     if "Authorization" in headers and (sent := _BEARER.fullmatch(headers["Authorization"])):
         return sent[1], False

@@ -62,6 +62,9 @@ from readapi.processes.stores import Stores
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.sql.queries import Queries
 from readapi.state.state import State, StateError, open_state
+from readapi.subsonic.covers import Covers
+from readapi.subsonic.service import Subsonic, render_gate_refusal
+from readapi.subsonic.songs import Songs
 from schemas import data_folder, heap
 from schemas.service_identity import service_did
 from schemas.settings import Settings
@@ -170,24 +173,25 @@ async def _serving(
     offered |= _authoring(settings, people, stores.index, offered, network)
     of_tools = inner.socket_of(settings.data_dir, name)
     offered[MountedMcp] = MountedMcp(settings, partial(_make_mcp, settings, of_tools), offered[BodyIntake])
+    authenticator = Authenticator(
+        people.state,
+        limits.guesses,
+        Clients(settings.trusted_proxies).key,
+        ServiceTokens(service_did(settings.base_url), network, people.state.service_tokens, limits.servers),
+    )
+    offered[Subsonic] = _make_subsonic(settings, authenticator, offered, network)
     show = partial(error_page.error_page, renderer=renderer)
     gate = Gate(
         settings,
         endpoints,
-        Authenticator(
-            people.state,
-            limits.guesses,
-            Clients(settings.trusted_proxies).key,
-            ServiceTokens(
-                service_did(settings.base_url), network, people.state.service_tokens, limits.servers
-            ),
-        ).find,
+        authenticator.find,
         limits,
         metrics,
         access_log,
         stores.version,
         stores.indexer.lag_text,
         show,
+        render_gate_refusal,
     )
     stores.watch(metrics)
     audio_watch = AudioWatch(people.state)
@@ -216,6 +220,15 @@ async def _serving(
         for task in beside:
             task.cancel()
         access_log.flush()
+
+
+def _make_subsonic(
+    settings: Settings, authenticator: Authenticator, offered: dict[type, Any], network: Network
+) -> Subsonic:
+    """OpenSubsonic over the services that handlers have."""
+    songs = Songs(offered[Index], offered[Supporters])
+    used = {**offered, Songs: songs, Covers: Covers(network)}
+    return Subsonic(settings, authenticator, offered[Authorization], offered[BodyIntake], used)
 
 
 def _make_mcp(settings: Settings, of_tools: Path) -> "StreamableHTTPSessionManager":

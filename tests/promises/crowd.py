@@ -11,7 +11,7 @@ from indexer.events import IdentityFact
 from indexer.search.documents.fields import Fields, open_card, result_fields, term_fields
 from readapi.state.db.tables import shown_on_profile
 from readapi.state.sign_in.linked_accounts import Account
-from readapi.state.state import open_state
+from readapi.state.state import State, open_state
 from schemas.ids import Handle, list_id, record_key
 from schemas.records import MAX_ITEMS
 from schemas.search_index import KINDS, kind_id, popular_key, recent_key
@@ -25,6 +25,7 @@ HANDLE = "mallory.example"
 SAME_TIME = 1_700_000_000_000
 WHEN = "2026-03-01T00:00:00Z"
 MANY_NAMES = 2000
+_LIKED = orjson.dumps({"did": HOSTILE, "liked_at": WHEN, "rkeys": ["x"]})
 
 
 @asynccontextmanager
@@ -42,8 +43,18 @@ async def crowded(folder: Path, rows: int) -> AsyncIterator[Music]:
 async def session(music: Music) -> str:
     """The id of a session of the account that wrote it all."""
     async with open_state(music.settings) as state:
-        account = Account(HOSTILE, Handle(HANDLE), await state.grants.add(grant(HOSTILE)))
-        return await state.sessions.begin(account)
+        return await state.sessions.begin(await _account(state))
+
+
+async def developer_token(music: Music) -> str:
+    """A developer token of the same account."""
+    async with open_state(music.settings) as state:
+        token, _ = await state.developer_tokens.create(await _account(state), "player")
+        return token
+
+
+async def _account(state: State) -> Account:
+    return Account(HOSTILE, Handle(HANDLE), await state.grants.add(grant(HOSTILE)))
 
 
 def playlist_uri(number: int) -> str:
@@ -72,12 +83,12 @@ async def _hide(music: Music, rows: int) -> None:
 def _likes_of_nothing(rows: int) -> Iterator[Fields]:
     """Half of them at one instant: equal sort keys. The oldest is of a track that anybody may see."""
     oldest = {"subject": record_key(str(uri("mara", "track", 3))), "id": 1, "recent": recent_key(1, 1)}
-    yield {"doc": "like:n0", "kind": "like", "did": HOSTILE, "card": b"{}", **oldest}
+    yield {"doc": "like:n0", "kind": "like", "did": HOSTILE, "card": _LIKED, **oldest}
     for number in range(1, rows):
         like_id = _hash(f"nothing {number}") >> 11
         key = recent_key(SAME_TIME + (number if number % 2 else 0), like_id if number % 2 else 0)
         fields = {"did": HOSTILE, "subject": _hash(f"gone {number}") - 2**63, "id": like_id, "recent": key}
-        yield {"doc": f"like:n{number}", "kind": "like", "card": b"{}", **fields}
+        yield {"doc": f"like:n{number}", "kind": "like", "card": _LIKED, **fields}
 
 
 def _likes_of_one(rows: int) -> Iterator[Fields]:
@@ -145,7 +156,8 @@ def _named_alike(rows: int) -> Iterator[Fields]:
             "id": kind_id(kind, public_id),
             "recent": recent_key(SAME_TIME, public_id),
         }
-        hit = {"type": kind, "title": "common"}
+        hit = {"type": kind, "title": "common", "id": public_id if kind == "track" else str(public_id)}
+        hit |= {"did": HOSTILE, "handle": HANDLE, "display_name": "common", "avatar_url": None}
         alike = "common thing" if number % 3 else "a thing in common"
         yield {**result_fields(kind, name, 0, public_id, hit), **term_fields([alike]), "card": open_card(hit)}
 

@@ -450,6 +450,83 @@ async def test_feeds_playlist_files_and_site_maps_are_a_strangers(
     assert {song for song in SONGS if f"/track/{song.address}<" in listed} == public
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def api_keys(stage: Listening) -> dict[str, str]:
+    """The API keys of viewers' music players."""
+    return {viewer: await stage.developer_token(person) for viewer, person in PEOPLE.items()}
+
+
+async def by_player(stage: Listening, key: str, method: str) -> dict[str, Any]:
+    """What a method of OpenSubsonic answers; the number of the error if it refuses."""
+    glue = "&" if "?" in method else "?"
+    reply = await stage.music.get(f"/rest/{method}{glue}f=json&apiKey={key}")
+    assert reply.status == 200, method
+    told = dict(reply.json["subsonic-response"])
+    return {"error": told["error"]["code"]} if told["status"] == "failed" else told
+
+
+@in_module
+@pytest.mark.parametrize("viewer", PEOPLE)
+async def test_music_players_list_what_this_viewer_may_meet_there(
+    stage: Listening, api_keys: dict[str, str], viewer: str
+) -> None:
+    """Everything, a tag's, an album's, a playlist's, what goes with something, and what is found."""
+    album, playlist = f"al-{public_list_id('mara', 900)}", f"pl-{public_list_id('ben', 901)}"
+    lists = (
+        ("search3?query=&songCount=500", ("searchResult3", "song"), DISCOVERED),
+        ("search2?query=&songCount=500", ("searchResult2", "song"), DISCOVERED),
+        ("getSongsByGenre?genre=matrix&count=500", ("songsByGenre", "song"), DISCOVERED),
+        (f"getPlaylist?id={playlist}", ("playlist", "entry"), DISCOVERED),
+        (f"getAlbum?id={album}", ("album", "song"), KNOWN),
+        (f"getMusicDirectory?id={album}", ("directory", "child"), KNOWN),
+        ("getTopSongs?artist=mara.example&count=500", ("topSongs", "song"), KNOWN),
+        ("search3?query=matrix&songCount=200", ("searchResult3", "song"), FOUND),
+    )
+    strangers = (
+        ("getRandomSongs?genre=matrix&size=500", ("randomSongs", "song")),
+        (f"getSimilarSongs?id=tr-{track_id('mara', 1)}&count=500", ("similarSongs", "song")),
+        (f"getSimilarSongs2?id=tr-{track_id('mara', 1)}&count=500", ("similarSongs2", "song")),
+    )
+    public = {song.id for song in SONGS if song.visibility == "public"}
+    wanted = [
+        *((*one[:2], expected(one[2], viewer)) for one in lists),
+        *((*one, public) for one in strangers),
+    ]
+
+    for method, (member, name), ids in wanted:
+        told = await by_player(stage, api_keys[viewer], method)
+        addresses = {song["id"] for song in told[member][name]}
+        assert ({song.id for song in SONGS if f"tr-{song.address}" in addresses}, method) == (ids, method)
+        assert not any(song.file_id in str(told) for song in SONGS)
+
+
+@in_module
+@pytest.mark.parametrize("viewer", PEOPLE)
+async def test_music_players_know_play_and_keep_what_this_viewer_may(
+    stage: Listening, api_keys: dict[str, str], viewer: str
+) -> None:
+    """The others are refused: there is no such song, or they are not authorized."""
+    numbers, key = {402: 50, 403: 50, 404: 70}, api_keys[viewer]
+
+    for song in SONGS:
+        known, heard, kept = viewer in KNOWN[song.visibility], song.heard_by(viewer), song.kept_by(viewer)
+        for method in ("getSong", "getSimilarSongs"):
+            told = await by_player(stage, key, f"{method}?id=tr-{song.id}")
+            assert (told.get("error"), song) == (None if known else 70, song)
+        for method in ("star", "unstar", "getCoverArt") if not known else ():
+            assert (await by_player(stage, key, f"{method}?id=tr-{song.address}"))["error"] == 70
+        told = await by_player(stage, key, f"scrobble?id=tr-{song.address}")
+        assert (told.get("error"), song) == (numbers.get(heard), song)
+        for method, status in (("stream", heard), ("download", kept)):
+            if status == 200:
+                reply = await stage.music.get(f"/rest/{method}?id=tr-{song.address}&apiKey={key}")
+                assert reply.json.encode() == (song.original if kept == 200 else song.rendition), song
+                assert reply.headers["Cache-Control"].startswith("private")
+            else:
+                told = await by_player(stage, key, f"{method}?id=tr-{song.address}")
+                assert (told["error"], song) == (numbers[status], song)
+
+
 async def whole_page(stage: Listening, path: str, login: dict[str, str]) -> str:
     """A page about somebody's tracks, and those that hold the older ones."""
     shown, more = "", ""

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from readapi.processes.app import all_endpoints
 from tests.indexer.changes import did, uri
-from tests.promises.crowd import HANDLE, HOSTILE, crowded, session
+from tests.promises.crowd import HANDLE, HOSTILE, crowded, developer_token, session
 from tests.readapi.music import Music, Reply, public_list_id, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -88,6 +88,23 @@ OTHERS = (
     f"/u/{HANDLE}",
     "/u/mara.example/album/first-light",
 )
+# Of OpenSubsonic, asked for with an API key.
+METHODS = (
+    "search3?query=&songCount=500&songOffset=10000&albumCount=500&albumOffset=10000&artistCount=500",
+    "search3?query=&artistCount=500&artistOffset=1000",
+    "search3?query=common&songCount=500&albumCount=500&artistCount=500",
+    "getArtists?",
+    f"getArtist?id=ar-{HOSTILE}",
+    f"getAlbum?id=si-{HOSTILE}",
+    "getStarred2?",
+    "getRandomSongs?size=500",
+    "getSongsByGenre?genre=ambient&count=500&offset=10000",
+    "getAlbumList2?type=newest&size=500&offset=10000",
+    "getAlbumList2?type=frequent&size=500",
+    f"getTopSongs?artist={HANDLE}&count=500",
+    f"getSimilarSongs?id=ar-{HOSTILE}&count=500",
+    "getPlaylists?",
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -153,6 +170,16 @@ async def test_a_page_of_what_may_not_be_shown_is_cheap_and_leads_on(reader: Rea
 async def test_no_answer_costs_more_than_the_table_says(reader: Reader, path: str) -> None:
     """Of any other route."""
     await reader.get(path)
+
+
+async def test_no_method_of_music_players_costs_more_than_the_table_says(
+    crowd: Music, reader: Reader
+) -> None:
+    """Each answers, and does not fail."""
+    key = await developer_token(crowd)
+    for method in METHODS:
+        reply = await reader.get(f"/rest/{method}&f=json&apiKey={key}")
+        assert (method, reply.json["subsonic-response"]["status"]) == (method, "ok")
 
 
 async def test_equal_sort_keys_are_paged_like_any_other(reader: Reader) -> None:

@@ -29,6 +29,18 @@ def liked_keys(index: Index, cards: Sequence[Card], viewer: Viewer | None) -> fr
     return frozenset() if viewer is None else index.liked_among(viewer.did, [card.key for card in cards])
 
 
+def liked_times(index: Index, cards: Sequence[Card], viewer: Viewer) -> dict[int, str]:
+    """When this viewer liked those of these tracks that they like, by the tracks' keys."""
+    if not cards:
+        return {}
+    keys = list({card.key for card in cards})
+    likes = match_all(index.likes_of(viewer.did), index.social.any_term("subject", keys))
+    addresses = index.addresses(likes, len(keys), index.social)
+    subjects = index.social.numbers("subject", addresses)
+    times = [orjson.loads(Stored(packed).card)["liked_at"] for packed in index.social.stored(addresses)]
+    return dict(zip(subjects, times, strict=True))
+
+
 def list_comments(index: Index, track_key: int, after: Position | None, limit: int) -> Page[bytes]:
     """Comments by their moment, as JSON."""
     page = index.comment_page(track_key, after, limit)

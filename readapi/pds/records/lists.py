@@ -1,13 +1,15 @@
 """Edits of list records (albums and playlists): record in, changed copy out; other fields stay."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from readapi.errors import Conflict, NotFound
 from readapi.pds.repo import Value
 from schemas import datetimes
 from schemas.ids import Nsid
+
+CHANGED = "The list has different tracks; get it again before you change it."
 
 
 def new_list(
@@ -49,6 +51,33 @@ def add_track(found: Value, uri: str, cid: str) -> Value:
     return found if items == found["items"] else _mark_edited({**found, "items": items})
 
 
+def make_items(subjects: Iterable[Value]) -> list[Value]:
+    """The items of a list, from strong references to its tracks."""
+    return [{"subject": subject} for subject in subjects]
+
+
+def replace_items(found: Value, subjects: Iterable[Value]) -> Value:
+    """Put these tracks in the place of all items."""
+    return _mark_edited({**found, "items": make_items(subjects)})
+
+
+def remove_places(found: Value, shown: Sequence[str], places: Collection[int]) -> Value:
+    """Remove the items at places among those that are `shown`: at-uris, in the list's order.
+
+    Items of tracks that are not shown stay. Raises Conflict when others are shown than the list has.
+    """
+    left: list[Value] = []
+    place = 0
+    for item in found["items"]:
+        is_shown = place < len(shown) and item["subject"]["uri"] == shown[place]
+        if not (is_shown and place in places):
+            left.append(item)
+        place += is_shown
+    if place < len(shown) or any(place not in range(len(shown)) for place in places):
+        raise Conflict(CHANGED)
+    return _mark_edited({**found, "items": left})
+
+
 def remove_track(found: Value, uri: str) -> Value:
     """Remove a track. Raises NotFound when it is not in the list."""
     left = [item for item in found["items"] if item["subject"]["uri"] != uri]
@@ -67,7 +96,7 @@ def reorder_items(found: Value, uris: Iterable[str]) -> Value:
     except IndexError:
         items = []
     if len(items) != len(found["items"]):
-        raise Conflict("The list has different tracks; get it again before you reorder it.")
+        raise Conflict(CHANGED)
     return _mark_edited({**found, "items": items})
 
 

@@ -1,5 +1,7 @@
 """Creates and deletes playlists, with the choice of whether the profile shows them."""
 
+from collections.abc import Iterable
+
 from readapi.errors import ApiError
 from readapi.pds.records import lists
 from readapi.pds.repo import Author, Create, Value
@@ -9,11 +11,17 @@ from schemas.ids import AtUri
 
 
 async def create_playlist(
-    writing: Writing, showing: ProfileVisibility, author: Author, name: str, is_shown: bool
+    writing: Writing,
+    showing: ProfileVisibility,
+    author: Author,
+    name: str,
+    is_shown: bool,
+    subjects: Iterable[Value] = (),
 ) -> tuple[AtUri, Value]:
-    """Create an empty playlist: its at-uri and record."""
+    """Create a playlist: its at-uri and record. `subjects`: strong references to its tracks."""
     collection = writing.collections.list
     value = lists.new_list(collection, "playlist", name, None)
+    value["items"] = lists.make_items(subjects)
     uri = AtUri(author.did, collection, new_rkey())
     await showing.choose(str(uri), is_shown)  # first, so that no profile shows it even briefly
     try:

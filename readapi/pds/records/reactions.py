@@ -1,18 +1,26 @@
-"""Writes likes, comments and scrobbles. An account has at most one like of a track."""
+"""Writes likes, comments and scrobbles, and counts plays. An account has at most one like of a track."""
 
 from datetime import datetime
 from typing import Any
 
-from readapi.errors import Conflict, InvalidRequest
+import structlog
+
+from readapi.errors import ApiError, Conflict, InvalidRequest
+from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
 from readapi.index.queries import social, tracks
+from readapi.oauth import scopes
 from readapi.pds.repo import Author, Create, Record, Value
 from readapi.pds.writing import Writing, new_rkey
 from readapi.state.db.locks import Locks
+from readapi.state.publishing.play_counts import Play
+from readapi.state.state import State
 from schemas import datetimes
-from schemas.collections import SCROBBLE
-from schemas.ids import Rkey, derived_tid, record_key, tid_at
+from schemas.collections import SCROBBLE, SCROBBLING
+from schemas.ids import AtUri, Rkey, derived_tid, record_key, tid_at
 from schemas.stored import Card
+
+log = structlog.get_logger()
 
 
 async def like_track(writing: Writing, index: Index, author: Author, track: Card) -> None:
@@ -76,6 +84,29 @@ def _check_moment(track: Card, timestamp_ms: int) -> None:
         raise InvalidRequest.of_field(
             "timestamp_ms", f"must not be after the track's end, {duration} seconds"
         )
+
+
+async def count_play(
+    writing: Writing, state: State, author: SignedIn | None, client: str, track: Card
+) -> Play:
+    """Count a play of a track that the listener may hear, and scrobble it if the account wants that.
+
+    `client`: the network address of a listener without an account. A scrobble that fails is left out.
+    """
+    known = tracks.parse_card(track)
+    listener = client if author is None else author.did
+    play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
+    if author is not None and play.counted_at is not None and await _scrobbles(writing, state, author):
+        try:
+            await write_scrobble(writing, author, known, play.counted_at)
+        except ApiError as error:
+            log.info("not scrobbled", reason=error.message)
+    return play
+
+
+async def _scrobbles(writing: Writing, state: State, author: SignedIn) -> bool:
+    granted = scopes.covers(author.scopes, SCROBBLING, writing.collections)
+    return granted and (await state.preferences.of(author.did)).scrobbling
 
 
 async def write_scrobble(

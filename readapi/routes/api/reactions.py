@@ -8,7 +8,6 @@ import structlog
 from readapi.answers import Answer
 from readapi.audio.select import check_listening
 from readapi.errors import (
-    ApiError,
     Conflict,
     InvalidRequest,
     NotAuthenticated,
@@ -23,7 +22,6 @@ from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
 from readapi.index.queries import artists, social, tracks
 from readapi.index.queries.identifiers import TrackName
-from readapi.oauth import scopes
 from readapi.pds.records import reactions
 from readapi.pds.repo import REFUSALS, Record
 from readapi.pds.writing import Writing
@@ -32,9 +30,8 @@ from schemas.access import Viewer
 from schemas.api.comments import Comment, CommentChange, NewComment
 from schemas.api.shape import Deleted, PublicId
 from schemas.api.tracks import LikeState, PlayCount
-from schemas.collections import SCROBBLING
 from schemas.datetimes import parse_datetime
-from schemas.ids import AtUri, record_id
+from schemas.ids import record_id
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -109,7 +106,6 @@ async def play_track(
     client: Client,
     index: Index,
     state: State,
-    settings: Settings,
     supporters: Supporters,
     writing: Writing,
 ) -> PlayCount:
@@ -122,20 +118,8 @@ async def play_track(
     viewer: Viewer | None = None if who is None else who.viewer
     track = tracks.find_track(index, track_id, viewer)
     check_listening(track.access, await supporters.among(viewer, [track]))
-    known = tracks.parse_card(track)
-    listener = client if who is None else who.did
-    play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
-    if who is not None and play.counted_at is not None and await _scrobbles(who, state, settings):
-        try:
-            await reactions.write_scrobble(writing, who, known, play.counted_at)
-        except ApiError as error:
-            log.info("not scrobbled", reason=error.message)
+    play = await reactions.count_play(writing, state, who, client, track)
     return PlayCount(play_count=play.count)
-
-
-async def _scrobbles(who: SignedIn, state: State, settings: Settings) -> bool:
-    granted = scopes.covers(who.scopes, SCROBBLING, settings.collections)
-    return granted and (await state.preferences.of(who.did)).scrobbling
 
 
 def _comment_answer(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:

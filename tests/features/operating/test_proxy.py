@@ -70,12 +70,21 @@ async def events() -> web.StreamResponse:
     return Events(told(), lambda: None)
 
 
+@routes.get("/rest/cut", acts=True)
+async def cut(request: web.Request) -> Answer[str]:
+    """Close the connection in place of an answer."""
+    assert request.transport is not None
+    request.transport.abort()
+    return Answer(b"{}")
+
+
 @dataclass(frozen=True, slots=True)
 class Proxied:
-    """Where the proxy listens, and a client that trusts it."""
+    """Where the proxy listens and logs, and a client that trusts it."""
 
     port: int
     client: aiohttp.ClientSession
+    folder: Path
 
     def url(self, path: str) -> str:
         return f"https://localhost:{self.port}{path}"
@@ -114,6 +123,7 @@ def nginx(folder: Path, port: int, behind: str) -> tuple[Path, list[str]]:
         "127.0.0.1:8000": behind,
         "/etc/ssl/": f"{folder}/",
         "client_header_timeout 10s": "client_header_timeout 1s",
+        "/var/log/nginx/": f"{folder}/",
     }
     text = replaced((DEPLOY / "nginx.conf").read_text(), here)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -122,7 +132,7 @@ def nginx(folder: Path, port: int, behind: str) -> tuple[Path, list[str]]:
     path = folder / "nginx.conf"
     path.write_text(
         f"{user}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\n"
-        f"events {{}}\nhttp {{\naccess_log off;\n{temporary}{text}}}\n"
+        f"events {{}}\nhttp {{\naccess_log {folder}/access.log;\n{temporary}{text}}}\n"
     )
     return path, ["-c", str(path), "-e", f"{folder}/error.log"]
 
@@ -130,7 +140,7 @@ def nginx(folder: Path, port: int, behind: str) -> tuple[Path, list[str]]:
 def caddy(folder: Path, port: int, behind: str) -> tuple[Path, list[str]]:
     """The same of Caddy, with a certificate of ours and without its own port."""
     here = {
-        "{\n\tservers {": "{\n\tadmin off\n\tauto_https disable_redirects\n\tservers {",
+        "\tservers {": "\tadmin off\n\tauto_https disable_redirects\n\tservers {",
         f"{NAME} {{\n\trequest": (
             f"https://localhost:{port} {{\n\tbind 127.0.0.1\n"
             f"\ttls {folder}/{NAME}.pem {folder}/{NAME}.key\n\trequest"
@@ -169,7 +179,7 @@ async def proxied(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         connector = aiohttp.TCPConnector(ssl=context)
         try:
             async with aiohttp.ClientSession(connector=connector) as client:
-                proxied = Proxied(port, client)
+                proxied = Proxied(port, client, tmp_path)
                 await listens(proxied, process, log)
                 yield proxied
         finally:
@@ -214,6 +224,16 @@ async def test_events_come_through_as_they_happen(proxied: Proxied) -> None:
         rest = await answer.content.read()
 
     assert (first, rest) == (b"data: 1\n\n", b"data: 2\n\n")
+
+
+async def test_no_log_of_a_proxy_has_an_api_key(proxied: Proxied) -> None:
+    """Players send them in addresses. Not even when the service fails, which proxies log with the address."""
+    for path in ("/rest/cut", "/rest/nothing"):
+        async with proxied.client.get(proxied.url(f"{path}?apiKey=fmsvc_secret&id=1")) as answer:
+            assert answer.status in (404, 502)
+
+    logs = b"".join(log.read_bytes() for log in proxied.folder.glob("*.log"))
+    assert b"secret" not in logs
 
 
 async def test_slow_heads_end_at_the_proxy(proxied: Proxied) -> None:

@@ -70,9 +70,16 @@ class Listening:
 
     async def as_(self, person: str) -> dict[str, str]:
         """What somebody's requests carry."""
+        return {"Authorization": f"Bearer {await self.state.sessions.begin(await self._account(person))}"}
+
+    async def developer_token(self, person: str) -> str:
+        """A new one of somebody's, as for a music player."""
+        token, _ = await self.state.developer_tokens.create(await self._account(person), "player")
+        return token
+
+    async def _account(self, person: str) -> Account:
         granted = await self.state.grants.add(grant(did(person)))
-        account = Account(did(person), Handle(f"{person}.example"), granted)
-        return {"Authorization": f"Bearer {await self.state.sessions.begin(account)}"}
+        return Account(did(person), Handle(f"{person}.example"), granted)
 
     async def left_open_by_leaving(self, path: str, times: int) -> int:
         """How many files are open because people went away in the middle of an answer."""

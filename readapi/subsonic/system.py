@@ -1,0 +1,122 @@
+"""Methods about the service itself and the account that asks, and those that have nothing to list here."""
+
+from readapi.errors import NotOwner
+from readapi.http.viewer import SignedIn
+from readapi.index.lookups import Index
+from readapi.oauth import scopes
+from readapi.pages.public.metadata import SITE_NAME
+from readapi.subsonic import ids
+from readapi.subsonic.rendering import Content
+from schemas.collections import SCROBBLING
+from schemas.settings import Settings
+
+_EXTENSIONS = ("apiKeyAuthentication", "formPost")
+
+
+def ping() -> Content:
+    """Whether the API key is valid."""
+    return {}
+
+
+def get_license() -> Content:
+    """No license is needed."""
+    return {"license": {"valid": True}}
+
+
+def get_open_subsonic_extensions() -> Content:
+    """The extensions of the protocol that are offered."""
+    return {"openSubsonicExtensions": [{"name": name, "versions": [1]} for name in _EXTENSIONS]}
+
+
+def token_info(who: SignedIn) -> Content:
+    """The account of the API key."""
+    return {"tokenInfo": {"username": _name(who)}}
+
+
+def get_music_folders() -> Content:
+    """The one folder, which has everything."""
+    return {"musicFolders": {"musicFolder": [{"id": ids.FOLDER, "name": SITE_NAME}]}}
+
+
+def get_scan_status(index: Index) -> Content:
+    """How many documents the index has; it is always up to date."""
+    return {"scanStatus": {"scanning": False, "count": index.documents}}
+
+
+def get_user(username: str, who: SignedIn, settings: Settings) -> Content:
+    """What the account may do. Others are not told of."""
+    if username not in (who.did, who.handle):
+        raise NotOwner("Only your own account is shown.")
+    can = {
+        role: scopes.covers(who.scopes, f"repo:{getattr(settings.collections, need)}", settings.collections)
+        for role, need in (("playlistRole", "list"), ("commentRole", "comment"))
+    }
+    roles = {
+        "scrobblingEnabled": scopes.covers(who.scopes, SCROBBLING, settings.collections),
+        "adminRole": False,
+        "settingsRole": False,
+        "downloadRole": True,
+        "uploadRole": False,
+        **can,
+        "coverArtRole": False,
+        "podcastRole": False,
+        "streamRole": True,
+        "jukeboxRole": False,
+        "shareRole": False,
+        "videoConversionRole": False,
+    }
+    return {"user": {"username": _name(who), **roles, "folder": [ids.FOLDER]}}
+
+
+def get_lyrics() -> Content:
+    """None: tracks have no lyrics here."""
+    return {"lyrics": {"value": ""}}
+
+
+def get_lyrics_by_song_id() -> Content:
+    """None, likewise."""
+    return {"lyricsList": {"structuredLyrics": []}}
+
+
+def get_now_playing() -> Content:
+    """Nobody: what an account listens to is not told to others."""
+    return {"nowPlaying": {"entry": []}}
+
+
+def get_bookmarks() -> Content:
+    """None: bookmarks are not kept here."""
+    return {"bookmarks": {"bookmark": []}}
+
+
+def get_play_queue() -> Content:
+    """None: queues are not kept here."""
+    return {}
+
+
+def get_podcasts() -> Content:
+    """None: what is here is music."""
+    return {"podcasts": {"channel": []}}
+
+
+def get_newest_podcasts() -> Content:
+    """None, likewise."""
+    return {"newestPodcasts": {"episode": []}}
+
+
+def get_internet_radio_stations() -> Content:
+    """None, likewise."""
+    return {"internetRadioStations": {"internetRadioStation": []}}
+
+
+def get_videos() -> Content:
+    """None, likewise."""
+    return {"videos": {"video": []}}
+
+
+def get_shares() -> Content:
+    """None: every track has a public page."""
+    return {"shares": {"share": []}}
+
+
+def _name(who: SignedIn) -> str:
+    return who.name.removeprefix("@")
