@@ -67,9 +67,14 @@ class AccessLog:
             self._stream.flush()
 
     def _render(self, line: Line) -> str:
-        fields = line.fields()
-        fields.update(event="request", program="api", level="info", timestamp=self._timestamp(line.at))
-        return orjson.dumps(fields).decode() + "\n"
+        at, request_id, method, path, status, seconds = line
+        # The request id and the method are of letters, digits and dashes.
+        return (
+            f'{{"request_id":"{request_id}","method":"{method}",'
+            f'"path":{orjson.dumps(_printable(path[: logs.LONGEST_VALUE])).decode()},"status":{status},'
+            f'"milliseconds":{seconds * 1000:.2f},"event":"request","program":"api","level":"info",'
+            f'"timestamp":"{self._timestamp(at)}"}}\n'
+        )
 
     def _timestamp(self, at: float) -> str:
         second = int(at)

@@ -50,6 +50,7 @@ class Parameter:
     adapter: TypeAdapter[Any]
     many: bool
     default: Any
+    is_text: bool  # any text will do
 
     @property
     def required(self) -> bool:
@@ -135,6 +136,9 @@ class Signature:
                 else:
                     arguments[parameter.argument] = parameter.default
                 continue
+            if parameter.is_text:
+                arguments[parameter.argument] = text
+                continue
             try:
                 arguments[parameter.argument] = parameter.adapter.validate_python(text)
             except ValidationError as error:
@@ -161,9 +165,9 @@ def _read_parameter(request: web.Request, parameter: Parameter) -> str | list[st
 
 
 def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:
-    return Parameter(
-        name, name.removesuffix("_"), place, TypeAdapter(annotation), _is_list(annotation), default
-    )
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    is_text = adapter.core_schema.keys() - {"metadata"} == {"type"} and adapter.core_schema["type"] == "str"
+    return Parameter(name, name.removesuffix("_"), place, adapter, _is_list(annotation), default, is_text)
 
 
 def _without_none(annotation: Any) -> Any:

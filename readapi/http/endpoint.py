@@ -12,9 +12,10 @@ from aiohttp import web
 
 from readapi.answers import HTML, JSON, Answer, render_json
 from readapi.errors import ApiError
+from readapi.http import eager
 from readapi.http.admission import Authorization, Requirements
 from readapi.http.binding import Services, Signature
-from readapi.http.eager import in_task
+from readapi.http.eager import Paused, in_task
 from readapi.http.limits.body_pace import BodyIntake
 from readapi.http.limits.clients import CLIENT
 from readapi.http.limits.quota import Quota
@@ -126,11 +127,13 @@ class Endpoint:
                 return act(request, who)
             if is_plain:
                 return self._ready(function(**bind(request, who, {})))
-            return read(request, who)
+            if not self.prompt or who is not None:
+                return read(request, who)
+            begun = eager.start(function(**bind(request, who, {})))
+            return self._later(begun) if isinstance(begun, Paused) else self._ready(begun)
 
         async def read(request: web.Request, who: SignedIn | None) -> Response:
-            if not self.prompt or who is not None:
-                await in_task()
+            await in_task()
             return self._ready(await function(**bind(request, who, {})))
 
         async def act(request: web.Request, who: SignedIn | None) -> Response:
@@ -169,6 +172,9 @@ class Endpoint:
                 return await bodies.read_body(request, intake, encoding, room)
 
         return read
+
+    async def _later(self, begun: Paused[Any]) -> Response:
+        return self._ready(await begun)
 
     def _ready(self, result: object) -> Response:
         if isinstance(result, READY):

@@ -9,7 +9,8 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from aiohttp import web
+from aiohttp import hdrs, web
+from multidict import istr
 
 from readapi import errors
 from readapi.answers import HTML, Answer
@@ -25,7 +26,7 @@ from readapi.http.response import xrpc
 from readapi.http.response.cache import AnswerCache, Kept
 from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
 from readapi.http.response.responses import Responses, Result, Written
-from readapi.http.router import READY, Reply, plain_path, settle
+from readapi.http.router import READY, Reply, Response, plain_path, settle
 from readapi.http.viewer import REQUESTER, Requester
 from readapi.metrics import Metrics
 from schemas.errors import Code, ErrorBody
@@ -34,11 +35,13 @@ from schemas.settings import Settings
 log = structlog.get_logger()
 
 Application = Callable[[web.Request], Reply]
-WhoAsks = Callable[[web.Request], Awaitable[Requester | None]]
+WhoAsks = Callable[[web.Request], Requester | Awaitable[Requester | None] | None]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_REQUEST_ID_HEADER = istr("X-Request-Id")
 _NO_ROUTE = "none"
 _OK = HTTPStatus.OK.value
+_READY_RESULT = (*READY, Kept)
 
 
 class Gate:
@@ -89,9 +92,15 @@ class Gate:
             if path in self._operational:
                 result: Result = await settle(application(request))
             else:
-                requester = await self._who_asks(request)
-                allowance = await self._counted(request, requester)
-                result = await self._result(request, application, allowance, requester)
+                # Most requests wait for none of these; then they are answered without a task.
+                found = self._who_asks(request)
+                requester = found if found is None or isinstance(found, Requester) else await found
+                counted = self._count(request, requester)
+                allowance = counted if isinstance(counted, Allowance) else await counted
+                if not allowance.allowed:
+                    raise Spent(allowance)
+                made = self._result(request, application, requester)
+                result = made if isinstance(made, _READY_RESULT) else await made
         except Spent as spent:
             allowance, result = (
                 spent.allowance,
@@ -130,47 +139,47 @@ class Gate:
         metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
         metrics.tally("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
 
-    def _counted(self, request: web.Request, requester: Requester | None) -> Awaitable[Allowance]:
+    def _count(self, request: web.Request, requester: Requester | None) -> Allowance | Awaitable[Allowance]:
         """Count the request for the account, or for the client's address when it has no account."""
         named = None if requester is None or requester.signed_in is None else requester.signed_in.did
         request[CLIENT] = self._clients.key(request)
         # Other spellings of a path reach the same route; escaped slashes are part of a name.
         return self.limits.hit(named or request[CLIENT], plain_path(request), request.method)
 
-    async def _result(
-        self,
-        request: web.Request,
-        application: Application,
-        allowance: Allowance,
-        requester: Requester | None,
-    ) -> Result:
+    def _result(
+        self, request: web.Request, application: Application, requester: Requester | None
+    ) -> Result | Awaitable[Result]:
         """The answer: from the cache, or made by the application and cached."""
-        if not allowance.allowed:
-            raise Spent(allowance)
         if requester is not None:
             request[REQUESTER] = requester
         if request.method not in ("GET", "HEAD"):
-            return await settle(application(request))
+            return application(request)
         # Some routes admit accounts whose grant has ended, so their answers are personal too.
         is_somebody = requester is not None and requester.signed_in is not None
         version = self._version()
         cached_as = _cache_key(request)
         kept = self.cache.find(cached_as, version)
-        if kept is None or (is_somebody and kept.caching.is_of_nobody):
-            made = application(request)
-            if not isinstance(made, READY):
-                made = await made
-            if not isinstance(made, Answer) or made.status != _OK or request[ENDPOINT].acts:
-                return made
-            endpoint = request[ENDPOINT]
-            kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
-            # An answer that depends on more than the address and the stores is not cached.
-            if (
-                endpoint.is_of_stores
-                and kept.caching.control != PRIVATE.control
-                and "Vary" not in made.headers
-            ):
-                self.cache.keep(cached_as, version, kept)
+        if kept is not None and not (is_somebody and kept.caching.is_of_nobody):
+            return kept
+
+        def cache(made: Response) -> Result:
+            return self._cache(request, made, is_somebody, cached_as, version)
+
+        made = application(request)
+        return cache(made) if isinstance(made, READY) else _then(made, cache)
+
+    def _cache(
+        self, request: web.Request, made: Response, is_somebody: bool, cached_as: str, version: object
+    ) -> Result:
+        """An answer with its ETag, and kept unless it depends on more than the address and the stores."""
+        if not isinstance(made, Answer) or made.status != _OK:
+            return made
+        endpoint = request[ENDPOINT]
+        if endpoint.acts:
+            return made
+        kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
+        if endpoint.is_of_stores and kept.caching.control != PRIVATE.control and "Vary" not in made.headers:
+            self.cache.keep(cached_as, version, kept)
         return kept
 
     def _renewing(self, result: Result, session_id: str) -> Result:
@@ -204,7 +213,7 @@ class Gate:
         return refused
 
     def _request_id(self, request: web.Request) -> str:
-        given = request.headers.get("X-Request-Id")
+        given = request.headers.get(_REQUEST_ID_HEADER)
         return given if given is not None and _REQUEST_ID.fullmatch(given) else self._new_id()
 
     def _new_id(self) -> str:
@@ -213,10 +222,14 @@ class Gate:
 
 def _cache_key(request: web.Request) -> str:
     """The address; for browsers apart, since some addresses have a page for them and JSON for programs."""
-    accepted = request.headers.get("Accept", "")
+    accepted = request.headers.get(hdrs.ACCEPT, "")
     if "text/html" in accepted and request_headers.prefers_page(accepted):
         return f"page {request.raw_path}"
     return request.raw_path
+
+
+async def _then(made: Awaitable[Response], cache: Callable[[Response], Result]) -> Result:
+    return cache(await made)
 
 
 def _caching(endpoint: Endpoint, is_somebody: bool) -> Caching:

@@ -20,7 +20,8 @@ Handler = Callable[[web.Request], Reply]
 PATH_NAME = re.compile(
     r"{(\w+)(?::([^{}]*))?}"
 )  # of a path: its name, and the expression that it has to match
-PATH_VALUES = web.RequestKey("path_values", dict[str, str])  # the values of a path's names
+PATH_VALUES = web.RequestKey("path_values", Mapping[str, str])  # the values of a path's names
+_NO_VALUES: Mapping[str, str] = {}
 _PART = "[^{}/]+"
 
 
@@ -52,10 +53,10 @@ class Router:
         handler, request[PATH_VALUES] = self._find(plain_path(request), request.method)
         return await settle(handler(request))
 
-    def _find(self, path: str, method: str) -> tuple[Handler, dict[str, str]]:
+    def _find(self, path: str, method: str) -> tuple[Handler, Mapping[str, str]]:
         if (handlers := self._plain.get(path)) is not None:
             if (handler := handlers.get(method)) is not None:
-                return handler, {}
+                return handler, _NO_VALUES
             raise web.HTTPMethodNotAllowed(method, sorted(handlers))
         allowed: set[str] = set()
         above = path
@@ -65,7 +66,8 @@ class Router:
                 if (match := pattern.fullmatch(path)) is None:
                     continue
                 if (handler := handlers.get(method)) is not None:
-                    return handler, {name: _unescape(value) for name, value in match.groupdict().items()}
+                    values = match.groupdict()
+                    return handler, values if "%" not in path else _unescape(values)
                 allowed.update(handlers)
         if allowed:
             raise web.HTTPMethodNotAllowed(method, sorted(allowed))
@@ -94,9 +96,9 @@ def _compile(path: str) -> re.Pattern[str]:
     )
 
 
-def _unescape(value: str) -> str:
+def _unescape(values: Mapping[str, str]) -> dict[str, str]:
     """Slashes and percent signs are still escaped in a path that was split."""
-    return value.replace("%2F", "/").replace("%25", "%") if "%" in value else value
+    return {name: value.replace("%2F", "/").replace("%25", "%") for name, value in values.items()}
 
 
 async def _let_continue(request: web.Request) -> None:

@@ -7,6 +7,7 @@ Bodies have a least speed of their own (`limits/body_pace.py`).
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from math import inf
 from typing import Any, cast
@@ -152,8 +153,12 @@ class _Server(web.Server):
         patience: ConnectionTimeouts,
         **options: Any,
     ) -> None:
+        # The application would make the same requests, by one more function.
+        make_request = partial(
+            web.Request, loop=asyncio.get_running_loop(), client_max_size=bodies.MOST_BYTES
+        )
         super().__init__(
-            plain.request_handler, request_factory=plain.request_factory, handler_cancellation=True, **options
+            plain.request_handler, request_factory=make_request, handler_cancellation=True, **options
         )
         self._options = options
         self._router = router

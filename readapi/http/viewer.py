@@ -2,11 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from readapi.errors import NotAuthenticated, SessionExpired
 from readapi.http.limits.rate_limits import Limiter, Spent
@@ -148,11 +148,17 @@ class Authenticator:
         self._sessions = state.sessions
         self._developer_tokens = state.developer_tokens
 
-    async def find(self, request: web.Request) -> Requester | None:
+    def find(self, request: web.Request) -> Awaitable[Requester | None] | None:
         """The requester; None for a request without credentials.
 
         Raises Spent, and the refusals of service tokens.
         """
+        headers = request.headers
+        if hdrs.COOKIE not in headers and hdrs.AUTHORIZATION not in headers:
+            return None
+        return self._find(request)
+
+    async def _find(self, request: web.Request) -> Requester | None:
         if self._service_tokens is not None and (token := _service_token(request)) is not None:
             return await self._vouched(self._service_tokens, *token, self._client(request))
         try:

@@ -115,8 +115,10 @@ class IndexFolder:
         """The first matches in the order of a field, or of scores times log2(2 + the field `weight`)."""
         if self.searcher is None:
             return IndexMatches([], 0)
-        found = self.searcher.search(
-            query, most, count=count, order_by_field=by, order=order, weight_by_field=weight
+        found = (
+            self.searcher.search(query, most, count)
+            if by is None and weight is None
+            else self.searcher.search(query, most, count, by, 0, order, weight)
         )
         hits = found.hits
         self.rows_read += len(hits)
@@ -131,6 +133,11 @@ class IndexFolder:
         if searcher is None:
             return []
         return [memoryview(searcher.doc(address)[search_index.STORED][0]) for address in addresses]
+
+    def stored_at(self, address: DocAddress) -> memoryview:
+        """The stored bytes of one document."""
+        stores = self._stores
+        return self.stored([address])[0] if stores is None else stores[address.segment_ord].get(address.doc)
 
     def term(self, field: str, value: str | int) -> Query:
         """Documents that carry a value."""

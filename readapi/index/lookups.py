@@ -1,6 +1,7 @@
 """Look-ups in the search index, each in some tens of microseconds."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -20,12 +21,24 @@ from schemas.stored import Card, Stored
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
 MOST_LIKED = 5000  # newest likes of one account, among which visible ones are counted
+MOST_REMEMBERED = 10_000  # tracks whose place is remembered
+MOST_PAGES = 500  # first pages that are remembered, of at most 100 rows each
 MOST_ASKING = 3  # records with the same public id
 _BELOW_ID = 64 - ID_BITS  # bits of a key after those that are the public id
 
 
 def _signed(key: int) -> int:
     return key - (1 << 64) if key >> 63 else key
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """Results of look-ups in one state of the indexes. A new state begins without any."""
+
+    generation: int
+    liked: dict[str, int] = field(default_factory=dict)  # how many public tracks an account likes
+    places: dict[int, DocAddress] = field(default_factory=dict)  # of tracks, by the catalog's `id`
+    first_pages: dict[object, Page[Row]] = field(default_factory=dict)  # of broad listings
 
 
 class Like(NamedTuple):
@@ -47,8 +60,7 @@ class Index(IndexFolders):
         self.takedowns = takedowns or StandingTakedowns()
         self._base_url = base_url
         self._spans: Spans = {}
-        self._liked: dict[str, int] = {}
-        self._liked_in = 0  # the generation of these counts
+        self._remembered = _Remembered(self.generation)
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
@@ -67,8 +79,20 @@ class Index(IndexFolders):
         return self._many("key", keys)
 
     def tracks_by_id(self, track_ids: Sequence[int]) -> list[Card]:
-        """The tracks with these public ids, in this order; those that are not there left out."""
-        return self._many("id", [kind_id("track", track_id) for track_id in track_ids])
+        """The tracks with these public ids, in this order; those that are not there left out.
+
+        Where they are stored is remembered: many requests list the same ones.
+        """
+        self.require()
+        places = self._now().places
+        numbers = [kind_id("track", track_id) for track_id in track_ids]
+        if unknown := [number for number in numbers if number not in places]:
+            if len(places) > MOST_REMEMBERED:
+                places.clear()
+                unknown = numbers
+            addresses = self.addresses(self.catalog.any_term("id", unknown), len(unknown))
+            places.update(zip(self.catalog.numbers("id", addresses), addresses, strict=True))
+        return self._unpack([places[number] for number in numbers if number in places])
 
     def tracks_asking_for(self, track_id: int, did: str) -> list[Card]:
         """A few of an account's tracks whose public id would be this one but for a collision."""
@@ -210,12 +234,11 @@ class Index(IndexFolders):
 
     def liked_count(self, did: str) -> int:
         """How many public tracks an account likes."""
-        if self._liked_in != self.generation:
-            self._liked, self._liked_in = {}, self.generation
-        if did not in self._liked:
+        liked = self._now().liked
+        if did not in liked:
             shown = self.visible("track", "discovery", None)
-            self._liked[did] = self.catalog.count(self.liked_by(did, shown))
-        return self._liked[did]
+            liked[did] = self.catalog.count(self.liked_by(did, shown))
+        return liked[did]
 
     def liked_by(self, did: str, shown: Query) -> Query:
         """Those of the `shown` tracks that an account likes; only its newest MOST_LIKED likes count."""
@@ -252,9 +275,29 @@ class Index(IndexFolders):
 
     def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
         self.require()
-        spans = self._spans if name is not None else None
-        page = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
+        if name is None:
+            page = Listing(self.catalog, query, field).page(after, limit)
+        else:
+            page = self._broad_page(query, field, after, limit, name)
         return Page(self.unpack(page.items), page.after)
+
+    def _broad_page(
+        self, query: Query, field: str, after: Position | None, limit: int, name: object
+    ) -> Page[Row]:
+        """A page of a listing of many documents. First pages, which most requests are for, are remembered."""
+        first = self._now().first_pages
+        page = first.get((name, field, limit)) if after is None else None
+        if page is None:
+            page = Listing(self.catalog, query, field, spans=self._spans, name=name).page(after, limit)
+            if after is None and len(first) < MOST_PAGES:
+                first[name, field, limit] = page
+        return page
+
+    def _now(self) -> "_Remembered":
+        """What is remembered of the state that is shown."""
+        if self._remembered.generation != self.generation:
+            self._remembered = _Remembered(self.generation)
+        return self._remembered
 
     def _tracks(
         self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
@@ -283,8 +326,10 @@ class Index(IndexFolders):
         return match_all(self.social.term("subject", track_key), self.social.term("kind", kind))
 
     def _one(self, doc_prefix: str, query: Query) -> Card | None:
-        for card in self._unpack(self.addresses(query, 4)):
-            if card.doc.startswith(doc_prefix):
+        self.require()
+        for _, address in self.catalog.search(query, 4).hits:
+            card = Card(self.catalog.stored_at(address), self._base_url)
+            if card.doc.startswith(doc_prefix) and not self._is_taken_down(card):
                 return card
         return None
 

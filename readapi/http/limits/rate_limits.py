@@ -3,7 +3,7 @@
 import math
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -88,7 +88,7 @@ class RateLimits:
         kinds = (self.guesses, self.servers, *of_clients)
         return sum(kind.refused for kind in kinds)
 
-    async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
+    def hit(self, client: str, path: str, method: str = "GET") -> Allowance | Awaitable[Allowance]:
         """Count one request. In `path` only slashes within names are still escaped."""
         return self.limiter_of(method, path).hit(client)
 

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 import structlog
@@ -42,11 +42,14 @@ class SharedLimits(RateLimits):
         self._hit = client.register_script(_HIT)
         self._asks_again_at = 0.0
 
-    async def hit(self, client: str, path: str, method: str = "GET") -> Allowance:
+    def hit(self, client: str, path: str, method: str = "GET") -> Allowance | Awaitable[Allowance]:
         """Count one request, to a path without percent signs."""
         limiter = self.limiter_of(method, path)
         if time.monotonic() < self._asks_again_at:
             return limiter.hit(client)
+        return self._hit_together(limiter, client)
+
+    async def _hit_together(self, limiter: Limiter, client: str) -> Allowance:
         await in_task()  # the client library waits with timeouts
         try:
             return await self._shared(limiter, client)

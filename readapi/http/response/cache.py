@@ -13,6 +13,7 @@ Way = Literal["plain", "gzip", "unchanged"]
 
 SMALLEST_ZIPPED_BYTES = 4096
 _GZIP = 31  # the largest window, and gzip's header and trailer
+_SHORT_TAG_BYTES = 16  # what is no longer is shown as it is
 _OVERHEAD_BYTES = 1000  # of an entry's Python objects, besides its body
 
 
@@ -39,7 +40,10 @@ class Kept:
         self.caching = caching
         self.forms: dict[Way, Form] = {}
         # Weak, because the same tag names the plain and the compressed form.
-        self.etag = f'W/"{hashlib.blake2b(answer.tag or answer.body, digest_size=12).hexdigest()}"'
+        tag = answer.tag or answer.body
+        if len(tag) > _SHORT_TAG_BYTES:
+            tag = hashlib.blake2b(tag, digest_size=12).digest()
+        self.etag = f'W/"{tag.hex()}"'
 
     @property
     def is_zippable(self) -> bool:

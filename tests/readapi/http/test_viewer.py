@@ -21,7 +21,8 @@ def viewers_of(state: State, guesses: int = 100) -> Authenticator:
 
 
 async def asking(viewers: Authenticator, **headers: str) -> Requester | None:
-    return await viewers.find(make_mocked_request("GET", "/", headers=headers))
+    found = viewers.find(make_mocked_request("GET", "/", headers=headers))
+    return None if found is None else await found
 
 
 async def known(viewers: Authenticator, credential: str) -> bool:

@@ -86,7 +86,7 @@ async def test_only_what_brings_a_file_is_an_upload(method: str, path: str, limi
     """What is told of a track may be corrected as often as anything else is written."""
     limits = RateLimits(Settings(), Clock())
 
-    assert (await limits.hit("a", path, method)).limit == limit
+    assert limits.hit("a", path, method).limit == limit
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ async def test_whatever_begins_an_authorization_is_counted_with_signing_in(path:
     """Each asks a server that a stranger may name."""
     limits = RateLimits(Settings(), Clock())
 
-    assert (await limits.hit("a", path)).limit == limit
+    assert limits.hit("a", path).limit == limit
 
 
 @pytest.mark.parametrize(("method", "limit"), [("POST", 10), ("GET", 100), ("HEAD", 100)])
@@ -110,4 +110,4 @@ async def test_opening_the_sign_in_page_is_no_attempt_to_sign_in(method: str, li
     """Only its form asks a server that a stranger may name."""
     limits = RateLimits(Settings(), Clock())
 
-    assert (await limits.hit("a", "/login", method)).limit == limit
+    assert limits.hit("a", "/login", method).limit == limit
