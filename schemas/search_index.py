@@ -13,7 +13,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = 10  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION = 11  # raise it when a field, a card or the folding of text changes: older indexes are made anew
 VERSION_FILE = (
     "version"  # in each index's folder, in digits; indexes without it are older than all that have it
 )
@@ -63,7 +63,7 @@ def catalog_schema() -> tantivy.Schema:
 def words_schema() -> tantivy.Schema:
     """Fields for searching all kinds. The stored card is the search result."""
     builder = tantivy.SchemaBuilder()
-    _add_raw(builder, "doc", "did", "kind", "tag")
+    _add_raw(builder, "doc", "did", "kind", "tag", "heat")  # `heat`: see `heats`
     _add_numbers(builder, "id", "recent", "popular")
     builder.add_unsigned_field("length", fast=True)  # words of the name, the first if there are several
     _add_text(builder)
@@ -89,7 +89,8 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
     searching while somebody types. `near`: what is left of words and whole names without any one of their
     letters; two that share such a rest are a typo apart. Long words of own names have the rests without two
     letters as well. `ends`: what the words of own names end with. `scoped`: words with the kind of name that
-    they are from, see `scoped_word`, and the number of words of own names, see `word_count`.
+    they are from, see `scoped_word`, and the numbers of words and letters of own names, see `word_count` and
+    `letter_count`.
     Nothing private has any of these.
     """
     builder.add_text_field("exact", tokenizer_name="raw", index_option="basic")
@@ -118,6 +119,19 @@ def scoped_word(scope: Scope, word: str) -> str:
 def word_count(count: int) -> str:
     """The term for an own name of so many words."""
     return f"#{count}"
+
+
+def letter_count(count: int) -> str:
+    """The term for an own name of so many letters, spaces and signs not counted."""
+    return f"~{count}"
+
+
+def heats(count: int) -> list[str]:
+    """The terms of a document that is counted so often: each power of two, from 1 on, that it reaches.
+
+    What is popular is found by these without a look at everything else.
+    """
+    return [str(power) for power in range(count.bit_length())]
 
 
 def version_in(folder: Path) -> int:

@@ -7,14 +7,21 @@ from pydantic import Field
 from schemas.api.shape import Address, Count, DidText, Page, PublicId, Shape, Uuid
 
 ResultTier = Literal[
+    "name_with_next_word",
     "whole_name",
+    "nearly_whole_name_as_long",
+    "nearly_whole_name",
+    "name_in_other_number",
     "start_of_name_as_long",
+    "same_words_as_name",
     "start_of_name",
     "words_of_title",
     "words_in_title",
     "words_in_names",
     "words_in_text",
     "name_with_typo",
+    "title_with_typo",
+    "start_of_name_run_together",
     "word_with_typo",
     "relaxed",
 ]

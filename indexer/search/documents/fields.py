@@ -17,7 +17,9 @@ from schemas.search_index import (
     WHOLE,
     Kind,
     Scope,
+    heats,
     kind_id,
+    letter_count,
     popular_key,
     recent_key,
     round_count,
@@ -73,6 +75,7 @@ def result_fields(kind: Kind, name: Fields, count: int, public_id: int, hit: dic
         **name,
         "kind": [kind] if kind == "track" else [kind, OTHER],
         "popular": popular_key(round_count(count), public_id),
+        "heat": heats(count),
         "card": open_card(hit),
     }
 
@@ -105,7 +108,7 @@ def term_fields(
         "names": f" {BETWEEN_NAMES} ".join([name.words for name in every]),
         "names_starts": [word for name in every for word in name.spaced],
         "ends": " ".join([name.ends for name in own]),
-        "scoped": " ".join([*_scoped(scoped), *(word_count(name.length) for name in own)]),
+        "scoped": " ".join([*_scoped(scoped), *_sizes(own)]),
         "text": " ".join([words, *dict.fromkeys(search_text.split_words(prose))]) if prose else words,
     }
 
@@ -114,6 +117,12 @@ def _scoped(names: Mapping[Scope, Sequence["_Name"]]) -> Iterator[str]:
     for scope, given in names.items():
         for word in dict.fromkeys(word for name in given for word in name.words.split()):
             yield scoped_word(scope, word)
+
+
+def _sizes(own: Sequence["_Name"]) -> Iterator[str]:
+    for name in own:
+        yield word_count(name.length)
+        yield letter_count(len(name.whole))
 
 
 class _Name(NamedTuple):

@@ -29,7 +29,10 @@ _LARGEST = 2**64 - 1
 _NO_TRACK: Final = -KIND_SPAN  # ids of tracks are below those of other kinds; sorted, all are negative
 _REACHES: Final = (STRICTLY, WITH_TYPOS, RELAXED)
 # The least relevance of each tier and how much popularity adds, in sevenths: see readapi.index.search.tiers.
-_TIERS: Final = [(6, 1), (5.5, 0.5), (5, 0.5), (4.5, 0.5), (4, 0.5), (3, 1), (2, 1), (1, 1), (0.5, 0.5)]
+_TIERS: Final = [
+    (6.5, 0.5), (6, 0.5), (5.75, 0.25), (5.5, 0.25), (5.25, 0.25), (5, 0.25), (4.75, 0.25), (4.5, 0.25),
+    (4.25, 0.25), (4, 0.25), (3, 1), (2, 1), (1.5, 0.5), (1.25, 0.25), (1, 0.25), (0.5, 0.5),
+]  # fmt: skip
 _RELAXED: Final = [(0.5 * (STEPS - step) / (STEPS + 1), 0.5 / (STEPS + 1)) for step in range(STEPS + 1)]
 _BANDS: Final[list[tuple[float, float]]] = [*_TIERS, *_RELAXED]
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import orjson
 from tantivy import Query
@@ -11,25 +11,14 @@ from readapi.index.folder import IndexFolder, ignore_score, match_all
 from readapi.index.search import tiers
 from readapi.index.search.matches import Hit
 from readapi.index.search.query import Word
-from readapi.index.search.tiers import Tiers
+from readapi.index.search.tiers import Tier, Tiers
 from schemas import search_text
 from schemas.api.search import ResultTier
 from schemas.search_index import COUNT_SHIFT, Scope, scoped_word
 
-TIERS: Final[tuple[ResultTier, ...]] = (
-    "whole_name",
-    "start_of_name_as_long",
-    "start_of_name",
-    "words_of_title",
-    "words_in_title",
-    "words_in_names",
-    "words_in_text",
-    "name_with_typo",
-    "word_with_typo",
-    "relaxed",
-)
-_NAME_WITH_TYPO: Final = TIERS.index("name_with_typo")
-_OF_NAMES: Final = range(3)
+TIERS: Final[tuple[ResultTier, ...]] = get_args(ResultTier)
+_OF_NAMES: Final = range(Tier.SAME_WORDS)
+_OF_WHOLE_NAMES: Final = (Tier.START, Tier.NAME_WITH_TYPO, Tier.START_RUN_TOGETHER)
 _MOST_WORDS: Final = 8
 _SCOPES: Final[tuple[Scope, ...]] = ("artist", "album", "tag")
 
@@ -55,8 +44,8 @@ class Explainer:
     def of(self, hit: Hit, tier: int, popular: int) -> bytes:
         """The explanation as JSON. `popular` is the stored key of the result."""
         fields, typos = self._fields[hit.minus_id], self._typos[hit.minus_id]
-        if tier in _OF_NAMES or tier == _NAME_WITH_TYPO:
-            fields, typos = fields | {"title"}, int(tier == _NAME_WITH_TYPO)
+        if tier in _OF_NAMES or tier in _OF_WHOLE_NAMES:
+            fields, typos = fields | {"title"}, int(tier == Tier.NAME_WITH_TYPO)
         return orjson.dumps(
             {
                 "tier": TIERS[min(tier, tiers.COUNT)],

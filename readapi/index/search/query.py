@@ -67,6 +67,7 @@ class QueryWords:
     words: tuple[Word, ...]
     required: tuple[Condition, ...] = ()
     excluded: tuple[Condition, ...] = ()
+    goes_on: bool = False  # the text ends in a space: another word is to follow
 
     @classmethod
     def read(cls, text: str) -> "QueryWords":
@@ -89,7 +90,8 @@ class QueryWords:
             free = [condition.text for condition in required]
         wanted = " ".join(free) if conditions else text
         may_go_on = not conditions or not text.rstrip().endswith(('"', "”"))
-        return cls(search_text.squeeze_name(wanted), _read_words(wanted, may_go_on), required, excluded)
+        words = _read_words(wanted, may_go_on)
+        return cls(search_text.squeeze_name(wanted), words, required, excluded, text[-1:].isspace())
 
     @property
     def title(self) -> tuple[Word, ...]:

@@ -1,0 +1,101 @@
+"""The words of a search as queries of the index: whole words, beginnings, words that are a typo apart."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tantivy import Query
+
+from readapi.index.folder import IndexFolder, match_all, match_any
+from readapi.index.search.query import QueryWords, Word
+from schemas import search_text
+from schemas.search_index import START_LETTERS
+
+WELL_KNOWN: Final = 100  # names; a word that so many have is not a typo
+
+
+class WordQueries:
+    """The words of one search.
+
+    To ask whether the index has a term costs less than a query for it: what is missing mostly is left out.
+    """
+
+    def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
+        self._folder, self.wanted = folder, wanted
+        self._found: dict[tuple[str, Word], bool] = {}
+
+    def is_broad(self, names: int) -> bool:
+        """Whether the query is one word that more names than about these have."""
+        words = self.wanted.words
+        if len(words) != 1 or words[0].is_unspaced or words[0].parts:
+            return False
+        return (
+            self._folder.estimate_term("names_starts" if words[0].is_last else "names", words[0].text) > names
+        )
+
+    def words(self, field: str) -> Query | None:
+        """Documents that have all words in `title` or `names`; None if there can be none."""
+        words = self.wanted.words
+        if not all(self.is_found("names", word) for word in words):
+            return None
+        return match_all(*(self.word(field, word) for word in words))
+
+    def _exact(self, name: str) -> Query | None:
+        return self._folder.term("exact", name) if self._folder.estimate_term("exact", name) else None
+
+    def _scoped(self, term: str) -> Query:
+        return self._folder.term("scoped", term)
+
+    def is_found(self, field: str, word: Word) -> bool:
+        """Whether a document may have the word in `names` or `text`, as far as beginnings are terms."""
+        if word.is_unspaced or word.parts:
+            return True
+        known = self._found.get((field, word))
+        if known is None:
+            known = self._found[field, word] = bool(self._estimate(field, word))
+        return known
+
+    def word(self, field: str, word: Word) -> Query:
+        """The word in a field; as the last one its beginning."""
+        if word.parts:
+            parts = match_all(*(self.word(field, part) for part in word.parts))
+            return match_any(self.word(field, word._replace(parts=())), parts)
+        if word.is_unspaced:
+            return match_all(
+                *(self._folder.term(field, pair) for pair in search_text.pair_letters(word.text))
+            )
+        return self._start(field, word.text) if word.is_last else self._folder.term(field, word.text)
+
+    def held(self, word: Word) -> int:
+        """How many names contain the word, as far as indexed beginnings tell; 1 for runs of scripts without
+        spaces, which count by their pairs, and for handles.
+        """
+        if word.is_unspaced or word.parts:
+            return 1
+        field = "names_starts" if word.is_last else "names"
+        return self._folder.count_term(field, word.text[:START_LETTERS])
+
+    def may_be_typo(self, word: Word) -> bool:
+        """Whether a word may be meant to be another one: few names have it."""
+        return not word.is_unspaced and self.held(word.complete()) < WELL_KNOWN
+
+    def _estimate(self, field: str, word: Word) -> int:
+        if word.is_last:
+            return self._folder.estimate_term(f"{field}_starts", word.text[:START_LETTERS])
+        return self._folder.estimate_term(field, word.text)
+
+    def near(self, rests: Iterable[str]) -> Query | None:
+        """Documents with a word or name that has one of these rests."""
+        count, term = self._folder.estimate_term, self._folder.term
+        found = [term("near", rest) for rest in rests if count("near", rest)]
+        return match_any(*found) if found else None
+
+    def _start(self, field: str, text: str) -> Query:
+        if len(text) <= START_LETTERS:
+            return self._folder.term(f"{field}_starts", text)
+        return Query.fuzzy_term_query(self._folder.schema, field, text, distance=0, prefix=True)
+
+
+def any_of(*queries: Query | None) -> Query | None:
+    """Documents that match one of these at least."""
+    some = [query for query in queries if query is not None]
+    return match_any(*some) if some else None
