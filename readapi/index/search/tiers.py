@@ -50,7 +50,6 @@ _FITTING_LETTERS = 4  # of a query of one word, from which names of one word com
 _NEARLY_LETTERS = 4  # of a text, from which a name that lacks few comes before a popular one that lacks many
 _MOST_NEAR_WORDS = 6
 _LOOSE_START = 5  # letters of a last word, up to which a word a typo apart may be one by chance
-_FEW_NEAR = 20  # documents with a typo, below which names are looked for that begin with one
 _LEAST_START = 4  # letters of a text that may have a typo
 _PLURALS: Final = ("s", "es")
 _SINGULAR = 3  # letters of a last word, at least
@@ -74,6 +73,7 @@ class Tiers(WordQueries):
         super().__init__(folder, wanted)
         self._made: dict[int, Query | None] = {}
         self._parts: dict[str, Query | None] = {}
+        self._near: dict[str, Query | None] = {}
 
     def query(self, tier: int) -> Query | None:
         """The matches of one tier, including those of better tiers."""
@@ -208,7 +208,7 @@ class Tiers(WordQueries):
         return any_of(*(self._with_typo_in(word, field) for word in wrong if self.may_be_typo(word)))
 
     def _with_typo_in(self, wrong: Word, field: str) -> Query | None:
-        near = self.near(search_text.letter_deletions(wrong.text))
+        near = self._near_word(wrong)
         if near is None:
             return None
         return match_all(near, *(self.word(field, word) for word in self.wanted.words if word is not wrong))
@@ -229,14 +229,15 @@ class Tiers(WordQueries):
             return None
         if not _LEAST_START <= len(whole) <= START_LETTERS or len(last.text) < _LEAST_START:
             return None
-        if len(last.text) > _LOOSE_START and self._is_near_many(last):
+        if len(last.text) > _LOOSE_START and self._near_word(last) is not None:
             return None
         return Query.fuzzy_term_query(self._folder.schema, "exact_starts", whole, distance=1)
 
-    def _is_near_many(self, word: Word) -> bool:
-        """Whether enough names have a word a typo apart, so that it is hardly the beginning of another."""
-        rests = search_text.letter_deletions(word.text)
-        return sum(self._folder.estimate_term("near", rest) for rest in rests) >= _FEW_NEAR
+    def _near_word(self, word: Word) -> Query | None:
+        """Documents with a word that is a typo apart."""
+        if word.text not in self._near:
+            self._near[word.text] = self.near(search_text.letter_deletions(word.text))
+        return self._near[word.text]
 
     def _text(self) -> Query | None:
         *words, last = self.wanted.words
