@@ -36,6 +36,8 @@ BETWEEN_NAMES = "|"  # a word of no name, so that no phrase goes on from one nam
 Scope = Literal["artist", "album", "tag"]  # of the names that one of a document's words can come from
 START_LETTERS = 16  # longest beginning that is a term of its own; longer ones walk the term dictionary
 
+_LETTER_BITS = 8
+MOST_LETTERS = (1 << _LETTER_BITS) - 1  # that are counted
 _MILLISECOND_BITS = 41  # up to the year 2039
 _COUNT_BITS = 31
 _ID_BITS = 53
@@ -65,7 +67,9 @@ def words_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     _add_raw(builder, "doc", "did", "kind", "tag", "heat")  # `heat`: see `heats`
     _add_numbers(builder, "id", "recent", "popular")
-    builder.add_unsigned_field("length", fast=True)  # words of the name, the first if there are several
+    builder.add_unsigned_field(
+        "size", fast=True
+    )  # of the name, the first if there are several: see `name_size`
     _add_text(builder)
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
@@ -89,7 +93,7 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
     searching while somebody types. `near`: what is left of words and whole names without any one of their
     letters; two that share such a rest are a typo apart. Long words of own names have the rests without two
     letters as well. `ends`: what the words of own names end with. `scoped`: words with the kind of name that
-    they are from, see `scoped_word`, and the numbers of words and letters of own names, see `word_count` and
+    they are from, see `scoped_word`, and how many words and letters the name has, see `word_count` and
     `letter_count`.
     Nothing private has any of these.
     """
@@ -117,13 +121,23 @@ def scoped_word(scope: Scope, word: str) -> str:
 
 
 def word_count(count: int) -> str:
-    """The term for an own name of so many words."""
+    """The term for a name of so many words; of several names, the first one is counted."""
     return f"#{count}"
 
 
 def letter_count(count: int) -> str:
-    """The term for an own name of so many letters, spaces and signs not counted."""
-    return f"~{count}"
+    """The term for a name of so many letters, spaces and signs not counted."""
+    return f"~{min(count, MOST_LETTERS)}"
+
+
+def name_size(words: int, letters: int) -> int:
+    """Both counts in one number."""
+    return words << _LETTER_BITS | min(letters, MOST_LETTERS)
+
+
+def split_size(size: int) -> tuple[int, int]:
+    """The words and the letters of a `name_size`."""
+    return size >> _LETTER_BITS, size & MOST_LETTERS
 
 
 def heats(count: int) -> list[str]:

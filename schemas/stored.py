@@ -22,6 +22,13 @@ NAMES: Final = (
 )  # what is stored, and not to be searched
 _HEAD: Final = Struct("<8s8I")  # the digest, and where each part ends but the last; counted from the first
 _FIRST: Final = _HEAD.size  # where the first part begins
+_CARD: Final = Struct(f"<{_HEAD.size - 4}xI")  # the end of the part before the card
+
+
+def card_of(packed: memoryview) -> bytes:
+    """The card of a document of which nothing else is needed."""
+    (start,) = _CARD.unpack_from(packed)
+    return packed[_FIRST + start :].tobytes()
 
 
 class Stored:

@@ -16,7 +16,7 @@ from readapi.index.takedowns import StandingTakedowns
 from schemas.access import Place, Viewer
 from schemas.ids import ID_BITS, normalise_tag, record_key
 from schemas.search_index import Kind, kind_id
-from schemas.stored import Card, Stored
+from schemas.stored import Card, Stored, card_of
 
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
@@ -255,8 +255,10 @@ class Index(IndexFolders):
 
     def hits(self, addresses: list[DocAddress]) -> list[bytes | None]:
         """Documents of the words index as search results; None for what is taken down."""
-        found = map(Stored, self.words.stored(addresses))
-        return [None if self._is_taken_down(stored) else stored.card for stored in found]
+        found = self.words.stored(addresses)
+        if not self.takedowns.now:
+            return [card_of(packed) for packed in found]
+        return [None if self._is_taken_down(Stored(packed)) else card_of(packed) for packed in found]
 
     def cards(self, rows: Sequence[Row]) -> list[Card | None]:
         """The card of each row of the catalog index; None for what is taken down."""

@@ -21,6 +21,7 @@ ResultTier = Literal[
     "words_in_text",
     "name_with_typo",
     "title_with_typo",
+    "start_of_name_with_typo",
     "start_of_name_run_together",
     "word_with_typo",
     "relaxed",

@@ -20,6 +20,7 @@ from schemas.search_index import (
     heats,
     kind_id,
     letter_count,
+    name_size,
     popular_key,
     recent_key,
     round_count,
@@ -99,7 +100,7 @@ def term_fields(
     words = " ".join([name.words for name in every])
     near = [WHOLE + rest for name in whole for rest in search_text.whole_rests(name)]
     return {
-        "length": own[0].length if own else 0,
+        "size": name_size(own[0].length, len(own[0].whole)) if own else 0,
         "exact": whole,
         "exact_starts": whole,
         "near": " ".join([*near, *(name.near for name in every), *(name.far for name in own)]),
@@ -108,7 +109,7 @@ def term_fields(
         "names": f" {BETWEEN_NAMES} ".join([name.words for name in every]),
         "names_starts": [word for name in every for word in name.spaced],
         "ends": " ".join([name.ends for name in own]),
-        "scoped": " ".join([*_scoped(scoped), *_sizes(own)]),
+        "scoped": " ".join([*_scoped(scoped), *_counts(own[:1])]),
         "text": " ".join([words, *dict.fromkeys(search_text.split_words(prose))]) if prose else words,
     }
 
@@ -119,8 +120,8 @@ def _scoped(names: Mapping[Scope, Sequence["_Name"]]) -> Iterator[str]:
             yield scoped_word(scope, word)
 
 
-def _sizes(own: Sequence["_Name"]) -> Iterator[str]:
-    for name in own:
+def _counts(names: Iterable["_Name"]) -> Iterator[str]:
+    for name in names:
         yield word_count(name.length)
         yield letter_count(len(name.whole))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import orjson
@@ -14,7 +15,7 @@ from readapi.errors import InvalidCursor
 from readapi.index.folder import exclude_query
 from readapi.index.lookups import Index
 from readapi.index.paging import Position
-from readapi.index.search import tiers
+from readapi.index.search import tier as tiers
 from readapi.index.search.conditions import any_condition, condition_query
 from readapi.index.search.explain import Explainer, popular_keys
 from readapi.index.search.highlights import Highlighter
@@ -28,13 +29,18 @@ from schemas.search_index import COUNT_SHIFT, KIND_SPAN, KINDS, Kind, kind_of
 _LARGEST = 2**64 - 1
 _NO_TRACK: Final = -KIND_SPAN  # ids of tracks are below those of other kinds; sorted, all are negative
 _REACHES: Final = (STRICTLY, WITH_TYPOS, RELAXED)
-# The least relevance of each tier and how much popularity adds, in sevenths: see readapi.index.search.tiers.
+# The least relevance of each tier and how much popularity adds, in sevenths: see readapi.index.search.tier.
 _TIERS: Final = [
     (6.5, 0.5), (6, 0.5), (5.75, 0.25), (5.5, 0.25), (5.25, 0.25), (5, 0.25), (4.75, 0.25), (4.5, 0.25),
-    (4.25, 0.25), (4, 0.25), (3, 1), (2, 1), (1.5, 0.5), (1.25, 0.25), (1, 0.25), (0.5, 0.5),
+    (4.25, 0.25), (4, 0.25), (3, 1), (2, 1), (1.5, 0.5), (1.25, 0.25), (1, 0.25), (0.75, 0.25), (0.5, 0.25),
 ]  # fmt: skip
 _RELAXED: Final = [(0.5 * (STEPS - step) / (STEPS + 1), 0.5 / (STEPS + 1)) for step in range(STEPS + 1)]
 _BANDS: Final[list[tuple[float, float]]] = [*_TIERS, *_RELAXED]
+
+
+# A number to sort by, the relevance as JSON, and the hit.
+_Rated = tuple[float, bytes, Hit]
+_BY_RELEVANCE: Final = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
         wanted.sort,
         reach=cursor.reach if cursor else None,
     )
-    shown: list[tuple[Hit, float]] = []
+    shown: list[_Rated] = []
     ends: dict[Kind, Place] = {}
     for kind in kinds:
         hits = list(islice(matches.after(kind, cursor.places[kind] if cursor else None, limit), limit + 1))
@@ -85,12 +91,16 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
             ends[kind] = hits[limit - 1].place
         shown += _rate_hits(index, kind, matches, hits[:limit], wanted.sort)
     # Sorts that are stable keep equals in the order of their kinds.
-    shown.sort(key=lambda one: -one[1] if wanted.sort == "relevance" else one[0].minus_key)
+    shown.sort(key=_BY_RELEVANCE if wanted.sort == "relevance" else _by_key)
     rendered = _render_hits(index, shown, words)
     results = [result for result, _ in rendered]
     if wanted.explain:
         results = _with_reasons(index, matches, results, [hit for _, hit in rendered])
     return Found(results, matches.totals, _write_cursor(matches.reach, ends))
+
+
+def _by_key(rated: _Rated) -> int:
+    return rated[2].minus_key
 
 
 def _filters(index: Index, wanted: Search, words: QueryWords) -> list[Query]:
@@ -107,29 +117,32 @@ def _filters(index: Index, wanted: Search, words: QueryWords) -> list[Query]:
 
 def _rate_hits(
     index: Index, kind: Kind, matches: Matches, hits: Sequence[Hit], sort: Sort
-) -> Iterator[tuple[Hit, float]]:
+) -> Iterator[_Rated]:
     """Each hit with its relevance."""
     if sort == "relevance" or not hits:
-        return ((hit, _relevance(hit.tier, -hit.minus_key >> COUNT_SHIFT)) for hit in hits)
+        return ((*_relevance(hit.tier, -hit.minus_key >> COUNT_SHIFT), hit) for hit in hits)
     best = matches.best_tiers(kind, hits)
     popular = index.words.numbers("popular", [hit.address for hit in hits])
     return (
-        (hit, _relevance(best.get(hit.minus_id, tiers.COUNT - 1), key >> COUNT_SHIFT))
+        (*_relevance(best.get(hit.minus_id, tiers.COUNT - 1), key >> COUNT_SHIFT), hit)
         for hit, key in zip(hits, popular, strict=True)
     )
 
 
-def _render_hits(
-    index: Index, shown: Sequence[tuple[Hit, float]], words: QueryWords
-) -> list[tuple[bytes, Hit]]:
+def _render_hits(index: Index, shown: Sequence[_Rated], words: QueryWords) -> list[tuple[bytes, Hit]]:
     """Each result as JSON, and its hit; those that are taken down are left out."""
-    highlighter = Highlighter(words)
-    results = index.hits([hit.address for hit, _ in shown])
-    return [
-        (_result(result, relevance, highlighter.of(result) if hit.minus_id > _NO_TRACK else None), hit)
-        for result, (hit, relevance) in zip(results, shown, strict=True)
-        if result is not None
-    ]
+    mark = Highlighter(words).of
+    results = index.hits([hit.address for _, _, hit in shown])
+    rendered = []
+    for result, (_, relevance, hit) in zip(results, shown, strict=True):
+        if result is None:
+            continue
+        marked = mark(result) if hit.minus_id > _NO_TRACK else None
+        if marked is None:
+            rendered.append((b"%b%b}" % (result, relevance), hit))
+        else:
+            rendered.append((b'%b%b,"highlight":%b}' % (result, relevance, orjson.dumps(marked)), hit))
+    return rendered
 
 
 def _with_reasons(
@@ -148,17 +161,15 @@ def _with_reasons(
     ]
 
 
-def _result(hit: bytes, relevance: float, highlight: str | None) -> bytes:
-    if highlight is None:
-        return b'%b,"relevance":%.4f}' % (hit, relevance)
-    return b'%b,"relevance":%.4f,"highlight":%b}' % (hit, relevance, orjson.dumps(highlight))
-
-
 @lru_cache(maxsize=8192)
-def _relevance(tier: int, count: int) -> float:
-    """Between 0 and 1: the tier, and within it how popular the result is."""
+def _relevance(tier: int, count: int) -> tuple[float, bytes]:
+    """A number to sort by, the best first, and the relevance as JSON.
+
+    It is between 0 and 1: the tier, and within it how popular the result is.
+    """
     floor, width = _BANDS[min(tier, len(_BANDS) - 1)]
-    return (floor + width * math.log2(2 + count) / 32) / 7
+    relevance = (floor + width * math.log2(2 + count) / 32) / 7
+    return -relevance, b',"relevance":%.4f' % relevance
 
 
 def _write_cursor(reach: Reach, ends: Mapping[Kind, Place]) -> str | None:

@@ -8,10 +8,11 @@ import orjson
 from tantivy import Query
 
 from readapi.index.folder import IndexFolder, ignore_score, match_all
-from readapi.index.search import tiers
+from readapi.index.search import tier as tiers
 from readapi.index.search.matches import Hit
 from readapi.index.search.query import Word
-from readapi.index.search.tiers import Tier, Tiers
+from readapi.index.search.tier import Tier
+from readapi.index.search.tiers import Tiers
 from schemas import search_text
 from schemas.api.search import ResultTier
 from schemas.search_index import COUNT_SHIFT, Scope, scoped_word

@@ -29,17 +29,24 @@ class Highlighter:
         # Folding may change how many letters there are; then nobody can say which to mark.
         if len(folded) != len(title):
             return None
-        spans = sorted(span for word in self._words for span in _spans(word, folded))
-        if not spans:
-            return None
-        escape = html.escape if _SPECIAL.search(title) else str
-        parts: list[str] = []
-        end = 0
-        for start, stop in spans:
-            if start >= end:
-                parts += escape(title[end:start]), "<mark>", escape(title[start:stop]), "</mark>"
-                end = stop
-        return "".join([*parts, escape(title[end:])])
+        spans: list[tuple[int, int]] = []
+        for word in self._words:
+            if word.text in folded:
+                spans += _spans(word, folded)
+        return _marked(title, spans) if spans else None
+
+
+def _marked(title: str, spans: list[tuple[int, int]]) -> str:
+    """The text with these parts of it marked, each letter once."""
+    escape = html.escape if _SPECIAL.search(title) else str
+    if len(spans) > 1:
+        spans.sort()
+    marked, end = "", 0
+    for start, stop in spans:
+        if start >= end:
+            marked += f"{escape(title[end:start])}<mark>{escape(title[start:stop])}</mark>"
+            end = stop
+    return marked + escape(title[end:])
 
 
 def _title(hit: bytes) -> str:

@@ -10,20 +10,21 @@ from typing import Final, Literal, NamedTuple
 
 from tantivy import DocAddress, Query
 
-from readapi.index.folder import IndexFolder, exclude_query, ignore_score, match_all, match_any
+from readapi.index.folder import IndexFolder, IndexMatches, exclude_query, ignore_score, match_all, match_any
 from readapi.index.paging import Listing, Position, Row
-from readapi.index.search import tiers
+from readapi.index.search import tier as tiers
 from readapi.index.search.relaxed import relaxed_query
-from readapi.index.search.tiers import Tiers, best_tier
+from readapi.index.search.tier import best_tiers
+from readapi.index.search.tiers import Tiers
 from readapi.index.search.weights import relaxed_step
 from schemas import search_index
-from schemas.search_index import KINDS, Kind, kind_of
+from schemas.search_index import KIND_SPAN, KINDS, Kind, split_size
 
 Sort = Literal["relevance", "recent", "popular"]
 FEW = 50  # matches without a typo, below which those with one join
 PAGE = 20  # matches with those, below which the relaxed tier joins
 MOST_RELAXED = 100  # matches of that tier, the best ones
-AT_ONCE = 160
+AT_ONCE: Final = 160
 
 # What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
 Match = tuple[int, int, int, DocAddress]
@@ -161,31 +162,44 @@ class Matches:
         keys, ids = self._keys(addresses)
         seen = {minus_id for _, _, minus_id, _ in better}
         matches = [*better]
-        lengths = self._folder.numbers("length", addresses)
-        for (score, address), key, number, length in zip(hits, keys, ids, lengths, strict=True):
-            step = relaxed_step(score / relaxed.weight, length == relaxed.length)
+        sizes = self._folder.numbers("size", addresses)
+        for (score, address), key, number, size in zip(hits, keys, ids, sizes, strict=True):
+            step = relaxed_step(score / relaxed.weight, split_size(size)[0] == relaxed.length)
             if step is not None and -number not in seen:
                 matches.append((tiers.COUNT + step, -key, -number, address))
         return matches
 
     def _found(self, wanted: range, among: Query | None = None, most: int = AT_ONCE) -> _Found:
         """The best matches of these tiers, each in its best one."""
-        query = self.wanted.scored(wanted)
-        if query is None:
-            return _Found(0, [], is_all=True)
         filters = self._filters if among is None else [*self._filters, ignore_score(among)]
-        hits, total = self._folder.search(match_all(query, *filters), most, weight="popular", count=True)
+        # What a name's size tells is read from all matches, and asked of the index only where they are many.
+        is_many = among is None and self.wanted.is_broad(most)
+        hits, total = self._scored(wanted, filters, most, refined=is_many)
+        if total > most and not is_many:
+            hits, total = self._scored(wanted, filters, most, refined=True)
         is_all = total <= most
         if not is_all:
             # Scores are rounded: others that are as good as the last ones may be missing.
             last, _ = hits[-1]
             hits = [hit for hit in hits if hit[0] > last]
-        keys, ids = self._keys([address for _, address in hits])
+        if not hits:
+            return _Found(total, [], is_all)
+        scores, addresses = zip(*hits, strict=True)
+        keys, ids = self._keys(list(addresses))
+        found = best_tiers(scores)
+        if is_all and not is_many:
+            found = self.wanted.refine(found, self._folder.numbers("size", list(addresses)))
         matches = [
-            (best_tier(score), -key, -number, address)
-            for (score, address), key, number in zip(hits, keys, ids, strict=True)
+            (tier, -key, -number, address)
+            for tier, key, number, address in zip(found, keys, ids, addresses, strict=True)
         ]
         return _Found(total, matches, is_all)
+
+    def _scored(self, wanted: range, filters: list[Query], most: int, *, refined: bool) -> IndexMatches:
+        query = self.wanted.scored(wanted, refined=refined)
+        if query is None:
+            return IndexMatches([], 0)
+        return self._folder.search(match_all(query, *filters), most, weight="popular", count=True)
 
     def _keys(self, addresses: list[DocAddress]) -> tuple[list[int], list[int]]:
         """The sort key and the id of each of these documents."""
@@ -195,8 +209,10 @@ class Matches:
     def _by_kind(self, matches: Iterable[Match]) -> dict[Kind, list[Match]]:
         """These matches in order, by kind."""
         kinds: dict[Kind, list[Match]] = {kind: [] for kind in KINDS}
-        for match in sorted(matches, key=_BY_TIER if self._sort == "relevance" else _BY_KEY):
-            kinds[kind_of(-match[2])].append(match)
+        # No two have the same id, so that addresses are not compared.
+        ordered = sorted(matches) if self._sort == "relevance" else sorted(matches, key=_BY_KEY)
+        for match in ordered:
+            kinds[KINDS[-match[2] // KIND_SPAN]].append(match)
         return kinds
 
     def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
