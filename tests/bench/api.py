@@ -70,7 +70,7 @@ class ApiBench:
         """The same for each class of search, which a cache has nothing to do with."""
         for name, paths in classes.items():
             file = self._loader.paths(paths)
-            yield from self._compared(f"GET /search/ {name}, {UNCACHED}", self._uncached, file, rounds)
+            yield from self._compared(search_row(name), self._uncached, file, rounds)
 
     def with_session(self, cookie: str, rounds: int) -> Iterator[Row]:
         """What it costs to know who asks: one cached read, with a session and with a cookie that is none.
@@ -172,6 +172,11 @@ def _server(
     with machine.program(command, variables, core, log) as process:
         machine.until_answers(f"{url}{path}", process, log)
         yield Server(url, process.pid)
+
+
+def search_row(name: str) -> str:
+    """The name of the row of a class of searches."""
+    return f"GET /search/ {name}, {UNCACHED}"
 
 
 def p99(name: str) -> str:

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tests.bench import api, backfill, commits, decoding, freshness, memory, questions, streaming, takedowns
+from tests.bench import (
+    api,
+    backfill,
+    commits,
+    decoding,
+    freshness,
+    memory,
+    questions,
+    streaming,
+    takedowns,
+    worst,
+)
 from tests.bench.api import BY_CPU, REFERENCE, SAME_SIZE, UNCACHED
 from tests.bench.rows import Row
 
@@ -43,6 +54,11 @@ def _made(route: str, bound: float, reference: str = BY_CPU) -> Goal:
     return Goal(f"{route}, {UNCACHED}", bound, reference)
 
 
+def _slowest(search: str) -> Goal:
+    """For a class of searches, at every size of the catalogue."""
+    return Goal(api.p99(api.search_row(search)), 25, is_most=True)
+
+
 _SHARED: Final = (questions.NEWEST, questions.TOP, questions.TAGS, questions.STATS)  # asked alike by many
 ALL: Final = (
     Goal(decoding.NAME, 20, decoding.CLIENT),
@@ -52,6 +68,7 @@ ALL: Final = (
     _made(questions.TRACK, 0.7),
     _of_route(questions.SEARCH, 0.2),
     Goal(api.p99(questions.SEARCH), 10, is_most=True),
+    *(_slowest(name) for name in (*questions.CLASSES, *worst.CLASSES)),
     _made(questions.OF_ARTIST, 0.36),
     _made(questions.PLAYLISTS, 0.14),
     _made(questions.OEMBED, 0.3),

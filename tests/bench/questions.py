@@ -11,6 +11,7 @@ import duckdb
 
 from schemas import data_folder
 from schemas.ids import list_id
+from tests.bench.worst import WorstQuestions
 
 DRAWN: Final = 20_000  # different addresses of a kind, where the catalogue has so many
 TRACK: Final = "GET /tracks/{id}"
@@ -140,6 +141,10 @@ class Questions:
             for name, (texts, change) in classes.items()
             if name in wanted
         }
+
+    def worst_searches(self, data_dir: Path) -> dict[str, list[str]]:
+        """The searches that cost most, by class."""
+        return WorstQuestions(self._titles, self._tags).classes(data_dir, self._base_url)
 
     def _mistyped(self, word: str) -> str:
         at = self._rng.randrange(1, len(word))

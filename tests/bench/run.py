@@ -21,6 +21,7 @@ from tests.bench import (
     streaming,
     takedowns,
     verifying,
+    worst,
 )
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
@@ -63,6 +64,7 @@ class Effort:
     kinds: tuple[str, ...] = (TRACK, SEARCH, *LISTS)
     zipped: tuple[str, ...] = (NEWEST, OF_TAG, PLAYLISTS)
     searches: tuple[str, ...] = CLASSES
+    worst_searches: tuple[str, ...] = worst.CLASSES
 
 
 @dataclass(slots=True)
@@ -121,6 +123,9 @@ class Bench:
             yield from bench.zipped({name: every[name] for name in self.effort.zipped}, self.effort.turns)
             yield from bench.with_session(sessions.begun(data_dir), self.effort.turns)
             yield from bench.searches(questions.searches(self.effort.searches), self.effort.turns)
+            dearest = questions.worst_searches(data_dir)
+            dearest = {name: dearest[name] for name in self.effort.worst_searches}
+            yield from bench.searches(dearest, self.effort.turns)
             curves = bench.curves(kinds, self.effort.levels)
             after = Held(Memory.of(bench.worker.pid))
             yield from memory.rows(memory.WORKER, before, after, idle, self.size, limit=memory.QUERY_LIMIT)

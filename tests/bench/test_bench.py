@@ -23,6 +23,7 @@ LITTLE = Effort(
     kinds=("GET /tracks/{id}",),
     zipped=("GET /tracks/, newest 50",),
     searches=("typo",),
+    worst_searches=("deep pages",),
 )
 
 
@@ -44,6 +45,7 @@ def test_figures_come_with_references(build: Path) -> None:
     assert rows["memory of the indexer"].value > 10
     assert len(rows["GET /tracks/{id}"].ratio_to) == 3
     assert "GET /search/ typo, no response cache" in rows
+    assert "GET /search/ deep pages, no response cache" in rows
     assert "GET /tracks/, newest 50, no response cache, gzip" in rows
     assert [len(curve) for curve in bench.curves.values()] == [1, 1]
     kept = {"size": TINY.as_json(), "rows": [row.as_json() for row in rows.values()]}
@@ -109,7 +111,8 @@ def test_repos_are_fetched(build: Path) -> None:
 def test_every_question_has_an_answer(build: Path) -> None:
     """The addresses that the load is made of are good ones."""
     folder = stores.prepared(TINY, build)
-    kinds = Questions(folder, stores.BASE_URL).kinds()
+    questions = Questions(folder, stores.BASE_URL)
+    kinds = questions.kinds() | questions.worst_searches(folder)
 
     with api.worker_of(folder, build / "scratch") as worker:
         found = {_status(worker.url + path) for paths in kinds.values() for path in paths[:20]}

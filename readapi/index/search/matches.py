@@ -13,6 +13,7 @@ from tantivy import DocAddress, Query
 from readapi.index.folder import IndexFolder, IndexMatches, exclude_query, ignore_score, match_all, match_any
 from readapi.index.paging import Listing, Position, Row
 from readapi.index.search import tier as tiers
+from readapi.index.search.popular import walk_popular
 from readapi.index.search.relaxed import relaxed_query
 from readapi.index.search.tier import best_tiers
 from readapi.index.search.tiers import Tiers
@@ -86,7 +87,7 @@ class Matches:
         self._best: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
         self.reach = reach or STRICTLY
-        found = self._settled() if reach is None else self._found(self._tiers)
+        found = self._settled() if reach is None else self._gone_on()
         if found.is_all:
             matches = self._with_relaxed(found.matches) if self.reach == RELAXED else found.matches
             self._few = self._by_kind(matches)
@@ -139,6 +140,11 @@ class Matches:
         matches = strict.matches + [match for match in near.matches if match[2] not in seen]
         self.reach = RELAXED if near.is_all and len(matches) < PAGE else WITH_TYPOS
         return _Found(strict.total + near.total, matches, near.is_all)
+
+    def _gone_on(self) -> _Found:
+        """What is needed for a further page: all matches if they are few, else where each page begins."""
+        total = sum(self._count().values())
+        return _Found(total, [], is_all=False) if total > AT_ONCE else self._found(self._tiers)
 
     def _count(self) -> dict[Kind, int]:
         """How many matches there are of each kind."""
@@ -225,17 +231,24 @@ class Matches:
 
     def _best_first(self, kind: Kind, limit: int) -> Iterator[Hit]:
         """All matches of a kind among many, from those that are known to be the best."""
-        best, total = self._best[kind], self.totals[kind]
-        of_others = sum(self.totals.values()) - self.totals["track"]
-        if len(best) < min(total, limit + 1) and kind != "track" and of_others <= AT_ONCE:
-            # Of everything but tracks there is little: it is asked for once.
-            others = self._found(self._tiers, self._folder.term("kind", search_index.OTHER)).matches
-            self._best |= {**self._by_kind(others), "track": self._best["track"]}
-            best = self._best[kind]
+        total = self.totals[kind]
+        if len(self._best[kind]) < min(total, limit + 1):
+            self._ask_for(kind)
+        best = self._best[kind]
         yield from map(Hit._make, best)
         if len(best) < total:
             place = Hit._make(best[-1]).place if best else None
             yield from self._tier_by_tier(kind, place, limit)
+
+    def _ask_for(self, kind: Kind) -> None:
+        """Ask for all matches of a kind at once, if they are few; for all but tracks, if these are."""
+        of_others = sum(self.totals.values()) - self.totals["track"]
+        if kind != "track" and of_others <= AT_ONCE:
+            others = self._found(self._tiers, self._folder.term("kind", search_index.OTHER))
+            self._best |= {**self._by_kind(others.matches), "track": self._best["track"]}
+        elif self.totals[kind] <= AT_ONCE:
+            found = self._found(self._tiers, self._folder.term("kind", kind))
+            self._best[kind] = self._by_kind(found.matches)[kind]
 
     def _tier_by_tier(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         better: list[Query] = []
@@ -249,7 +262,7 @@ class Matches:
                 continue
             position = place.position if place and tier == place.tier else None
             remaining = self._of_kind(exclude_query(query, *better), kind)
-            for row in Listing(self._folder, remaining, "popular").walk(position, limit):
+            for row in walk_popular(self._folder, remaining, self.totals[kind], position, limit):
                 if row.id not in seen:
                     seen.add(row.id)
                     yield _hit(tier, row)
