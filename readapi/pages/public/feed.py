@@ -1,9 +1,10 @@
 """Feeds of tracks: RSS 2.0 as podcast applications read it, and JSON Feed 1.1.
 
 https://www.rssboard.org/rss-specification, https://podcasters.apple.com/support/823-podcast-requirements,
-https://www.jsonfeed.org/version/1.1/
+https://podcasting2.org/docs/podcast-namespace, https://www.jsonfeed.org/version/1.1/
 """
 
+import uuid
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from email.utils import format_datetime
@@ -20,11 +21,18 @@ JSON_FEED = "application/feed+json"
 _ATOM = "http://www.w3.org/2005/Atom"
 _ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd"
 ET.register_namespace("atom", _ATOM)
+_PODCAST = "https://podcastindex.org/namespace/1.0"
+_GUIDS = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")  # of feeds, as that namespace specifies them
 ET.register_namespace("itunes", _ITUNES)
+ET.register_namespace("podcast", _PODCAST)
 
 
 def render_rss(channel: Channel, items: Iterable[Item], addresses: Addresses) -> bytes:
-    """RSS 2.0 with enclosures. Their length is left out: records do not state it."""
+    """RSS 2.0 with enclosures, as podcast applications read it.
+
+    The length of an enclosure is stated where it is known: records do not tell it.
+    """
+    held = list(items)
     root = ET.Element("rss", version="2.0")
     about = ET.SubElement(root, "channel")
     _add(about, "title", channel.title)
@@ -36,10 +44,15 @@ def render_rss(channel: Channel, items: Iterable[Item], addresses: Addresses) ->
         _add(about, "language", channel.language)
     _add(about, f"{{{_ITUNES}}}author", channel.author)
     ET.SubElement(about, f"{{{_ITUNES}}}category", text="Music")
-    _add(about, f"{{{_ITUNES}}}explicit", "false")
+    _add(about, f"{{{_ITUNES}}}explicit", _yes_or_no(any(item.is_explicit for item in held)))
+    _add(about, f"{{{_PODCAST}}}guid", _feed_guid(own))
+    _add(about, f"{{{_PODCAST}}}medium", "music")
     if channel.picture:
         ET.SubElement(about, f"{{{_ITUNES}}}image", href=channel.picture)
-    for item in items:
+        shown = ET.SubElement(about, "image")
+        for name, content in (("url", channel.picture), ("title", channel.title), ("link", channel.page)):
+            _add(shown, name, content)
+    for item in held:
         _add_item(about, item)
     written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return written
@@ -66,6 +79,15 @@ def _add(parent: ET.Element, name: str, content: str, **attributes: str) -> None
     ET.SubElement(parent, name, attributes).text = content
 
 
+def _feed_guid(address: str) -> str:
+    """The identity of a feed in the namespace of podcasts: of its address without the scheme."""
+    return str(uuid.uuid5(_GUIDS, address.partition("://")[2].rstrip("/")))
+
+
+def _yes_or_no(claim: bool) -> str:
+    return "true" if claim else "false"
+
+
 def _add_item(parent: ET.Element, item: Item) -> None:
     found = ET.SubElement(parent, "item")
     _add(found, "title", f"{item.artist} – {item.title}")
@@ -77,9 +99,12 @@ def _add_item(parent: ET.Element, item: Item) -> None:
         _add(found, "category", tag)
     if item.audio:
         media_type = item.media_type or "application/octet-stream"
-        ET.SubElement(found, "enclosure", url=item.audio, type=media_type)
+        enclosure = ET.SubElement(found, "enclosure", url=item.audio, type=media_type)
+        if item.audio_bytes is not None:
+            enclosure.set("length", str(item.audio_bytes))
+    _add(found, f"{{{_ITUNES}}}title", item.title)
     _add(found, f"{{{_ITUNES}}}author", item.artist)
-    _add(found, f"{{{_ITUNES}}}explicit", "true" if item.is_explicit else "false")
+    _add(found, f"{{{_ITUNES}}}explicit", _yes_or_no(item.is_explicit))
     if item.seconds:
         _add(found, f"{{{_ITUNES}}}duration", str(item.seconds))
     if item.picture:
@@ -105,5 +130,7 @@ def _as_json(item: Item) -> dict[str, Any]:
         }
         if item.seconds:
             attachment["duration_in_seconds"] = item.seconds
+        if item.audio_bytes is not None:
+            attachment["size_in_bytes"] = item.audio_bytes
         told["attachments"] = [attachment]
     return told

@@ -1,6 +1,6 @@
 """What feeds and playlist files are made of: the subject, and its public tracks as everybody may see them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A track in a feed. `audio` and `media_type` only where everybody may listen."""
+    """A track in a feed. `audio`, and what is known of it, only where everybody may listen."""
 
     uri: str
     title: str
@@ -44,14 +44,24 @@ class Item:
     picture: str | None
     audio: str | None
     media_type: str | None
+    audio_bytes: int | None
 
 
-def read_items(tracks: Iterable[Track], addresses: Addresses) -> list[Item]:
-    """The tracks that everybody may find, as an anonymous viewer got them."""
-    return [_item(track, addresses) for track in tracks if track.visibility == "public"]
+def read_items(
+    tracks: Iterable[Track], addresses: Addresses, sizes: Mapping[tuple[str, str], int]
+) -> list[Item]:
+    """The tracks that everybody may find, as an anonymous viewer got them.
+
+    `sizes`: the bytes of originals, by track and file id, where they are known.
+    """
+    return [
+        _item(track, addresses, sizes.get((track.uri, track.file_id)) if track.downloadable else None)
+        for track in tracks
+        if track.visibility == "public"
+    ]
 
 
-def _item(track: Track, addresses: Addresses) -> Item:
+def _item(track: Track, addresses: Addresses, original_bytes: int | None) -> Item:
     sound = make_player_track(track, addresses)
     published = min(_instant(track.created_at), _instant(track.indexed_at))
     return Item(
@@ -69,6 +79,7 @@ def _item(track: Track, addresses: Addresses) -> Item:
         picture=_address(choose_picture(track)),
         audio=_address(sound.source),
         media_type=sound.media_type,
+        audio_bytes=original_bytes if sound.source else None,
     )
 
 

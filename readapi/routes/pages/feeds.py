@@ -19,6 +19,7 @@ from readapi.pages.public import content, feed, feed_items, playlist_files
 from readapi.pages.public.feed_items import Channel, Item
 from readapi.pages.public.metadata import SITE_NAME
 from readapi.pages.urls import Addresses, album_feed, artist_feed, playlist_feed, tag_feed
+from readapi.state.state import State
 from schemas.api.artists import Artist
 from schemas.api.tracks import Track
 
@@ -43,7 +44,7 @@ _FORM = "{form:xml|json|m3u8|xspf|jspf}"
 
 @routes.get(f"/feeds/new.{_FORM}", media_types=_TYPES, described=False)
 async def feed_of_new_tracks(
-    form: Form, index: Index, supporters: Supporters, addresses: Addresses
+    form: Form, index: Index, supporters: Supporters, addresses: Addresses, state: State
 ) -> Answer[str]:
     """List the newest tracks."""
     channel = Channel(
@@ -54,14 +55,14 @@ async def feed_of_new_tracks(
         SITE_NAME,
         language="en",
     )
-    return _feed(channel, await _newest(index, supporters), form, addresses)
+    return await _feed(channel, await _newest(index, supporters), form, addresses, state)
 
 
 @routes.get(
     f"/feeds/artist/{{handle:[^/]+}}.{_FORM}", media_types=_TYPES, described=False, raises=(NotFound,)
 )
 async def feed_of_artist(
-    handle: ArtistName, form: Form, index: Index, supporters: Supporters, addresses: Addresses
+    handle: ArtistName, form: Form, index: Index, supporters: Supporters, addresses: Addresses, state: State
 ) -> Answer[str]:
     """List an artist's newest tracks."""
     card = artists.find_artist(index, handle)
@@ -75,12 +76,14 @@ async def feed_of_artist(
         name,
         _picture(artist.avatar_url),
     )
-    return _feed(channel, await _newest(index, supporters, artist_did=artist.did), form, addresses)
+    return await _feed(
+        channel, await _newest(index, supporters, artist_did=artist.did), form, addresses, state
+    )
 
 
 @routes.get(f"/feeds/tag/{{name:.+}}.{_FORM}", media_types=_TYPES, described=False, raises=(NotFound,))
 async def feed_of_tag(
-    name: str, form: Form, index: Index, supporters: Supporters, addresses: Addresses
+    name: str, form: Form, index: Index, supporters: Supporters, addresses: Addresses, state: State
 ) -> Answer[str]:
     """List the newest tracks with a tag."""
     tag = tags.find_tag(index, name).name
@@ -93,7 +96,7 @@ async def feed_of_tag(
         SITE_NAME,
         language="en",
     )
-    return _feed(channel, await _newest(index, supporters, wanted=(tag,)), form, addresses)
+    return await _feed(channel, await _newest(index, supporters, wanted=(tag,)), form, addresses, state)
 
 
 @routes.get(
@@ -103,7 +106,13 @@ async def feed_of_tag(
     raises=(NotFound,),
 )
 async def feed_of_album(
-    handle: ArtistName, slug: str, form: Form, index: Index, supporters: Supporters, addresses: Addresses
+    handle: ArtistName,
+    slug: str,
+    form: Form,
+    index: Index,
+    supporters: Supporters,
+    addresses: Addresses,
+    state: State,
 ) -> Answer[str]:
     """List an album's public tracks in their order."""
     album, held, _ = await content.album_content(index, supporters, None, handle, slug)
@@ -117,14 +126,19 @@ async def feed_of_album(
         artist,
         _picture(album.image_url),
     )
-    return _feed(channel, held, form, addresses)
+    return await _feed(channel, held, form, addresses, state)
 
 
 @routes.get(
     f"/feeds/playlist/{{playlist_id:[^/]+}}.{_FORM}", media_types=_TYPES, described=False, raises=(NotFound,)
 )
 async def feed_of_playlist(
-    playlist_id: ListName, form: Form, index: Index, supporters: Supporters, addresses: Addresses
+    playlist_id: ListName,
+    form: Form,
+    index: Index,
+    supporters: Supporters,
+    addresses: Addresses,
+    state: State,
 ) -> Answer[str]:
     """List a playlist's public tracks in their order."""
     playlist, held, _ = await content.playlist_content(index, supporters, None, playlist_id)
@@ -137,7 +151,7 @@ async def feed_of_playlist(
         owner,
         _picture(playlist.image_url),
     )
-    return _feed(channel, held, form, addresses)
+    return await _feed(channel, held, form, addresses, state)
 
 
 async def _newest(
@@ -147,11 +161,14 @@ async def _newest(
     return await content.load_tracks(supporters, cards, None)
 
 
-def _feed(channel: Channel, held: Sequence[Track], form: Form, addresses: Addresses) -> Answer[str]:
+async def _feed(
+    channel: Channel, held: Sequence[Track], form: Form, addresses: Addresses, state: State
+) -> Answer[str]:
+    sizes = await state.managed_audio.sizes([track.uri for track in held])
     media_type, render = _FORMS[form]
     name = f"{file_names.safe_file_name(channel.title)}.{form}"
     headers = {"Content-Disposition": file_names.attachment_header(name)} if form in _FILES else {}
-    body = render(channel, feed_items.read_items(held, addresses), addresses)
+    body = render(channel, feed_items.read_items(held, addresses, sizes), addresses)
     return Answer(body, media_type, headers=headers)
 
 

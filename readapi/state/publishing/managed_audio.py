@@ -1,5 +1,6 @@
 """Managed audio: originals in this service's store instead of the artist's server, by track."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -47,6 +48,16 @@ class ManagedAudio:
         async with self._database.reading() as connection:
             row = (await connection.execute(_of_track(track_uri))).one_or_none()
         return None if row is None else _present(row)
+
+    async def sizes(self, track_uris: Collection[str]) -> dict[tuple[str, str], int]:
+        """The bytes of these tracks' originals, by track and file id; those in this store alone."""
+        if not track_uris:
+            return {}
+        which = select(managed_audio.c.track_uri, managed_audio.c.file_id, managed_audio.c.bytes)
+        asked = which.where(managed_audio.c.track_uri.in_(track_uris))
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(asked)).all()
+        return {(row.track_uri, row.file_id): row.bytes for row in rows}
 
     async def of_file(self, file_id: str) -> list[Managed]:
         """The tracks with this file, at most MOST_OF_A_FILE."""

@@ -1,15 +1,26 @@
 """Feeds hold what everybody may find, and audio only where everybody may listen."""
 
+import io
+import os
 import re
+import subprocess
+import uuid
 import xml.etree.ElementTree as ET
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 
 import feedparser
+import jsonfeedvalidator
 import orjson
+import podcastparser
 import pytest
+import xspf_lib
 
+from readapi.state.state import open_state
 from tests.indexer.changes import album, did, put, uri
+from tests.network.testnet import NODE
+from tests.readapi.audio.listening import OPEN, Listening
 from tests.readapi.music import Music, public_list_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -19,6 +30,9 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 XSPF = "{http://xspf.org/ns/0/}"
 FEEDS = ["/feeds/new", "/feeds/artist/mara.example", "/feeds/tag/feeding"]
 HELD = ["/feeds/album/mara.example/fed", f"/feeds/playlist/{public_list_id('ben', 880)}"]
+CONSUMERS = Path(__file__).parents[3] / "consumers"
+PODCASTS = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
+QUIET = {"LOG_LEVEL": "silent"}  # podcast-partytime's
 FORMS = ("xml", "json", "m3u8", "xspf", "jspf")
 HOSTILE = "]]></title><script>alert(1)</script> & \u202e\x0b"
 AUDIENCES = [
@@ -116,6 +130,105 @@ async def test_a_reader_of_feeds_finds_no_fault(music: Music, path: str) -> None
     assert "length" not in audio
     async with music.client.get(audio.href, allow_redirects=False) as answer:
         assert answer.status < 400
+
+
+@pytest.mark.parametrize("path", [*FEEDS, *HELD])
+async def test_readers_of_podcasts_find_every_recording(music: Music, path: str, tmp_path: Path) -> None:
+    """gPodder's podcastparser, and from npm the Podcast Index's podcast-partytime, and feedsmith."""
+    await add_lists(music)
+    xml, feed = (await music.get(f"{path}.xml")).json, (await music.get(f"{path}.json")).json
+    by_gpodder = podcastparser.parse(music.address, io.BytesIO(xml.encode()))
+    by_others = read_by_node("feeds.mjs", tmp_path, xml, feed)
+    heard = [
+        (item["id"], item["attachments"][0]["url"])
+        for item in orjson.loads(feed)["items"]
+        if "attachments" in item
+    ]
+
+    assert len(heard) >= 2
+    assert [
+        (one["guid"], one["enclosures"][0]["url"]) for one in by_gpodder["episodes"] if one["enclosures"]
+    ] == heard
+    assert [tuple(one[:2]) for one in by_others["episodes"]] == heard
+    assert [(guid, url) for guid, url, _ in by_others["items"] if url] == heard
+    assert [(guid, url) for guid, url, *_ in by_others["feed"] if url] == heard
+    assert "Parsed" in {title for _, _, title in by_others["items"]}
+    assert by_others["podcast"]["medium"] == "music"
+    without_scheme = f"{music.address}{path}.xml".partition("://")[2]
+    assert by_others["podcast"]["guid"] == str(uuid.uuid5(PODCASTS, without_scheme))
+    assert by_others["image"][0] == by_others["image"][1]
+
+
+@pytest.mark.parametrize("path", [*FEEDS, *HELD])
+async def test_a_json_feed_is_valid(music: Music, path: str) -> None:
+    """By the schema of version 1, but for the members that 1.1 added."""
+    await add_lists(music)
+    feed = await json_feed(music, path)
+    for told in (feed, *feed["items"]):
+        for added in ("authors", "language"):
+            told.pop(added, None)
+
+    assert [error.message for error in jsonfeedvalidator.validate_feed(feed)] == []
+    assert jsonfeedvalidator.validate_feed({**feed, "items": None})
+
+
+async def test_the_size_of_a_recording_is_told_where_it_is_known(music: Music, tmp_path: Path) -> None:
+    """Of the original that everybody is sent; not where they are sent something else."""
+    async with open_state(music.settings) as state:
+        desk = Listening(music, state, set(), [])
+        closed = {"listening": "public", "downloads": "off", "visibility": "public"}
+        for number, access in ((890, OPEN), (891, closed)):
+            await desk.publish(b"sound" * number, "ida", number, b"less", tags=["sized"], access=access)
+    xml, feed = (
+        (await music.get("/feeds/tag/sized.xml")).json,
+        (await music.get("/feeds/tag/sized.json")).json,
+    )
+    read = read_by_node("feeds.mjs", tmp_path, xml, feed)
+    async with music.client.get(read["episodes"][1][1]) as answer:
+        sent = len(await answer.read())
+
+    assert [size for _, _, size, _ in read["episodes"]] == [0, 5 * 890]  # 0: not told
+    assert [size for _, _, size in read["feed"]] == [None, 5 * 890]
+    assert sent == 5 * 890
+    assert xml.count("length=") == 1
+
+
+async def test_an_explicit_track_makes_its_feed_explicit(music: Music) -> None:
+    """Applications hide the whole feed by what it says of itself."""
+    labels = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "explicit"}]}
+    await music.add(put("ida", "track", 895, at=895, tags=["said"], labels=labels))
+    await music.add(put("ida", "track", 896, at=896, tags=["unsaid"]))
+
+    assert (await rss(music, "/feeds/tag/said")).findtext(f"{ITUNES}explicit") == "true"
+    assert (await rss(music, "/feeds/tag/unsaid")).findtext(f"{ITUNES}explicit") == "false"
+
+
+@pytest.mark.parametrize("path", [*HELD, FEEDS[2]])
+async def test_readers_of_playlists_find_the_same_recordings(music: Music, path: str, tmp_path: Path) -> None:
+    """xspf-lib from PyPI, and m3u-parser-generator from npm."""
+    await add_lists(music)
+    xspf, m3u8 = (await music.get(f"{path}.xspf")).json, (await music.get(f"{path}.m3u8")).json
+    (tmp_path / "list.xspf").write_text(xspf)
+    by_xspf = xspf_lib.Playlist.parse(tmp_path / "list.xspf")
+    by_m3u = read_by_node("playlists.mjs", tmp_path, m3u8)
+
+    assert [track.location for track in by_xspf] == [[media["location"]] for media in by_m3u]
+    assert [f"{track.creator} – {track.title}" for track in by_xspf] == [media["name"] for media in by_m3u]
+    assert 61 in [media["duration"] for media in by_m3u]
+
+
+def read_by_node(script: str, folder: Path, *documents: str) -> Any:
+    """What a program with libraries from npm finds in documents."""
+    if not (CONSUMERS / "node_modules" / "feedsmith").is_dir():
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell("feedsmith is not installed: npm --prefix tests/consumers ci --ignore-scripts")
+    paths = [folder / f"document-{number}" for number in range(len(documents))]
+    for path, text in zip(paths, documents, strict=True):
+        path.write_text(text)
+    command = [NODE, CONSUMERS / script, *paths]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **QUIET})
+    assert done.returncode == 0, done.stderr
+    return orjson.loads(done.stdout.splitlines()[-1])
 
 
 async def add_lists(music: Music) -> None:
