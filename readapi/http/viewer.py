@@ -154,7 +154,8 @@ class Authenticator:
         Raises Spent, and the refusals of service tokens.
         """
         headers = request.headers
-        if hdrs.COOKIE not in headers and hdrs.AUTHORIZATION not in headers:
+        has_header = hdrs.COOKIE in headers or hdrs.AUTHORIZATION in headers
+        if not has_header and not api_keys.is_under_rest(request):
             return None
         return self._find(request)
 
