@@ -13,7 +13,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = 11  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION = 12  # raise it when a field, a card or the folding of text changes: older indexes are made anew
 VERSION_FILE = (
     "version"  # in each index's folder, in digits; indexes without it are older than all that have it
 )
@@ -53,9 +53,11 @@ def search_schemas() -> dict[str, tantivy.Schema]:
 def catalog_schema() -> tantivy.Schema:
     """Fields of tracks, artists, albums, playlists and tags."""
     builder = tantivy.SchemaBuilder()
-    # `file`: the file_id of a track's audio.
+    # `file`: the file_id of a track's audio. `picture`: the CID of the picture that the record names.
     # `place`: "{kind}@{place}" for each place where a stranger may meet it; see schemas.access.
-    _add_raw(builder, "doc", "did", "kind", "place", "uuid", "uri", "file", "handle", "slug", "tag")
+    _add_raw(
+        builder, "doc", "did", "kind", "place", "uuid", "uri", "file", "picture", "handle", "slug", "tag"
+    )
     builder.add_integer_field("key", indexed=True, fast=True)
     _add_numbers(builder, "id", "recent", "popular")
     builder.add_bytes_field(STORED, stored=True)

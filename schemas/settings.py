@@ -77,6 +77,13 @@ class Settings(BaseModel):
         4 << 30, ge=0, description="Audio of other people's servers kept in the data folder."
     )
 
+    picture_cache_bytes: int = Field(
+        1 << 30, ge=0, description="Pictures in the sizes of pages kept in the data folder."
+    )
+    picture_rate_limit: Rate = Field(
+        "1000/minute", description="Pictures allowed for one account, or address without one."
+    )
+
     # publishing
     upload_bytes: int = Field(1 << 30, ge=1 << 10, description="Longest audio file that is taken.")
     image_bytes: int = Field(20_000_000, ge=1 << 10, description="Longest image that is taken.")

@@ -1,7 +1,6 @@
 """Identities of accounts and sizes of images: fetched by us, and put into the batch like events."""
 
 import io
-from urllib.parse import urlencode
 
 import imagesize
 
@@ -11,6 +10,7 @@ from indexer.network.http.client import Outbound, OutboundError, Unreachable
 from indexer.network.identity.resolver import Resolver
 from indexer.sync.states import Repos
 from schemas.ids import Did
+from schemas.pictures import blob_url
 
 HEAD_BYTES = 64 << 10
 
@@ -53,8 +53,7 @@ async def measure_picture(resolver: Resolver, outbound: Outbound, picture: Pictu
     facts = await resolver.resolve(picture.did)
     if facts.pds is None:
         return (0, 0)
-    query = urlencode({"did": picture.did, "cid": picture.cid})
-    url = f"{facts.pds}/xrpc/com.atproto.sync.getBlob?{query}"
+    url = blob_url(facts.pds, picture.did, picture.cid)
     try:
         head = await outbound.fetch(url, HEAD_BYTES, TIMEOUT_SECONDS, whole=False, redirects=2)
     except OutboundError as error:

@@ -5,8 +5,6 @@ import base64
 import hashlib
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,6 +12,7 @@ from urllib.parse import urlencode
 import structlog
 
 from readapi.audio.blob_access import BlobAccess
+from readapi.audio.cache_folder import arriving, make_room
 from readapi.audio.source import OpenFile
 from readapi.errors import PdsUnavailable, SpaceRefused
 from readapi.oauth.errors import Unavailable
@@ -35,14 +34,10 @@ FAILURE_SECONDS = 10.0  # before a failed fetch is tried again
 MOST_FAILURES = 10_000
 
 _REFUSALS = (401, 403)
-_PART = ".part"
-_ABANDONED_SECONDS = 3600.0
 _SHA256_OF_RAW = b"\x01\x55\x12\x20"  # CIDv1, raw, SHA-256, 32 bytes
 
 
-TOO_MANY = (
-    "You already have several requests for recordings from other servers; try again when they are done."
-)
+TOO_MANY = "You already have several requests for files from other servers; try again when they are done."
 
 
 class _TooBusy(PdsUnavailable):
@@ -69,9 +64,16 @@ class Blobs:
     """
 
     def __init__(
-        self, folder: Path, network: Network, max_bytes: int, linger_seconds: float = LINGER_SECONDS
+        self,
+        folder: Path,
+        network: Network,
+        max_bytes: int,
+        linger_seconds: float = LINGER_SECONDS,
+        longest_bytes: int = MAX_AUDIO_BYTES,
     ) -> None:
+        """`max_bytes`: of all blobs together. `longest_bytes`: of one."""
         self._folder = folder
+        self._longest_bytes = longest_bytes
         self._linger_seconds = linger_seconds
         self._network = network
         self._max_bytes = max_bytes
@@ -95,6 +97,10 @@ class Blobs:
             return OpenFile(path)
         except FileNotFoundError:
             return await self._fetched(path, did, cid, entry, client)
+
+    def path(self, did: Did, cid: Cid) -> Path:
+        """Where a public blob lies once it was opened."""
+        return self._folder / _name(did, cid, None)
 
     def forget(self, did: Did, cid: Cid, place: str | None = None) -> None:
         """Delete a blob; `place` is a private one's `BlobAccess.name`. Open files stay readable."""
@@ -168,7 +174,7 @@ class Blobs:
             if server is None:
                 raise Unavailable("No server has this recording.")
             async with self._turns.at(server):
-                with _arriving(path) as part:
+                with arriving(path) as part:
                     await self._download(part, server, did, cid, entry)
                     file = OpenFile(part)
                     part.replace(path)
@@ -177,9 +183,9 @@ class Blobs:
                 raise entry.refused() from error
             # The log must not name private blobs.
             owner = {"did": did, "cid": cid} if entry is None else {}
-            log.warning("audio could not be fetched", **owner, error=str(error)[:200])
+            log.warning("blob could not be fetched", **owner, error=str(error)[:200])
             raise (_TooBusy if getattr(error, "unasked", False) else PdsUnavailable)() from error
-        await asyncio.to_thread(self._make_room)
+        await asyncio.to_thread(make_room, self._folder, self._max_bytes)
         return file
 
     async def _download(self, part: Path, server: str, did: Did, cid: Cid, entry: BlobAccess | None) -> None:
@@ -195,43 +201,13 @@ class Blobs:
             await self._network.download(
                 url,
                 write,
-                max_bytes=MAX_AUDIO_BYTES,
+                max_bytes=self._longest_bytes,
                 timeout_seconds=ANSWER_SECONDS,
                 longest_seconds=LONGEST_SECONDS,
                 headers=headers,
             )
         if _SHA256_OF_RAW + digest.digest() != _decoded(cid):
             raise Mismatch("what came is not what the record names")
-
-    def _make_room(self) -> None:
-        """Delete the least recently used blobs until the rest fits. Open files stay readable."""
-        found = []
-        for entry in os.scandir(self._folder):
-            try:
-                stat = entry.stat()
-            except FileNotFoundError:
-                continue
-            if not entry.name.endswith(_PART):
-                found.append((stat.st_mtime, stat.st_size, entry.path))
-            elif stat.st_mtime < time.time() - _ABANDONED_SECONDS:
-                Path(entry.path).unlink(missing_ok=True)
-        too_many = sum(size for _, size, _ in found) - self._max_bytes
-        for _, size, path in sorted(found):
-            if too_many <= 0:
-                return
-            Path(path).unlink(missing_ok=True)
-            too_many -= size
-
-
-@contextmanager
-def _arriving(path: Path) -> Iterator[Path]:
-    """A temporary path beside the final one for an incomplete file, deleted after the block."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.urandom(6).hex()}{_PART}")
-    try:
-        yield part
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _name(did: Did, cid: Cid, place: str | None) -> str:

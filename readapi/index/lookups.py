@@ -74,6 +74,15 @@ class Index(IndexFolders):
         """Tracks whose audio is this file, at most MOST_OF_A_FILE."""
         return self._unpack(self.addresses(self.catalog.term("file", file_id), MOST_OF_A_FILE))
 
+    def named_picture(self, cid: str, viewer: Viewer | None) -> list[Card]:
+        """Records with this picture that a link may lead the viewer to: MOST_OF_A_FILE, the oldest first."""
+        self.require()
+        kinds: tuple[Kind, ...] = ("track", "album", "playlist", "artist")
+        shown = match_any(*(self.visible(kind, "direct", viewer) for kind in kinds))
+        query = match_all(self.catalog.term("picture", cid), shown)
+        rows = Listing(self.catalog, query, "recent", rising=True).page(None, MOST_OF_A_FILE)
+        return self.unpack(rows.items)
+
     def tracks(self, keys: Sequence[int]) -> list[Card]:
         """The tracks with these keys, in this order; those that are not there left out."""
         return self._many("key", keys)

@@ -14,6 +14,7 @@ from readapi.pages.public.operator import OperatorTexts
 from readapi.pages.urls import Addresses
 from schemas.bounds import MAX_IMAGE_BYTES
 from schemas.ids import INVALID_HANDLE
+from schemas.pictures import SIDES, picture_of
 from schemas.settings import Settings
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -41,6 +42,7 @@ class Renderer:
             site_name=SITE_NAME,
             account=None,
             sign_in=None,
+            picture_sides=SIDES,
             invalid_handle=INVALID_HANDLE,
             addresses=addresses,
             assets=assets,
@@ -59,6 +61,7 @@ class Renderer:
             file_too_large=file_too_large,
             line=text.one_line,
             number=text.format_count,
+            picture=picture_of,
             script_data=_script_data,
         )
 

@@ -12,7 +12,7 @@ _COMMON = f"{_NOTHING}; form-action 'self'"
 
 
 def page_headers(base_url: str, *, is_personal: bool = False, style: str = "") -> dict[str, str]:
-    """For players and public pages: scripts and styles of ours only, sound and pictures from any server.
+    """For players and public pages: scripts, styles and pictures of ours only, sound from any server.
 
     Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
     `is_personal`: made for a signed-in viewer, so that no other site may frame or load it. `style`: the one
@@ -21,7 +21,8 @@ def page_headers(base_url: str, *, is_personal: bool = False, style: str = "") -
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     sources = (
         f"script-src 'self' {base_url}/static/; style-src 'self' {base_url}/static/{_hash_source(style)}; "
-        f"img-src 'self' {servers}; media-src {servers} blob:; connect-src {servers}; manifest-src 'self'"
+        f"img-src 'self' {base_url}/img/; media-src {servers} blob:; connect-src {servers}; "
+        "manifest-src 'self'"
     )
     if is_personal:
         return {

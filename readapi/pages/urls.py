@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 from readapi.pages import return_address
 from schemas.api.tracks import Track
 from schemas.ids import INVALID_HANDLE, checked_id
+from schemas.pictures import Side
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -101,6 +102,10 @@ class Addresses:
 
     def tag(self, name: str) -> str:
         return f"{self.base_url}/tag/{_segment(name)}"
+
+    def picture(self, cid: str, side: Side) -> str:
+        """A picture whose longest side has so many pixels at most."""
+        return f"{self.base_url}/img/{cid}/{side}.webp"
 
     def page(self, path: str, **query: str | None) -> str:
         """A page that is about no record; parameters that are None are left out."""

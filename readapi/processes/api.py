@@ -51,6 +51,7 @@ from readapi.pages.render import Renderer
 from readapi.pages.urls import Addresses
 from readapi.pds.refresh_process import RefreshProcess
 from readapi.pds.writing import Writing
+from readapi.pictures.cache import Pictures, open_pictures
 from readapi.processes import port, publishing_services
 from readapi.processes.account_services import AccountServices
 from readapi.processes.app import all_endpoints, build_router
@@ -114,7 +115,8 @@ async def open_worker(
         _limits(settings) as limits,
         _open_stores(settings) as stores,
         _listening(settings, state, network, stores.takedowns) as listening,
-        _serving(settings, sock, people, limits, stores, listening, network, name),
+        open_pictures(settings, network) as pictures,
+        _serving(settings, sock, people, limits, stores, listening | {Pictures: pictures}, network, name),
     ):
         yield stores
 

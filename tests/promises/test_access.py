@@ -23,10 +23,12 @@ from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.repo.changes import RecordChange
+from readapi.pictures import cache as pictures
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
 from schemas.ids import checked_id
 from schemas.service_identity import service_did
 from schemas.settings import Settings
+from tests import documents
 from tests.indexer.changes import album, comment, did, like, put, uri
 from tests.network.space_host import SERVICE, signed
 from tests.readapi.audio.listening import Listening, listening
@@ -100,6 +102,10 @@ class Song:
         return hashlib.sha256(self.original).hexdigest()
 
     @property
+    def picture(self) -> documents.Document:
+        return documents.blob("image/png", 9, f"picture {self.number}".encode())
+
+    @property
     def access(self) -> dict[str, str]:
         return {"listening": self.listening, "downloads": self.downloads, "visibility": self.visibility}
 
@@ -126,6 +132,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Liste
         changes = []
         for song in SONGS:
             where, fields = uri("mara", "track", song.number), {"access": song.access, "title": song.title}
+            fields["image"] = song.picture
             tags = ["matrix", f"only-{song.number}"]
             changes += [
                 await stage.song(song.original, "mara", song.number, song.rendition, tags=tags, **fields),
@@ -253,6 +260,26 @@ async def test_recordings_are_heard_and_kept_by_who_may(
             assert reply.json.encode() == sent, song
             for_anybody = viewer in ("nobody", "stranger")
             assert reply.headers["Cache-Control"].split(",")[0] == ("public" if for_anybody else "private")
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_pictures_are_shown_to_who_may_know_of_the_track(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """To the others there is none; what is shown to the artist alone is kept by nobody else."""
+    folder = stage.music.settings.data_dir / pictures.FOLDER
+    folder.mkdir(exist_ok=True)
+    for song in SONGS:
+        cid = song.picture["ref"].encode()
+        (folder / f"{cid}-96.webp").write_bytes(b"RIFF")
+
+        reply = await stage.music.get(f"/img/{cid}/96.webp", **credentials[viewer])
+
+        assert (reply.status, song) == (200 if viewer in KNOWN[song.visibility] else 404, song)
+        if reply.status == 200:
+            control = reply.headers["Cache-Control"].split(",")[0]
+            assert (control, song) == ("private" if song.visibility == "private" else "public", song)
 
 
 @in_module

@@ -14,12 +14,14 @@ from readapi.http.admission import SAFE_METHODS
 from readapi.http.endpoint import Endpoint
 from readapi.http.openapi.document import api_endpoints
 from readapi.pages.assets import Assets
+from readapi.pictures import cache as pictures
 from readapi.processes.app import all_endpoints
 from schemas import data_folder
 from schemas.errors import ErrorBody
+from schemas.settings import Settings
 from tests.indexer.changes import did, uri
 from tests.readapi.audio.listening import listening
-from tests.readapi.music import public_list_id, track_id
+from tests.readapi.music import PICTURE, public_list_id, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -71,6 +73,8 @@ NAMES = {
     "part": "0",
     "form": "xml",
     "uri": str(uri("mara", "track", 1)),
+    "cid": PICTURE["ref"].encode(),
+    "side": "96",
 }
 QUERIES = {
     "/search/": "?q=song",
@@ -103,7 +107,15 @@ async def staged_music(tmp_path_factory):
     async with listening(folder, web_url="https://app.example", **settings) as stage:
         await stage.publish(RECORDING, "mara", 50)
         stage.music.export()
+        keep_picture(stage.music.settings)
         yield stage.music
+
+
+def keep_picture(settings: Settings) -> None:
+    """As if a size of the picture had been made: nobody's server can be asked here."""
+    folder = settings.data_dir / pictures.FOLDER
+    folder.mkdir()
+    (folder / f"{NAMES['cid']}-96.webp").write_bytes(b"RIFF")
 
 
 def address(path: str, music) -> str:

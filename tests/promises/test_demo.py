@@ -19,6 +19,7 @@ import pytest_asyncio
 from PIL import Image
 from yarl import URL
 
+from schemas.pictures import picture_of
 from tests.features.pages import browser
 from tests.features.pages.browser import Browser
 from tests.network.server import free_port
@@ -103,6 +104,8 @@ async def _known(demo: Demo) -> Json:
         "file": file,
         "track_id": track["id"],
         "file_id": track["file_id"],
+        "cid": next(found for one in tracks if (found := picture_of(one["image_url"]))),
+        "side": "96",
         "handle": track["artist_handle"],
         "album_or_artist": track["artist_handle"],
         "did": playlist["owner_did"],

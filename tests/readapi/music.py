@@ -32,6 +32,7 @@ UNLIMITED = {
     "auth_rate_limit": PLENTY,
     "upload_rate_limit": PLENTY,
     "sql_rate_limit": PLENTY,
+    "picture_rate_limit": PLENTY,
 }
 PEOPLE = {"mara": "mara.example", "ben": "ben.example", "ida": "ida.example", "lost": "handle.invalid"}
 PUBLIC_TRACKS = 9  # of mara's; then one each that is unlisted, private, for supporters

@@ -18,6 +18,7 @@ from indexer.search.documents.fields import (
 )
 from indexer.search.documents.people import Person
 from schemas.ids import record_id
+from schemas.pictures import picture_of
 
 WORKS = """
     with works as materialized (
@@ -113,6 +114,7 @@ def artist_documents(person: Person, popular: int | None) -> Documents:
         **name,
         **of_kind("artist", EVERYWHERE if popular is not None else ()),
         "handle": person.known_handle.lower() if person.known_handle else "",
+        "picture": picture_of(person.avatar_url) or "",
         "card": card_json(card),
     }
     if popular is None:

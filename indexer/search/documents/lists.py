@@ -23,6 +23,7 @@ from indexer.search.documents.fields import (
 )
 from indexer.search.documents.people import Person
 from schemas.ids import list_id, record_id
+from schemas.pictures import picture_of
 from schemas.records import MAX_ITEMS
 from schemas.search_index import Kind
 
@@ -215,6 +216,7 @@ def _shown(kind: Kind, row: ListRow, owner: Person, tracks: Sequence[Item], card
         **of_kind(kind),
         "key": row.key,
         "uuid": card["id"],
+        "picture": picture_of(card["image_url"]) or "",
         "uri": row.uri,
         "handle": owner.known_handle.lower() if owner.known_handle else "",
         "items": orjson.dumps([track.key for track in tracks]),

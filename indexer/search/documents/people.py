@@ -9,7 +9,7 @@ from urllib.parse import quote
 import duckdb
 
 from indexer.catalog.database import join_words
-from schemas import search_text
+from schemas import pictures, search_text
 from schemas.ids import INVALID_HANDLE
 
 # As the view `hidden_accounts`, which costs three times as much.
@@ -71,7 +71,7 @@ class Person:
         """The URL of one of the account's blobs at its PDS."""
         if cid is None or self.pds is None:
             return None
-        return f"{self.pds}/xrpc/com.atproto.sync.getBlob?did={quote(self.did, safe=':')}&cid={cid}"
+        return pictures.blob_url(self.pds, self.did, cid)
 
     def record_url(self, collection: str, rkey: str) -> str | None:
         """The URL of one of the account's records at its PDS."""

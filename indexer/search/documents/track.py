@@ -29,6 +29,7 @@ from indexer.search.documents.people import Person
 from schemas.access import Access, may_download, may_see
 from schemas.audio import file_of, hidden_file
 from schemas.ids import Did, checked_id
+from schemas.pictures import picture_of
 from schemas.search_index import Scope, popular_key
 
 # Few tracks out of many: each table is narrowed before any is joined, and only their own rows are unpacked.
@@ -132,6 +133,7 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         "key": key,
         "uri": card["uri"],
         "file": card["file_id"],
+        "picture": picture_of(card["image_url"]) or "",
         "did": access.artist,
         "tag": card["tags"],
         "popular": popular_key(card["like_count"] + card["play_count"], card["id"]),

@@ -2,18 +2,14 @@
 
 import asyncio
 import os
-import signal
 import sys
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import orjson
-
-from readapi.audio.decoding.formats import Interrupted, NotAudio, Probed
+from readapi.audio.decoding.formats import NotAudio, Probed
+from readapi.audio.decoding.process import Progress, run_sandboxed
 
 EXAMINE_SECONDS = 60  # wall-clock time, enough on a busy machine
 EXAMINE_CPU_SECONDS = 10
@@ -24,11 +20,7 @@ LONG_SECONDS = 1800  # longer recordings are transcoded one at a time, beside th
 LONG_RENDERED_AT_ONCE = 1
 SPARE_CPU_SECONDS = 60  # of a transcode, in addition to those for its duration
 LEAST_SPEED = 20  # seconds of audio transcoded in one second of CPU time
-_LINE_BYTES = 32 << 20  # a cover, in base64
-_ENDED = "This file could not be processed within the time and memory limits."
-_TOO_MUCH_WORK = "This file takes too long to process."
-
-Progress = Callable[[float], None]
+PROCESS = "readapi.audio.decoding.transcode_process"
 
 
 class _Turns:
@@ -89,42 +81,10 @@ def _turns() -> _Turns:
 
 
 async def _run_process(files: list[str], seconds: int, cpu_seconds: int, progress: Progress) -> Probed:
-    try:
-        async with asyncio.timeout(seconds), _reader(cpu_seconds, files) as process:
-            assert process.stdout is not None
-            async for line in process.stdout:
-                message = orjson.loads(line)
-                if "progress" in message:
-                    progress(message["progress"])
-                elif "refused" in message:
-                    raise NotAudio(message["refused"])
-                else:
-                    return _probed(message["probed"])
-            if await process.wait() == -signal.SIGXCPU:
-                raise NotAudio(_TOO_MUCH_WORK)
-    except TimeoutError:
-        pass
-    raise Interrupted(_ENDED)
-
-
-@asynccontextmanager
-async def _reader(cpu_seconds: int, files: list[str]) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The sandboxed process; it ends with the block, and with the process that started it."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "readapi.audio.decoding.transcode_process", str(cpu_seconds), *files),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        limit=_LINE_BYTES,
-        env={"PATH": os.defpath},
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    message = await run_sandboxed(PROCESS, files, seconds, cpu_seconds, progress)
+    if "refused" in message:
+        raise NotAudio(message["refused"])
+    return _probed(message["probed"])
 
 
 def _probed(message: dict[str, Any]) -> Probed:

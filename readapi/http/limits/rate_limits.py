@@ -14,6 +14,7 @@ _UPLOAD = re.compile(  # requests whose purpose is to send a file
     r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+/audio)"
     r"|PUT /tracks/[^/]+/audio"
 )
+_PICTURES = "/img/"  # of which a page shows many
 _SQL = ("/sql", "/sql/", "/data/sql", "/data/sql/")
 _LOOKING = (("GET", "/login"), ("HEAD", "/login"))
 ACCOUNTS = 10  # a server may send as much as so many accounts together
@@ -66,7 +67,7 @@ class Spent(Exception):
 
 
 class RateLimits:
-    """Few requests for signing in, uploading and SQL, more elsewhere; each kind has its own counter.
+    """Few requests for signing in, uploading and SQL, more elsewhere, most for pictures; each has a counter.
 
     `guesses` limits look-ups of credentials that are not known to be valid, `servers` the requests that one
     address sends for any number of accounts: an account costs nothing, and each has a limit of its own.
@@ -79,13 +80,14 @@ class RateLimits:
         self._of_signing_in = Limiter(Rate.read(settings.auth_rate_limit), clock, "signing in")
         self._of_uploads = Limiter(Rate.read(settings.upload_rate_limit), clock, "uploads")
         self._of_sql = Limiter(Rate.read(settings.sql_rate_limit), clock, "sql")
+        self._of_pictures = Limiter(Rate.read(settings.picture_rate_limit), clock, "pictures")
         self._of_the_rest = Limiter(rate, clock)
 
     @property
     def refused(self) -> int:
         """How many requests were refused."""
-        of_clients = (self._of_signing_in, self._of_uploads, self._of_sql, self._of_the_rest)
-        kinds = (self.guesses, self.servers, *of_clients)
+        few = (self._of_signing_in, self._of_uploads, self._of_sql)
+        kinds = (self.guesses, self.servers, *few, self._of_pictures, self._of_the_rest)
         return sum(kind.refused for kind in kinds)
 
     def hit(self, client: str, path: str, method: str = "GET") -> Allowance | Awaitable[Allowance]:
@@ -98,6 +100,8 @@ class RateLimits:
             return self._of_signing_in
         if path in _SQL:
             return self._of_sql
+        if path.startswith(_PICTURES):
+            return self._of_pictures
         is_upload = method in ("POST", "PUT") and _UPLOAD.fullmatch(f"{method} {path}")
         return self._of_uploads if is_upload else self._of_the_rest
 

@@ -43,7 +43,15 @@ _SECURITY_SCHEMES = {
 }
 _LICENSE = {"name": "MIT", "identifier": "MIT"}
 _OF_PAGES = frozenset(
-    {HTML.partition(";")[0], "text/css", "text/javascript", "image/svg+xml", "image/png", "image/x-icon"}
+    {
+        HTML.partition(";")[0],
+        "text/css",
+        "text/javascript",
+        "image/svg+xml",
+        "image/png",
+        "image/webp",
+        "image/x-icon",
+    }
 )
 _TAGS = {
     "albums": "Albums, and downloads of whole albums.",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from readapi.pages import text
-from readapi.pages.public.player import choose_picture, make_player_track
+from readapi.pages.public.player import choose_picture_url, make_player_track
 from readapi.pages.urls import Addresses
 from schemas.api.tracks import Track
 
@@ -76,7 +76,7 @@ def _item(track: Track, addresses: Addresses, original_bytes: int | None) -> Ite
         tags=[text.one_line(tag) for tag in track.tags],
         is_explicit="explicit" in track.labels,
         seconds=track.duration,
-        picture=_address(choose_picture(track)),
+        picture=_address(choose_picture_url(track)),
         audio=_address(sound.source),
         media_type=sound.media_type,
         audio_bytes=original_bytes if sound.source else None,

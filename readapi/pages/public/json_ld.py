@@ -13,9 +13,9 @@ JsonLd = dict[str, object]
 MOST_SONGS = 50
 
 
-def of_track(track: Track, sound: PlayerTrack, addresses: Addresses) -> JsonLd:
+def of_track(track: Track, sound: PlayerTrack, image: str | None, addresses: Addresses) -> JsonLd:
     """A recording. The URL of its audio is included only if anyone may listen."""
-    told = _thing("MusicRecording", track.title, sound.page, sound.image, track.description)
+    told = _thing("MusicRecording", track.title, sound.page, image, track.description)
     told["identifier"] = track.uri
     told["datePublished"] = track.created_at
     told["byArtist"] = _group(track.artist, sound.artist_page)

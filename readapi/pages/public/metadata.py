@@ -14,13 +14,24 @@ from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
+from schemas.ids import Cid
+from schemas.pictures import LARGEST, fit_picture, picture_of
 
 SITE_NAME = "fmsvc"
 TRACK_SIZE = (400, 165)
 LIST_SIZE = (400, 380)
+IMAGE_TYPE = "image/webp"
 
 Meta = tuple[tuple[str, str], ...]
 Size = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The picture of a page: its absolute URL, and its size in pixels if it is known."""
+
+    url: str
+    size: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +68,17 @@ def of_track(track: Track, sound: PlayerTrack, addresses: Addresses, size: Size 
         properties.append(("og:audio", sound.source))
         if sound.media_type:
             properties.append(("og:audio:type", sound.media_type))
-    told_size = size if sound.image == track.image_url else None
+    image = _cover(sound.picture, track.image_url, size, addresses)
     return Metadata(
         title=text.one_line(f"{track.title} by {track.artist}"),
         description=text.one_line(description),
         address=address,
         properties=(
-            *_open_graph("music.song", track.title, description, address, sound.image, told_size),
+            *_open_graph("music.song", track.title, description, address, image),
             *properties,
         ),
-        names=_twitter(track.title, description, sound.image, player, TRACK_SIZE),
-        json_ld=json_ld.of_track(track, sound, addresses),
+        names=_twitter(track.title, description, image, player, TRACK_SIZE),
+        json_ld=json_ld.of_track(track, sound, _url(image), addresses),
         player=player,
         record_uri=track.uri,
         indexed=track.visibility == "public",
@@ -83,19 +94,18 @@ def of_album(
     artist_page = addresses.artist(album.artist_handle, album.artist_did)
     count = text.format_count(len(sounds), "track")
     description = album.description or f"An album by {album.artist}, {count}"
-    image = choose_cover(album.image_url, sounds)
-    told_size = size if image == album.image_url else None
+    image = _cover(choose_cover(album.image_url, sounds), album.image_url, size, addresses)
     return Metadata(
         title=text.one_line(f"{album.title} by {album.artist}"),
         description=text.one_line(description),
         address=address,
         properties=(
-            *_open_graph("music.album", album.title, description, address, image, told_size),
+            *_open_graph("music.album", album.title, description, address, image),
             ("music:musician", artist_page),
             *_songs(sounds),
         ),
         names=_twitter(album.title, description, image, player, LIST_SIZE),
-        json_ld=json_ld.of_album(album, address, artist_page, image, sounds),
+        json_ld=json_ld.of_album(album, address, artist_page, _url(image), sounds),
         player=player,
         record_uri=album.uri,
         feed=addresses.page(album_feed(*place)),
@@ -110,19 +120,18 @@ def of_playlist(
     owner = playlist.owner_display_name or playlist.owner_handle
     description = f"A playlist by {owner}, {text.format_count(len(sounds), 'track')}"
     owner_page = addresses.artist(playlist.owner_handle, playlist.owner_did)
-    image = choose_cover(playlist.image_url, sounds)
-    told_size = size if image == playlist.image_url else None
+    image = _cover(choose_cover(playlist.image_url, sounds), playlist.image_url, size, addresses)
     return Metadata(
         title=text.one_line(f"{playlist.name} by {owner}"),
         description=text.one_line(description),
         address=address,
         properties=(
-            *_open_graph("music.playlist", playlist.name, description, address, image, told_size),
+            *_open_graph("music.playlist", playlist.name, description, address, image),
             ("music:creator", owner_page),
             *_songs(sounds),
         ),
         names=_twitter(playlist.name, description, image, player, LIST_SIZE),
-        json_ld=json_ld.of_playlist(playlist.name, address, owner, owner_page, image, sounds),
+        json_ld=json_ld.of_playlist(playlist.name, address, owner, owner_page, _url(image), sounds),
         player=player,
         record_uri=playlist.atproto_record_uri,
         feed=addresses.page(playlist_feed(playlist.id)),
@@ -134,7 +143,7 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
     address = addresses.artist(artist.handle, artist.did)
     name = artist.display_name or artist.handle
     description = artist.bio or f"Music by {name}"
-    image = _image(artist.avatar_url)
+    image = _cover(picture_of(artist.avatar_url), None, None, addresses)
     return Metadata(
         title=text.one_line(name),
         description=text.one_line(description),
@@ -144,7 +153,7 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
             ("profile:username", artist.handle),
         ),
         names=_twitter(name, description, image),
-        json_ld=json_ld.of_artist(artist, name, address, image),
+        json_ld=json_ld.of_artist(artist, name, address, _url(image)),
         feed=addresses.page(artist_feed(artist.handle, artist.did)),
     )
 
@@ -165,14 +174,24 @@ def of_page(
     )
 
 
-def choose_cover(own: str | None, sounds: Sequence[PlayerTrack]) -> str | None:
-    """A list's own picture, otherwise that of its first track with one."""
-    return _image(own) or next((sound.image for sound in sounds if sound.image), None)
+def choose_cover(own: str | None, sounds: Sequence[PlayerTrack]) -> Cid | None:
+    """A list's own picture, by its URL, otherwise that of its first track with one."""
+    return picture_of(own) or next((sound.picture for sound in sounds if sound.picture), None)
 
 
-def _open_graph(
-    kind: str, title: str, description: str, address: str, image: str | None, size: Size | None = None
-) -> Meta:
+def _cover(cid: Cid | None, own: str | None, size: Size | None, addresses: Addresses) -> Image | None:
+    """The picture of a page. `size`: of the record's own one, whose URL is `own`."""
+    if cid is None:
+        return None
+    told = fit_picture(size, LARGEST) if size is not None and cid == picture_of(own) else None
+    return Image(addresses.picture(cid, LARGEST), told)
+
+
+def _url(image: Image | None) -> str | None:
+    return None if image is None else image.url
+
+
+def _open_graph(kind: str, title: str, description: str, address: str, image: Image | None) -> Meta:
     told = [
         ("og:type", kind),
         ("og:site_name", SITE_NAME),
@@ -181,16 +200,17 @@ def _open_graph(
         ("og:url", address),
     ]
     if image:
-        told += [("og:image", image), ("og:image:alt", text.one_line(f"Cover of {title}"))]
-        if size is not None:
-            told += [("og:image:width", str(size[0])), ("og:image:height", str(size[1]))]
+        told += [("og:image", image.url), ("og:image:type", IMAGE_TYPE)]
+        told.append(("og:image:alt", text.one_line(f"Cover of {title}")))
+        if image.size is not None:
+            told += [("og:image:width", str(image.size[0])), ("og:image:height", str(image.size[1]))]
     return tuple(told)
 
 
 def _twitter(
     title: str,
     description: str,
-    image: str | None,
+    image: Image | None,
     player: str | None = None,
     size: tuple[int, int] = TRACK_SIZE,
 ) -> Meta:
@@ -200,7 +220,7 @@ def _twitter(
         ("twitter:description", text.one_line(description)),
     ]
     if image:
-        told.append(("twitter:image", image))
+        told.append(("twitter:image", image.url))
     if player:
         width, height = size
         told += [
@@ -213,7 +233,3 @@ def _twitter(
 
 def _songs(sounds: Sequence[PlayerTrack]) -> Meta:
     return tuple(("music:song", sound.page) for sound in sounds[: json_ld.MOST_SONGS])
-
-
-def _image(url: str | None) -> str | None:
-    return url if text.is_web_address(url) else None

@@ -14,6 +14,7 @@ from readapi.pages.public import player as player_page
 from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
 from readapi.pages.urls import Addresses, AlbumAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.api.oembed import OEmbed
+from schemas.pictures import SIDES, Side, fit_picture, picture_of
 from schemas.stored import Card
 
 CACHE_SECONDS = 3600
@@ -44,24 +45,24 @@ class Box:
         """A player's size, reduced to the limits."""
         return min(width, self.width or width), min(height, self.height or height)
 
-    def holds(self, size: tuple[int, int]) -> bool:
-        """Whether a picture of this size fits: its URL has no smaller version."""
+    def largest_side(self, size: tuple[int, int]) -> Side | None:
+        """The largest of our sizes in which a picture of this original size fits; None: none does."""
+        fitting = (side for side in reversed(SIDES) if self._holds(fit_picture(size, side)))
+        return next(fitting, None)
+
+    def _holds(self, size: tuple[int, int]) -> bool:
         return self.shrunk(*size) == size
 
 
-def describe_embed(shown: Embeddable, box: Box, provider_url: str) -> OEmbed:
+def describe_embed(shown: Embeddable, box: Box, addresses: Addresses) -> OEmbed:
     """The document. Its thumbnail members are all there or all absent."""
     width, height = box.shrunk(shown.width, shown.height)
-    thumbnail: dict[str, str | int] = {}
-    if text.is_web_address(shown.image_url) and shown.image_size and box.holds(shown.image_size):
-        names = ("thumbnail_url", "thumbnail_width", "thumbnail_height")
-        thumbnail = dict(zip(names, (shown.image_url, *shown.image_size), strict=True))  # type: ignore[arg-type]
     return OEmbed.model_validate(
         {
             "version": "1.0",
             "type": "rich",
             "provider_name": SITE_NAME,
-            "provider_url": provider_url,
+            "provider_url": addresses.base_url,
             "title": text.one_line(shown.title),
             "author_name": text.one_line(shown.author),
             "author_url": shown.author_page,
@@ -69,9 +70,22 @@ def describe_embed(shown: Embeddable, box: Box, provider_url: str) -> OEmbed:
             "height": height,
             "html": player_page.iframe_html(shown.player, f"{shown.title} by {shown.author}", width, height),
             "cache_age": CACHE_SECONDS,
-            **thumbnail,
+            **_thumbnail_members(shown, box, addresses),
         }
     )
+
+
+def _thumbnail_members(shown: Embeddable, box: Box, addresses: Addresses) -> dict[str, str | int]:
+    cid, size = picture_of(shown.image_url), shown.image_size
+    side = None if size is None else box.largest_side(size)
+    if cid is None or size is None or side is None:
+        return {}
+    width, height = fit_picture(size, side)
+    return {
+        "thumbnail_url": addresses.picture(cid, side),
+        "thumbnail_width": width,
+        "thumbnail_height": height,
+    }
 
 
 def render_xml(document: OEmbed) -> bytes:

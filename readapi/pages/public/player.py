@@ -8,6 +8,8 @@ from readapi.pages.urls import Addresses
 from schemas.access import Listening
 from schemas.api.tracks import Track
 from schemas.audio import MIME_TYPES, RENDITION_TYPE
+from schemas.ids import Cid
+from schemas.pictures import picture_of
 from schemas.spaces import is_in_space
 
 # The player's script may run and links may open pages: no origin, no cookies, no storage.
@@ -22,7 +24,7 @@ class PlayerTrack:
     artist: str
     page: str
     artist_page: str
-    image: str | None
+    picture: Cid | None
     seconds: int | None
     source: str | None
     silence: str | None
@@ -47,7 +49,7 @@ def make_player_track(track: Track, addresses: Addresses) -> PlayerTrack:
         artist=track.artist,
         page=addresses.track(track.uri),
         artist_page=addresses.artist_of(track),
-        image=choose_picture(track),
+        picture=choose_picture(track),
         seconds=track.duration,
         source=track.stream_url if playable else None,
         silence=None if playable else _silence(listening if track.gated else "public", track.artist),
@@ -59,10 +61,18 @@ def make_player_track(track: Track, addresses: Addresses) -> PlayerTrack:
     )
 
 
-def choose_picture(track: Track) -> str | None:
-    """The track's own picture, otherwise its album's or its artist's."""
-    urls = (track.image_url, track.album.image_url if track.album else None, track.artist_avatar_url)
-    return next((url for url in urls if text.is_web_address(url)), None)
+def choose_picture(track: Track) -> Cid | None:
+    """The track's own picture, otherwise its album's or its artist's; of those that this service shows."""
+    return next((cid for cid in map(picture_of, _pictures(track)) if cid is not None), None)
+
+
+def choose_picture_url(track: Track) -> str | None:
+    """The same at the artist's server, in its original format, or wherever the record says."""
+    return next((url for url in _pictures(track) if text.is_web_address(url)), None)
+
+
+def _pictures(track: Track) -> tuple[str | None, ...]:
+    return (track.image_url, track.album.image_url if track.album else None, track.artist_avatar_url)
 
 
 def _media_type(track: Track) -> str | None:

@@ -88,7 +88,7 @@ def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None) -> View:
         "sounds": sounds,
         "first": first_playable(sounds),
         "seconds": sum(sound.seconds or 0 for sound in sounds),
-        "image": metadata.choose_cover(image, sounds),
+        "picture": metadata.choose_cover(image, sounds),
         "embed_html": _frame(head, LIST_SIZE),
     }
 

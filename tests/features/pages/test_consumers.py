@@ -80,7 +80,7 @@ async def test_unfurl_discovers_the_document_of_a_track(site: Published):
     assert learnt["oEmbed"]["thumbnails"][0]["width"] == 64
     assert learnt["open_graph"]["title"] == "Slow Water"
     assert learnt["open_graph"]["type"] == "music.song"
-    assert learnt["open_graph"]["images"][0]["url"].startswith(site.servers)
+    assert learnt["open_graph"]["images"][0]["url"].startswith(f"{site.address}/img/")
     assert learnt["twitter_card"]["card"] == "player"
     assert learnt["twitter_card"]["players"][0]["url"] == f"{site.address}/embed/track/{site.track(SLOW)}"
 

@@ -1,9 +1,7 @@
 """Blobs are fetched once, held to their CID, and kept as long as there is room."""
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,6 +18,7 @@ from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import put
 from tests.indexer.running import until
+from tests.readapi.audio.blob_server import Server, cid_of, serving_blobs
 from tests.readapi.audio.listening import listening
 from tests.readapi.music import track_id
 
@@ -28,59 +27,11 @@ IDA = Did("did:plc:" + "i" * 24)
 CONTENT = os.urandom(300_000)
 
 
-def cid_of(content: bytes) -> Cid:
-    """The CID under which servers give these bytes out."""
-    hashed = b"\x01\x55\x12\x20" + hashlib.sha256(content).digest()
-    return Cid("b" + base64.b32encode(hashed).decode().lower().rstrip("="))
-
-
-class Server:
-    """A person's own server that gives out what it is told to, and counts how often it is asked."""
-
-    def __init__(self) -> None:
-        self.blobs: dict[str, bytes] = {}
-        self.asked = 0
-        self.was_asked = asyncio.Event()
-        self.release = asyncio.Event()
-        self.release.set()
-        self.prompt_for: set[str] = set()
-        self.others: dict[str, str] = {}
-        self.requests: list[web.Request] = []
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        self.asked += 1
-        self.requests.append(request)
-        self.was_asked.set()
-        content = self.blobs.get(request.query["cid"])
-        if content is None:
-            return web.json_response({"error": "BlobNotFound"}, status=400)
-        response = web.StreamResponse()
-        await response.prepare(request)
-        await response.write(content[: len(content) // 2])
-        if request.query["did"] not in self.prompt_for:
-            await self.release.wait()
-        await response.write(content[len(content) // 2 :])
-        return response
-
-    async def documents(self, request: web.Request) -> web.Response:
-        """Of everybody: their server is this one, but for those who are said to be at others."""
-        here = self.others.get(request.match_info["did"], f"http://{request.host}")
-        service = {"id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": here}
-        return web.json_response({"id": request.match_info["did"], "alsoKnownAs": [], "service": [service]})
-
-
 @pytest.fixture
 async def server() -> AsyncIterator[tuple[Server, str]]:
     """It and its address, which is that of the directory too."""
-    server, app = Server(), web.Application()
-    app.router.add_get("/xrpc/com.atproto.sync.getBlob", server.answer)
-    app.router.add_get("/{did}", server.documents)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield server, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    server.release.set()
-    await runner.cleanup()
+    async with serving_blobs() as (server, address):
+        yield server, address
 
 
 @pytest.fixture

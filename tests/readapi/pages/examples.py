@@ -12,7 +12,9 @@ BASE_URL = "https://music.example"
 ADDRESSES = Addresses(BASE_URL)
 DID = "did:plc:abcdefghijklmnopqrstuvwx"
 AUDIO = f"https://pds.example/xrpc/com.atproto.sync.getBlob?did={DID}&cid=bafkaudio"
-COVER = f"https://pds.example/xrpc/com.atproto.sync.getBlob?did={DID}&cid=bafkcover"
+COVER_CID = "bafkreibnoelefnzgwbcacyt4vh52ymxvzbjq7mmqhtcnwarfq4lzegsiqe"
+COVER = f"https://pds.example/xrpc/com.atproto.sync.getBlob?did={DID}&cid={COVER_CID}"
+SHOWN_COVER = f"{BASE_URL}/img/{COVER_CID}/800.webp"
 LIST_ID = "5f0f7c3e-7f0d-5a6e-9a4e-5a7b7c3e7f0d"
 TIME = "2026-03-12T10:00:00Z"
 OPEN = {"listening": "public", "downloads": "open", "visibility": "public"}

@@ -52,7 +52,7 @@ from schemas.rights import Owner, Party, Rights
 from tests.readapi.pages.examples import (
     ADDRESSES,
     AUDIO,
-    COVER,
+    COVER_CID,
     DID,
     HOSTILE,
     LIST_ID,
@@ -154,7 +154,8 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     """What an album's page is rendered from."""
     head = metadata.of_album(album(title=text, description=text, artist=text), heard, ADDRESSES)
     return {
-        "head": head, "kind": "Album", "title": text, "description": text, "image": COVER, "seconds": 187,
+        "head": head, "kind": "Album", "title": text, "description": text, "seconds": 187,
+        "picture": COVER_CID,
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
         "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe_html("https://x", text, 1, 1),
@@ -325,7 +326,7 @@ def test_pages_load_nothing_but_our_files_and_the_records_own():
     for name, page in pages("plain").items():
         structure = Structure(page)
         fetched = {value for found, value in structure.attributes if found == "src"}
-        ours = {AUDIO, COVER, ADDRESSES.page("/tracks/1/stream")}
+        ours = {AUDIO, ADDRESSES.picture(COVER_CID, 300), ADDRESSES.page("/tracks/1/stream")}
         assert {address for address in fetched if not address.startswith("/static/")} <= ours, name
 
 

@@ -7,9 +7,11 @@ from readapi.pages.public.player import make_player_track
 from tests.readapi.pages.examples import (
     ADDRESSES,
     AUDIO,
+    BASE_URL,
     COVER,
     DID,
     LIST_ID,
+    SHOWN_COVER,
     album,
     artist,
     playlist,
@@ -17,7 +19,13 @@ from tests.readapi.pages.examples import (
     track,
 )
 
+ALBUMS, ARTISTS = (COVER[:-1] + letter for letter in "ab")  # other pictures of the same account
 BELONGS = {"id": LIST_ID, "title": "Ninety Nights", "slug": "ninety-nights", "image_url": None}
+
+
+def shown(url: str) -> str:
+    """Where this service shows the picture at a URL."""
+    return f"{BASE_URL}/img/{url.rpartition('=')[2]}/800.webp"
 
 
 def test_a_track_tells_its_preview_its_player_and_its_recording():
@@ -32,7 +40,8 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         ("og:title", "Slow Water"),
         ("og:description", "One evening. Tape."),
         ("og:url", "https://music.example/track/821909647941949-56pg5pjx"),
-        ("og:image", COVER),
+        ("og:image", SHOWN_COVER),
+        ("og:image:type", "image/webp"),
         ("og:image:alt", "Cover of Slow Water"),
         ("music:musician", "https://music.example/u/mara.example"),
         ("music:duration", "187"),
@@ -44,7 +53,7 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         ("twitter:card", "player"),
         ("twitter:title", "Slow Water"),
         ("twitter:description", "One evening. Tape."),
-        ("twitter:image", COVER),
+        ("twitter:image", SHOWN_COVER),
         ("twitter:player", "https://music.example/embed/track/821909647941949-56pg5pjx"),
         ("twitter:player:width", "400"),
         ("twitter:player:height", "165"),
@@ -54,7 +63,7 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
         "@type": "MusicRecording",
         "name": "Slow Water",
         "url": "https://music.example/track/821909647941949-56pg5pjx",
-        "image": COVER,
+        "image": SHOWN_COVER,
         "description": "One evening.\nTape.",
         "identifier": f"at://{DID}/fm.svc.track/3kabcdefghijk",
         "datePublished": "2026-03-12T10:00:00Z",
@@ -75,27 +84,27 @@ def test_a_track_tells_its_preview_its_player_and_its_recording():
 
 
 @pytest.mark.parametrize(
-    ("pictures", "shown"),
+    ("pictures", "expected"),
     [
-        ({"image_url": COVER, "album": {**BELONGS, "image_url": "https://x/album"}}, COVER),
-        ({"image_url": None, "album": {**BELONGS, "image_url": "https://x/album"}}, "https://x/album"),
-        ({"image_url": None, "album": BELONGS}, "https://x/artist"),
-        ({"image_url": "data:image/png,x", "album": None}, "https://x/artist"),
+        ({"image_url": COVER, "album": {**BELONGS, "image_url": ALBUMS}}, SHOWN_COVER),
+        ({"image_url": None, "album": {**BELONGS, "image_url": ALBUMS}}, shown(ALBUMS)),
+        ({"image_url": None, "album": BELONGS}, shown(ARTISTS)),
+        ({"image_url": "https://elsewhere.example/cover.png", "album": None}, shown(ARTISTS)),
     ],
 )
-def test_a_track_without_a_picture_shows_its_albums_or_its_artists(pictures, shown):
+def test_a_track_without_a_picture_shows_its_albums_or_its_artists(pictures, expected):
     """In previews of the track, and of a list that has none itself; sizes are told of its own alone."""
-    one = track(artist_avatar_url="https://x/artist", **pictures)
+    one = track(artist_avatar_url=ARTISTS, **pictures)
     heard = make_player_track(one, ADDRESSES)
 
     head = metadata.of_track(one, heard, ADDRESSES, (64, 48))
     of_list = metadata.of_album(album(image_url=None), [heard], ADDRESSES, None)
 
     told = dict(head.properties)
-    assert (told["og:image"], dict(head.names)["twitter:image"], head.json_ld["image"]) == (shown,) * 3
-    size = ("64", "48") if shown == COVER else (None, None)
+    assert (told["og:image"], dict(head.names)["twitter:image"], head.json_ld["image"]) == (expected,) * 3
+    size = ("64", "48") if expected == SHOWN_COVER else (None, None)
     assert (told.get("og:image:width"), told.get("og:image:height")) == size
-    assert dict(of_list.properties)["og:image"] == shown
+    assert dict(of_list.properties)["og:image"] == expected
 
 
 def test_the_type_is_that_of_what_is_heard():

@@ -8,7 +8,7 @@ import pytest
 
 from readapi.pages.public import oembed
 from readapi.pages.public.oembed import Box, Embeddable
-from tests.readapi.pages.examples import BASE_URL, COVER, HOSTILE
+from tests.readapi.pages.examples import ADDRESSES, BASE_URL, COVER, COVER_CID, HOSTILE, SHOWN_COVER
 
 SHOWN = Embeddable(
     title="Slow Water",
@@ -40,7 +40,7 @@ class Frame(HTMLParser):
 
 def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
     """Nothing is missing, and the HTML is one sandboxed frame."""
-    document = oembed.describe_embed(SHOWN, Box(), BASE_URL)
+    document = oembed.describe_embed(SHOWN, Box(), ADDRESSES)
 
     assert document.model_dump() == {
         "version": "1.0",
@@ -55,7 +55,7 @@ def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
         "html": '<iframe src="https://music.example/embed/track/7" title="Slow Water by Mara Lindqvist" '
         'width="400" height="165" style="border:0;max-width:100%" loading="lazy" allow="autoplay" '
         'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>',
-        "thumbnail_url": COVER,
+        "thumbnail_url": SHOWN_COVER,
         "thumbnail_width": 640,
         "thumbnail_height": 480,
         "cache_age": 3600,
@@ -74,7 +74,7 @@ def test_a_document_tells_all_that_the_protocol_has_for_rich_content():
 )
 def test_the_player_is_never_larger_than_asked(box, size):
     """Nor larger than it likes to be."""
-    document = oembed.describe_embed(SHOWN, box, BASE_URL)
+    document = oembed.describe_embed(SHOWN, box, ADDRESSES)
 
     assert (document.width, document.height) == size
     assert f'width="{size[0]}" height="{size[1]}"' in document.html
@@ -83,24 +83,42 @@ def test_the_player_is_never_larger_than_asked(box, size):
 @pytest.mark.parametrize(
     ("box", "changes"),
     [
-        (Box(639), {}),
-        (Box(None, 479), {}),
+        (Box(95), {}),
+        (Box(None, 71), {}),
         (Box(), {"image_size": None}),
         (Box(), {"image_url": None}),
-        (Box(), {"image_url": "data:image/png,x"}),
+        (Box(), {"image_url": "https://elsewhere.example/cover.png"}),
     ],
 )
 def test_thumbnail_members_are_left_out_together(box, changes):
-    """A picture that does not fit, of unknown size or without a web address, is not told at all."""
-    told = oembed.describe_embed(replace(SHOWN, **changes), box, BASE_URL).model_dump(exclude_none=True)
+    """A picture that does not fit, of unknown size or at another address, is not told at all."""
+    told = oembed.describe_embed(replace(SHOWN, **changes), box, ADDRESSES).model_dump(exclude_none=True)
 
     assert not [name for name in told if name.startswith("thumbnail")]
+
+
+@pytest.mark.parametrize(
+    ("box", "thumbnail"),
+    [
+        (Box(639), ("300", 300, 225)),
+        (Box(None, 225), ("300", 300, 225)),
+        (Box(None, 224), ("96", 96, 72)),
+        (Box(800, 600), ("800", 640, 480)),
+    ],
+)
+def test_a_thumbnail_has_the_largest_size_that_fits(box, thumbnail):
+    """Its width and height are those of the picture at its address."""
+    told = oembed.describe_embed(SHOWN, box, ADDRESSES)
+
+    side, width, height = thumbnail
+    assert told.thumbnail_url == f"{BASE_URL}/img/{COVER_CID}/{side}.webp"
+    assert (told.thumbnail_width, told.thumbnail_height) == (width, height)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_stays_text(hostile):
     """One frame with the attributes it always has, in JSON and in XML alike."""
-    document = oembed.describe_embed(replace(SHOWN, title=hostile, author=hostile), Box(), BASE_URL)
+    document = oembed.describe_embed(replace(SHOWN, title=hostile, author=hostile), Box(), ADDRESSES)
 
     parsed = ElementTree.fromstring(oembed.render_xml(document))
     frame = Frame(document.html)

@@ -44,6 +44,7 @@ def test_a_public_track_without_usable_sound_says_so(broken):
     assert (heard.source, heard.silence) == (None, "This track has no recording.")
 
 
-def test_pictures_are_fetched_from_web_addresses_only():
+@pytest.mark.parametrize("url", ["data:image/svg+xml,x", "https://elsewhere.example/cover.png"])
+def test_only_pictures_of_records_are_shown(url):
     """Anything else is left to the drawing that stands for none."""
-    assert make_player_track(track(image_url="data:image/svg+xml,x"), ADDRESSES).image is None
+    assert make_player_track(track(image_url=url), ADDRESSES).picture is None
