@@ -21,6 +21,7 @@ MIME_TYPES: dict[FileType, str] = {
 
 
 RENDITION_TYPE: FileType = "m4a"  # every browser plays it, Safari included
+BARS = 200  # of a waveform
 
 
 _PATH = r"/audio/([0-9a-f]{64})(?:/stream)?"

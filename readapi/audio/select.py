@@ -13,6 +13,7 @@ from readapi.audio.blob_cache import FOLDER, Blobs, cid_of
 from readapi.audio.source import AudioSource, OpenFile
 from readapi.audio.store import AudioStore
 from readapi.audio.under_way import Subjects, UnderWay
+from readapi.audio.waveforms import Waveforms
 from readapi.errors import ApiError, NotAuthenticated, NotFound, SpaceRefused, SupportRequired
 from readapi.http.supporters import Supporters
 from readapi.index.takedowns import StandingTakedowns
@@ -65,6 +66,7 @@ class AudioSelection:
         managed: ManagedAudio,
         supporters: Supporters,
         takedowns: StandingTakedowns,
+        waveforms: Waveforms,
     ) -> None:
         self._base_url = base_url
         self._takedowns = takedowns
@@ -73,6 +75,7 @@ class AudioSelection:
         self._store = store
         self._blobs = blobs
         self._managed = managed
+        self._waveforms = waveforms
 
     async def heard(self, track: Card, viewer: Viewer | None, client: str) -> AudioSource | Elsewhere:
         """The audio that this viewer streams. Raises the refusal, NotFound or PdsUnavailable.
@@ -84,8 +87,20 @@ class AudioSelection:
         check_listening(track.access, listener)
         managed = await self._managed_of(track)
         if managed is not None and not may_download(track.access, listener):
-            return await self._rendition(track, managed)
-        return await self._original(track, managed, _asker(viewer, client))
+            source: AudioSource | Elsewhere = await self._rendition(track, managed)
+        else:
+            source = await self._original(track, managed, _asker(viewer, client))
+        audio = _audio_cid(track, managed)
+        if audio is not None and isinstance(source, AudioSource):
+            self._waveforms.measure(_uri(track), audio, source)
+        return source
+
+    async def peaks(self, track: Card, viewer: Viewer | None) -> bytes | None:
+        """How loud each part of the track is, see `Waveforms`; None also if the viewer may not listen."""
+        if not may_listen(track.access, await self._supporters.among(viewer, [track])):
+            return None
+        audio = _audio_cid(track, await self._managed_of(track))
+        return None if audio is None else self._waveforms.peaks(_uri(track), audio)
 
     async def tracks_of(self, file_id: str) -> list[AtUri]:
         """The tracks with this original in the private store, by our database and not by their records."""
@@ -96,10 +111,12 @@ class AudioSelection:
         named = _read_references(track).cid
         for cid in {*map(cid_of, file_ids), *([] if named is None else [named])}:
             self._blobs.forget(track.did, cid)
+            self._waveforms.forget(_uri(track), cid)
 
     def forget_private(self, track: InSpace, cid: Cid) -> None:
         """Delete the audio blob of a deleted track in a Space from the cache."""
         self._blobs.forget(track.did, cid, str(track.space))
+        self._waveforms.forget(str(track), cid)
 
     async def original(self, track: Card, viewer: Viewer | None, client: str) -> AudioSource | Elsewhere:
         """The original for this viewer to download. Raises the refusal, NotFound or PdsUnavailable."""
@@ -129,7 +146,7 @@ class AudioSelection:
 
     def _permit(self, track: Card, cid: Cid | None) -> Subjects:
         """The subjects that a takedown of this recording may name. Raises NotFound if one is taken down."""
-        subjects = (track.did, orjson.loads(track.proof)["uri"], *([] if cid is None else [cid]))
+        subjects = (track.did, _uri(track), *([] if cid is None else [cid]))
         if self._takedowns.now.covers_any(subjects):
             raise NotFound(TAKEN_DOWN)
         return subjects
@@ -171,7 +188,7 @@ class AudioSelection:
         file_id = named_file(named.url) if named.url and named.cid is None else None
         if file_id is None:
             return None
-        managed = await self._managed.find(orjson.loads(track.proof)["uri"])
+        managed = await self._managed.find(_uri(track))
         return managed if managed is not None and managed.file_id == file_id else None
 
 
@@ -185,15 +202,27 @@ async def open_sources(
 ) -> AsyncIterator[AudioSelection]:
     """The audio selection with the configured store and cache; running fetches are cancelled at the end."""
     blobs = Blobs(settings.data_dir / FOLDER, network, settings.audio_cache_bytes)
+    waveforms = Waveforms(settings.data_dir)
     try:
         store = AudioStore.of(settings)
-        yield AudioSelection(settings.base_url, store, blobs, managed, supporters, takedowns)
+        yield AudioSelection(settings.base_url, store, blobs, managed, supporters, takedowns, waveforms)
     finally:
+        await waveforms.close()
         await blobs.close()
 
 
 def _read_references(track: Card) -> AudioReferences:
     return AudioReferences(**orjson.loads(track.audio))
+
+
+def _uri(track: Card) -> str:
+    uri: str = orjson.loads(track.proof)["uri"]
+    return uri
+
+
+def _audio_cid(track: Card, managed: Managed | None) -> Cid | None:
+    """The CID of the track's original."""
+    return _read_references(track).cid if managed is None else cid_of(managed.file_id)
 
 
 def _asker(viewer: Viewer | None, client: str) -> str:

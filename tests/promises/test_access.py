@@ -23,8 +23,11 @@ from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.repo.changes import RecordChange
+from readapi.audio import waveforms
+from readapi.audio.blob_cache import cid_of
 from readapi.pictures import cache as pictures
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
+from schemas.audio import BARS
 from schemas.ids import checked_id
 from schemas.service_identity import service_did
 from schemas.settings import Settings
@@ -146,8 +149,18 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Liste
             put("ben", "profile", at=4002),
         ]
         await stage.music.add(*changes)
+        keep_peaks(stage)
         stage.let_support("ida", "mara")
         yield stage
+
+
+def keep_peaks(stage: Listening) -> None:
+    """As if every song had been measured."""
+    folder = stage.music.settings.data_dir / waveforms.FOLDER
+    folder.mkdir(exist_ok=True)
+    for song in SONGS:
+        name = f"{uri('mara', 'track', song.number)} {cid_of(song.file_id)}"
+        (folder / hashlib.sha256(name.encode()).hexdigest()).write_bytes(bytes(BARS))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -394,6 +407,7 @@ async def test_pages_of_tracks_show_and_play_what_this_viewer_may_know_of_and_he
         known, heard = viewer in KNOWN[song.visibility], song.heard_by(viewer) == 200
         assert (reply.status, song) == (200 if known else 404, song)
         assert (f"{stage.music.address}/tracks/{song.address}/stream" in reply.json, song) == (heard, song)
+        assert ('class="wave"' in reply.json, song) == (heard, song)
         assert song.file_id not in reply.json
         if known:
             for_anybody = viewer in ("nobody", "stranger")

@@ -39,7 +39,7 @@ def main(source: Path, target: Path | None, cpu_seconds: int) -> None:
         os.open(source, os.O_RDONLY),
         None if target is None else os.open(target, _TO_MAKE, 0o600),
     )
-    _import_all()
+    import_all()
     sandbox.enter_sandbox(made)
     follow_parent()
     # The first limit ends the process with SIGXCPU, which distinguishes too much work from a crash.
@@ -56,7 +56,7 @@ def main(source: Path, target: Path | None, cpu_seconds: int) -> None:
         _say(probed=_plain(probed))
 
 
-def _import_all() -> None:
+def import_all() -> None:
     """Import all of PyAV: it loads some modules on first use, when the sandbox lets no file be read."""
     for module in pkgutil.walk_packages(av.__path__, "av."):
         if not module.name.endswith(("__main__", "datasets")):

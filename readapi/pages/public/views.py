@@ -12,6 +12,7 @@ from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
 
 View = dict[str, object]
+_WAVE_HEIGHT = 40
 
 
 def of_track(track: Track, size: Size | None, addresses: Addresses, start: int = 0) -> View:
@@ -70,6 +71,14 @@ def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> Vie
         "first": first_playable(sounds),
         "older": onward(cursor),
     }
+
+
+def draw_waveform(peaks: bytes | None) -> str | None:
+    """The SVG path of a waveform: a bar for each number from 0 to 255, 40 high, in steps of one."""
+    if peaks is None:
+        return None
+    heights = (max(1, round(peak * _WAVE_HEIGHT / 255)) for peak in peaks)
+    return "".join(f"M{at} {_WAVE_HEIGHT}v-{height}" for at, height in enumerate(heights))
 
 
 def onward(cursor: str | None) -> str | None:

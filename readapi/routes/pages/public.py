@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from readapi.answers import HTML, Answer
+from readapi.audio.select import AudioSelection
 from readapi.errors import NotFound, PdsUnavailable, SessionExpired
 from readapi.http.endpoint import Routes
 from readapi.http.supporters import Supporters
@@ -33,6 +34,7 @@ async def track_page(
     renderer: Renderer,
     index: Index,
     showing: ProfileVisibility,
+    sources: AudioSelection,
     t: Annotated[str, Field(max_length=20, description="Where to begin, in seconds.")] = "",
 ) -> Answer[str]:
     """Show a track; one in a private Space only to viewers that the Space admits."""
@@ -42,6 +44,7 @@ async def track_page(
     view = {
         **views.of_track(track, card.thumb, renderer.addresses, text.parse_clock(t) or 0),
         "around": around,
+        "waveform": views.draw_waveform(await sources.peaks(card, viewer)),
         "own_did": None if who is None else who.did,
     }
     return responses.public_page(renderer, "track.html", view, who)
