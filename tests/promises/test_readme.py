@@ -1,7 +1,6 @@
 """README and docs: what they say of the tree, settings and dependencies is true; links lead somewhere."""
 
 import re
-import runpy
 import tomllib
 from pathlib import Path
 
@@ -14,14 +13,6 @@ README = (ROOT / "README.md").read_text()
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PACKAGES = ("schemas", "indexer", "readapi", "fmsvc")
-
-
-def test_the_map_is_what_the_modules_say_of_themselves() -> None:
-    """`make map` writes it; a module without a first line says nothing there, and fails."""
-    page = str(runpy.run_path(str(ROOT / "docs" / "map.py"))["page"]())
-
-    assert (ROOT / "docs" / "map.md").read_text() == page, "run make map"
-    assert not [line for line in page.splitlines() if line.endswith(".py`")]
 
 
 def test_the_readme_shows_the_folders_that_there_are() -> None:
