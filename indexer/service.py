@@ -40,6 +40,8 @@ from indexer.stream import Source, select
 from indexer.sync import fetch
 from indexer.sync.apply_event import EventApplier
 from indexer.sync.enrich import Enrichment
+from indexer.sync.fetch_process import FetchProcess
+from indexer.sync.fetch_worker import Task
 from indexer.sync.first_cursor import choose_cursor
 from indexer.sync.identity_refresh import IdentityRefresh
 from indexer.sync.maintenance import Maintenance
@@ -87,6 +89,8 @@ class Indexer:
         self._hosts = HostTurns(own=[settings.plc_url])
         self._downloads = ways.downloads
         self._spools = Spools(settings.data_dir)
+        task = Task(self._collections, settings.data_dir, settings.allow_loopback)
+        self._fetch_process = FetchProcess(task, ways.clock.heard)
         retry_seconds = settings.retry_seconds
         resyncs = Resyncs(
             self.repos,
@@ -218,10 +222,14 @@ class Indexer:
                 await following
         except BaseExceptionGroup as group:
             raise _first(group) from None
+        finally:
+            await self._fetch_process.close()
 
     async def _fetch(self, did: Did, pds: str, key: Key) -> Fetched:
         """Fetch a repo's records, when the throttle gives its PDS a slot."""
         async with self._hosts.turn(pds):
+            if self._fetch_process.is_worth_it(len(self._resyncs)):
+                return await self._fetch_process.fetch(pds, did, key)
             now = datetime.now(UTC)
             return await fetch.fetch_repo(
                 self._downloads, pds, did, key, self._collections, now, spools=self._spools

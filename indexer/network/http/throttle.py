@@ -21,6 +21,8 @@ LANES_OF_OUR_OWN: Final = 8
 LANES_OF_A_SITE: Final = 32  # of all hosts under one registrable domain
 LONGEST_LINE: Final = 16
 MOST_WAITING: Final = 64  # in all lines together: each waiting request keeps a worker idle
+# Before any turn has ended. A guess that is too short costs a question more, one too long leaves lanes empty.
+FIRST_TURN_SECONDS: Final = 0.1
 BACKOFF: Final = Backoff(first_seconds=30.0, longest_seconds=3600.0)
 WORTH_WAITING_SECONDS: Final = 5.0
 REMEMBERED: Final = 10_000
@@ -37,7 +39,7 @@ class _Host:
     line: list[tuple[bool, int, asyncio.Future[None]]] = field(default_factory=list)
     refusals: int = 0
     paused_until: float = 0.0
-    turn_seconds: float = 1.0
+    turn_seconds: float = FIRST_TURN_SECONDS
     promised_until: float = 0.0
 
     def is_idle(self, now: float) -> bool:

@@ -124,7 +124,7 @@ async def test_a_long_line_sends_people_away() -> None:
     async with turns.turn(FAST):
         pass
 
-    assert told == [4.0, 4.5, 5.0, 5.5]
+    assert told == pytest.approx([0.4, 0.45, 0.5, 0.55])
     assert sent_away.value.transient
     await visitors.all_leave()
 
