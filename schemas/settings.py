@@ -165,7 +165,7 @@ class Settings(BaseModel):
     )
     batch_rows: int = Field(5000, ge=1, le=50_000, description="Rows after which a batch is committed.")
     batch_seconds: float = Field(
-        0.25, gt=0, le=60, description="Least time between two batches that are not full."
+        0.1, gt=0, le=60, description="Least time between two batches that are not full."
     )
     buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held before the socket waits.")
     duckdb_memory: Memory = Field("768MB", description="DuckDB's memory limit in the indexer.")

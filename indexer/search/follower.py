@@ -8,17 +8,17 @@ from collections.abc import Awaitable, Callable
 from indexer.search.index import STEP_ENTRIES
 
 LAST_ENTRIES = 500  # of the outbox, which are still indexed at a stop
-PAUSE = 1  # times the duration of the step before it
+PAUSE = 0.5  # times the duration of the step before it
 MANY_ENTRIES = 2000  # in one step: a flood, which costs a third less in larger steps
-FLOOD_PAUSES = 6  # after such a step, for as long as the flood lasts
+FLOOD_PAUSES = 12  # after such a step, for as long as the flood lasts
 PRUNE_ENTRIES = 2000  # of the outbox, which cost less to keep for a while than to remove one by one
 
 
 class Follower:
     """`follow` indexes outbox entries and returns the watermark; `prune` deletes entries up to it.
 
-    Every step has a fixed cost. So each is followed by a pause longer than the step, in which more entries
-    collect, unless a caller waits or there are enough for a whole step. A watermark below 0 means that the
+    Every step has a fixed cost. So each is followed by a pause in which more entries collect, unless a caller
+    waits or there are enough for a whole step. A watermark below 0 means that the
     index is being rebuilt, a part at each step, and cannot be searched yet.
     """
 

@@ -66,6 +66,12 @@ class Activity:
         person.write(COLLECTIONS.like, self._records.like(at, subject))
         return person.repo.commit_frame(seq, at)
 
+    def any_like(self, seq: int) -> bytes:
+        """The frame of a commit in which one of them likes a track that many like."""
+        person = self._rng.choice(self._people)
+        person.write(COLLECTIONS.like, self._records.like(person.repo.now, self._subject()))
+        return person.repo.commit_frame(seq)
+
     @property
     def unpopular(self) -> Sequence[Subject]:
         """The later half of the tracks, those with the fewest likes last."""

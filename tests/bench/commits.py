@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,9 @@ from tests.network.relay import Relay
 CAUGHT_UP_SECONDS: Final = 600.0
 POLL_SECONDS: Final = 0.1  # seldom enough that answering costs next to nothing
 NAME: Final = "commits of ours, relay to DuckDB and Tantivy, one core"
+BY_CPU: Final = f"{NAME}, by its CPU time"
+LIKE: Final = "a like, relay to DuckDB and Tantivy, all in all"
+START: Final = "the indexer's start, until it follows its relay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Indexer:
 
     pid: int
     control: aiohttp.ClientSession
+    start_seconds: float
 
     async def health(self) -> dict[str, Any] | None:
         """Its report; None while it does not answer."""
@@ -80,8 +84,9 @@ def _is_in_step(report: dict[str, Any], repos: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Wall and CPU seconds from the first frame until all could be found; memory before that and then."""
+    """Seconds of the start; wall and CPU seconds from the first frame until all could be found; memory."""
 
+    start_seconds: float
     seconds: float
     cpu_seconds: float
     before: Held
@@ -89,15 +94,26 @@ class Run:
 
 
 def rows(run: Run, count: int) -> Iterator[Row]:
-    """Commits a second."""
+    """Commits a second, and the start before them."""
+    yield Row(START, rounded(run.start_seconds), "s")
     yield Row(NAME, rounded(count / run.seconds), "commits/s")
-    yield Row(f"{NAME}, by its CPU time", rounded(count / run.cpu_seconds), "commits per CPU second")
+    yield Row(BY_CPU, rounded(count / run.cpu_seconds), "commits per CPU second")
 
 
 def measured(data_dir: Path, scratch: Path, count: int) -> Run:
     """So many signed commits with their proofs, mostly likes, on top of a copy of this catalogue."""
     activity = Activity(data_dir)
-    frames = [activity.commit(seq) for seq in range(1, count + 1)]
+    return _taken_in(data_dir, scratch, [activity.commit(seq) for seq in range(1, count + 1)])
+
+
+def like_row(data_dir: Path, scratch: Path, count: int) -> Row:
+    """The CPU time of a like: the share of one in so many."""
+    activity = Activity(data_dir)
+    run = _taken_in(data_dir, scratch, [activity.any_like(seq) for seq in range(1, count + 1)])
+    return Row(LIKE, rounded(run.cpu_seconds / count * 1000), "CPU ms")
+
+
+def _taken_in(data_dir: Path, scratch: Path, frames: list[bytes]) -> Run:
     try:
         return asyncio.run(_run(data_dir, scratch, frames))
     finally:
@@ -117,7 +133,7 @@ async def _run(data_dir: Path, scratch: Path, frames: list[bytes]) -> Run:
         await relay.send(*frames)
         await indexer.reached(len(frames))
         seconds, cpu = time.monotonic() - started, machine.cpu_seconds(indexer.pid) - cpu
-        return Run(seconds, cpu, before, await indexer.held())
+        return Run(indexer.start_seconds, seconds, cpu, before, await indexer.held())
 
 
 async def at_rest(folder: Path, log: Path) -> Memory:
@@ -128,9 +144,14 @@ async def at_rest(folder: Path, log: Path) -> Memory:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, relay_url: str, log: Path, **settings: str) -> AsyncIterator[Indexer]:
-    """An indexer that follows this relay, connected and with nothing to do. It exports nothing."""
-    core, _ = machine.cores()
+async def running(
+    folder: Path, relay_url: str, log: Path, core: int | None = machine.cores()[0], **settings: str
+) -> AsyncIterator[Indexer]:
+    """An indexer that follows this relay, connected and with nothing to do. It exports nothing.
+
+    `core`: the only one that it may use; None: it may use all.
+    """
+    began = time.monotonic()
     variables = {
         "FMSVC_DATA_DIR": str(folder),
         "FMSVC_RELAY": relay_url,
@@ -141,10 +162,10 @@ async def running(folder: Path, relay_url: str, log: Path, **settings: str) -> A
     connector = aiohttp.UnixConnector(str(folder / data_folder.CONTROL_SOCKET))
     with machine.program(["-m", "readapi", "index"], variables, core, log) as process:
         async with aiohttp.ClientSession(connector=connector) as control:
-            indexer = Indexer(process.pid, control)
+            starting = Indexer(process.pid, control, 0.0)
             async with asyncio.timeout(machine.START_SECONDS):
-                while not ((report := await indexer.health()) and report["source"]["connected"]):
+                while not ((report := await starting.health()) and report["source"]["connected"]):
                     if process.poll() is not None:
                         raise ProgramFailed(f"The indexer ended with code {process.returncode}; see {log}.")
                     await asyncio.sleep(0.05)
-            yield indexer
+            yield replace(starting, start_seconds=time.monotonic() - began)

@@ -14,6 +14,7 @@ from tests.bench import (
     questions,
     streaming,
     takedowns,
+    verifying,
     worst,
 )
 from tests.bench.api import BY_CPU, REFERENCE, SAME_SIZE, UNCACHED
@@ -61,9 +62,13 @@ def _slowest(search: str) -> Goal:
 
 _SHARED: Final = (questions.NEWEST, questions.TOP, questions.TAGS, questions.STATS)  # asked alike by many
 ALL: Final = (
-    Goal(decoding.NAME, 20, decoding.CLIENT),
-    Goal(commits.NAME, 1000),
+    Goal(decoding.NAME, 25, decoding.CLIENT),
+    Goal(verifying.NAME, 4500),
+    Goal(commits.BY_CPU, 1500),
+    Goal(commits.LIKE, 0.5, is_most=True),
+    Goal(commits.START, 30, is_most=True),
     Goal(backfill.COMMITTED, 10_000),
+    Goal(backfill.FOUND, 7000),
     Goal(backfill.MEMORY, backfill.FLAT_MEGABYTES, is_most=True),
     _made(questions.TRACK, 0.7),
     _of_route(questions.SEARCH, 0.2),

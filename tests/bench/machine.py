@@ -79,6 +79,11 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def cpu_seconds_of_all(pid: int) -> float:
+    """The same of a process and those that it has started and that still run."""
+    return cpu_seconds(pid) + sum(map(cpu_seconds, children(pid).values()))
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Resident megabytes of a process: its own, those with mapped files, and the most it ever had."""

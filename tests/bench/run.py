@@ -107,6 +107,7 @@ class Bench:
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)
         yield from commits.rows(run, self.effort.commits)
+        yield commits.like_row(data_dir, scratch, self.effort.commits // 2)
         yield from memory.rows(
             memory.INDEXER, run.before, run.after, idle, self.size, limit=memory.DUCKDB_LIMIT
         )

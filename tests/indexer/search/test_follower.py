@@ -92,7 +92,7 @@ async def test_commits_during_a_step_are_taken_together(index: Index, follower: 
 
 async def test_after_a_long_step_comes_a_longer_pause(index: Index, follower: Follower) -> None:
     """A step costs as much for a few entries as for many, so the next ones come together."""
-    index.seconds = 0.2
+    index.seconds = 0.4
     commit(index, follower, 1)
     await until(lambda: follower.watermark == 1)
     for op in range(2, 8):
