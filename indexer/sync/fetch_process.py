@@ -121,10 +121,11 @@ class _Worker:
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                 while True:
                     self._take(await read_message(self._input))
+        except BaseException:
+            self.process.kill()  # it talks nonsense; one that has ended needs no signal
+            raise
         finally:
             self.is_open = False
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
             code = await self.process.wait()
             for waiting in self._waiting.values():
                 if not waiting.done():
