@@ -111,8 +111,8 @@ class Writer:
         """The source's low-water mark: everything up to it is stored."""
         return self._holdings.cursors.of(source)
 
-    def repos(self) -> list[StoredRepo]:
-        """The stored head of every account's repo."""
+    def repos(self) -> Iterator[StoredRepo]:
+        """The stored head of every account's repo. Read them all before the writer is used again."""
         return self._holdings.marks.all()
 
     def listings(self) -> list[ListProgress]:

@@ -111,7 +111,7 @@ def test_a_catalogue_that_lost_its_cursor_to_a_full_disk_asks_for_every_repo_aga
         con.execute("delete from cursors")
 
     with Writer.open(settings(tmp_path)) as writer:
-        repos, listings = writer.repos(), writer.listings()
+        repos, listings = list(writer.repos()), writer.listings()
 
     assert {repo.did: repo.mark.state for repo in repos}[did("ana")] == "desynchronized"
     assert not any(repo.mark.state == "active" for repo in repos)
