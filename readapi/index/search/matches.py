@@ -190,11 +190,11 @@ class Matches:
             hits = [hit for hit in hits if hit[0] > last]
         if not hits:
             return _Found(total, [], is_all)
-        scores, addresses = zip(*hits, strict=True)
-        keys, ids = self._keys(list(addresses))
-        found = best_tiers(scores)
+        addresses = [address for _, address in hits]
+        keys, ids = self._keys(addresses)
+        found = best_tiers(score for score, _ in hits)
         if is_all and not is_many:
-            found = self.wanted.refine(found, self._folder.numbers("size", list(addresses)))
+            found = self.wanted.refine(found, self._folder.numbers("size", addresses))
         matches = [
             (tier, -key, -number, address)
             for tier, key, number, address in zip(found, keys, ids, addresses, strict=True)

@@ -123,7 +123,7 @@ class Tiers(WordQueries):
         start = self._whole_start()
         if start is None or not self.wanted.words:
             return start
-        words = self.words("title")
+        words = self.query(Tier.WORDS_IN_TITLE)
         return None if words is None else match_all(start, words)
 
     def _lacking_few(self, query: Query | None) -> Query | None:
