@@ -15,7 +15,7 @@ from readapi.http.binding import Binder, Services
 from readapi.http.limits.body_pace import BodyIntake, Pace
 from readapi.http.limits.clients import CLIENT
 from readapi.http.request import api_keys, bodies
-from readapi.http.viewer import REQUESTER, Authenticator, SignedIn
+from readapi.http.viewer import Authenticator, SignedIn
 from readapi.state.db.one_time import DEVELOPER_TOKEN
 from readapi.subsonic import failures
 from readapi.subsonic.failures import Failed, render_failure
@@ -92,11 +92,12 @@ class Subsonic:
         return request.clone(rel_url=address)
 
     async def _admit(self, request: web.Request, method: Method) -> SignedIn:
-        """The account of the API key. Raises Failed, Spent and ScopeUpgradeRequired."""
+        """The account of the API key, whoever the gate took for the requester: the key alone counts here.
+
+        Raises Failed, Spent and ScopeUpgradeRequired.
+        """
         key = _read_key(request.query)
-        requester = request.get(REQUESTER)
-        if requester is None:
-            requester = await self._authenticator.find_developer_token(key, request[CLIENT])
+        requester = await self._authenticator.find_developer_token(key, request[CLIENT])
         if requester.viewer is None:
             ended = requester.refusal if requester.signed_in is not None else None
             told = _UNKNOWN_KEY if ended is None else f"{ended.message} {_NO_KEY}"

@@ -7,7 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 import pytest_asyncio
+from yarl import URL
 
+from readapi.http.request.cookies import SESSION
 from readapi.subsonic.methods import METHODS
 from schemas.ids import checked_id
 from tests.indexer.changes import album, did, put, uri
@@ -166,11 +168,27 @@ async def test_neither_a_session_nor_a_cookie_nor_a_header_is_a_key(ben: Player)
 
     as_key = await ben.failure("ping", apiKey=session)
     by_header = await ben.stage.music.get("/rest/tokenInfo?f=json", **login)
-    by_cookie = await ben.stage.music.get("/rest/tokenInfo?f=json", Cookie=f"session={session}")
+    by_cookie = await ben.stage.music.get("/rest/tokenInfo?f=json", Cookie=f"{SESSION}={session}")
 
     assert as_key["code"] == 44
     for reply in (by_header, by_cookie):
         assert reply.json["subsonic-response"]["error"]["code"] == 10
+
+
+@pytest.mark.parametrize(
+    "path", ["/rest/tokenInfo", "/%72est/tokenInfo", "//rest/tokenInfo", "/./rest/tokenInfo"]
+)
+async def test_no_spelling_of_the_path_lets_a_session_in(ben: Player, path: str):
+    """Beside a key that is nobody's, in whatever way the address of a method can be written."""
+    session = (await ben.stage.as_("ben"))["Authorization"].removeprefix("Bearer ")
+    for headers in ({"Cookie": f"{SESSION}={session}"}, {"Authorization": f"Bearer {session}"}):
+        for query in ("", "&apiKey=fmsvc_nobodys"):
+            url = URL(f"{ben.stage.music.address}{path}?f=json{query}", encoded=True)
+            async with ben.stage.music.client.get(url, headers=headers) as reply:
+                told = await reply.text()
+
+            assert "ben.example" not in told
+            assert '"code":10' in told or '"code":44' in told or reply.status == 404
 
 
 async def test_parameters_come_in_a_form_too(ben: Player):
