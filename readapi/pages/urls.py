@@ -21,6 +21,13 @@ class TrackAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class ArtistAddress:
+    """An artist by handle or DID."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class AlbumAddress:
     """An album by its artist (handle or DID) and slug."""
 
@@ -42,7 +49,7 @@ class RecordPage:
     uri: str
 
 
-Target = TrackAddress | AlbumAddress | PlaylistPage | RecordPage
+Target = TrackAddress | ArtistAddress | AlbumAddress | PlaylistPage | RecordPage
 
 
 def _segment(text: str) -> str:
@@ -122,6 +129,9 @@ class Addresses:
         """The player of the track with this `checked_id`."""
         return f"{self.base_url}/embed/track/{checked}"
 
+    def artist_player(self, handle: str, did: str) -> str:
+        return f"{self.base_url}/embed/artist/{_owner(handle, did)}"
+
     def album_player(self, handle: str, did: str, slug: str) -> str:
         return f"{self.base_url}/embed/album/{_owner(handle, did)}/{_segment(slug)}"
 
@@ -181,6 +191,8 @@ def _page(segments: list[str]) -> Target | None:
             return TrackAddress(name)
         case ["u", owner, "album", slug] | ["album", owner, slug]:
             return AlbumAddress(owner, slug)
+        case ["u", owner] | ["artist", owner]:
+            return ArtistAddress(owner)
         case ["playlist", name]:
             return PlaylistPage(name)
         case _:

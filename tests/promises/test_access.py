@@ -448,6 +448,7 @@ async def test_lists_of_pages_name_and_play_what_this_viewer_may_meet_and_hear_t
         ("/u/mara.example/album/everything", KNOWN, viewer),
         ("/embed/album/mara.example/everything", KNOWN, "nobody"),
         ("/u/mara.example", KNOWN, viewer),
+        ("/embed/artist/mara.example", KNOWN, "nobody"),
     )
     for path, table, looks in shown:
         page = await whole_page(stage, path, credentials[viewer])

@@ -52,6 +52,7 @@ OTHERS = (
     f"/lists/playlists/{public_list_id('ben', 2)}",
     "/artists/mara.example",
     "/embed/album/mara.example/first-light",
+    f"/embed/artist/{HANDLE}",
     f"/embed/playlist/{public_list_id('ben', 2)}",
     f"/embed/track/{TWO}",
     "/feeds/album/mara.example/first-light.xspf",

@@ -5,13 +5,14 @@ number of parts doubles.
 """
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from readapi.errors import NotFound
 from readapi.index.snapshot import Row
 from readapi.index.snapshots import Snapshots
+from readapi.state.publishing.profile_visibility import ProfileVisibility
 
-Kind = Literal["tracks", "artists", "albums"]
+Kind = Literal["tracks", "artists", "albums", "playlists"]
 
 PART = 500  # of a kind in one part, at most on average
 MOST_PARTS = 16_384  # of each kind: with more, parts grow
@@ -22,7 +23,8 @@ COUNTS = f"""
     select
         (select count(*) from ({PUBLIC})),
         (select count(*) from ({_ARTISTS})),
-        (select count(*) from visible_lists where list_type = 'album')
+        (select count(*) from visible_lists where list_type = 'album'),
+        (select count(*) from visible_lists where list_type = 'playlist')
 """
 _IS_IN_PART = "(((key >> 32) & 4294967295) * $parts) >> 32 = $part"
 TRACKS = f"""
@@ -38,6 +40,12 @@ ALBUMS = f"""
     select did, accounts.handle, name, coalesce(updated_at, least(created_at, indexed_at))
     from visible_lists join accounts using (did)
     where list_type = 'album' and {_IS_IN_PART} order by created_at, uri
+"""
+
+
+PLAYLISTS = f"""
+    select uri, coalesce(updated_at, least(created_at, indexed_at))
+    from visible_lists where list_type = 'playlist' and {_IS_IN_PART} order by uri
 """
 
 
@@ -65,10 +73,17 @@ class AlbumPlace(NamedTuple):
     changed: datetime
 
 
+class PlaylistPlace(NamedTuple):
+    """A playlist, and when it changed last."""
+
+    uri: str
+    changed: datetime
+
+
 async def count_parts(catalog: Snapshots) -> dict[Kind, int]:
     """How many parts each kind has: a power of two, or none."""
-    ((tracks, artists, albums),), _ = await catalog.rows(COUNTS)
-    return {"tracks": _parts(tracks), "artists": _parts(artists), "albums": _parts(albums)}
+    (counts,), _ = await catalog.rows(COUNTS)
+    return {kind: _parts(count) for kind, count in zip(get_args(Kind), counts, strict=True)}
 
 
 async def find_tracks(catalog: Snapshots, part: int) -> list[TrackPlace]:
@@ -84,6 +99,13 @@ async def find_artists(catalog: Snapshots, part: int) -> list[ArtistPlace]:
 async def find_albums(catalog: Snapshots, part: int) -> list[AlbumPlace]:
     """The albums of a part. Raises NotFound."""
     return [AlbumPlace(*row) for row in await _rows(catalog, "albums", ALBUMS, part)]
+
+
+async def find_playlists(catalog: Snapshots, showing: ProfileVisibility, part: int) -> list[PlaylistPlace]:
+    """The playlists of a part that profiles show. Raises NotFound."""
+    found = [PlaylistPlace(*row) for row in await _rows(catalog, "playlists", PLAYLISTS, part)]
+    chosen = await showing.among([playlist.uri for playlist in found])
+    return [playlist for playlist in found if chosen.get(playlist.uri, True)]
 
 
 async def _rows(catalog: Snapshots, kind: Kind, sql: str, part: int) -> list[Row]:

@@ -27,7 +27,7 @@ def of_home(found: Home, addresses: Addresses) -> View:
     liked = [make_player_track(track, addresses) for track in found.liked]
     newest = [make_player_track(track, addresses) for track in found.newest]
     return {
-        "head": metadata.of_page("Music on the AT Protocol network", description, f"{addresses.base_url}/"),
+        "head": metadata.of_home("Music on the AT Protocol network", description, addresses),
         "liked": liked,
         "newest": newest,
         "first": first_playable([*liked, *newest]),

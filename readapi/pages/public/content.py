@@ -63,6 +63,16 @@ async def playlist_content(
     return Playlist.model_validate_json(card.card), await load_tracks(supporters, held, viewer), card.thumb
 
 
+async def newest_of_artist(
+    index: Index, supporters: Supporters, viewer: Viewer | None, name: str
+) -> tuple[Artist, list[Track]]:
+    """An artist and the newest tracks. Raises NotFound."""
+    card = artists.find_artist(index, name)
+    page = index.track_page("profile", "recent", None, MOST_TRACKS, artist_did=card.did, viewer=viewer)
+    held = await load_tracks(supporters, page.items, viewer)
+    return Artist.model_validate_json(card.card), held
+
+
 async def artist_content(
     index: Index,
     showing: ProfileVisibility,

@@ -48,9 +48,25 @@ def of_playlist(
     return {**_thing("MusicPlaylist", name, page, image), **_songs(sounds), "creator": creator}
 
 
-def of_artist(artist: Artist, name: str, page: str, image: str | None) -> JsonLd:
+def of_artist(
+    artist: Artist, name: str, page: str, image: str | None, sounds: Sequence[PlayerTrack]
+) -> JsonLd:
     """An artist, as schema.org's MusicGroup, which may be one person."""
-    return {**_thing("MusicGroup", name, page, image, artist.bio), "identifier": artist.did}
+    return {
+        **_thing("MusicGroup", name, page, image, artist.bio),
+        "identifier": artist.did,
+        **_tracks(sounds),
+    }
+
+
+def of_site(name: str, description: str, home: str, search: str) -> JsonLd:
+    """The home page: the site, and the template of the addresses of its searches."""
+    action = {
+        "@type": "SearchAction",
+        "target": {"@type": "EntryPoint", "urlTemplate": f"{search}?q={{query}}"},
+        "query-input": "required name=query",
+    }
+    return {**_thing("WebSite", name, home, None, description), "potentialAction": action}
 
 
 def of_page(title: str, description: str, page: str) -> JsonLd:
@@ -77,8 +93,12 @@ def _group(name: str, page: str) -> JsonLd:
 
 
 def _songs(sounds: Sequence[PlayerTrack]) -> JsonLd:
+    return {"numTracks": len(sounds), **_tracks(sounds)}
+
+
+def _tracks(sounds: Sequence[PlayerTrack]) -> JsonLd:
     songs = [
         {"@type": "MusicRecording", "name": text.drop_unprintable(sound.title), "url": sound.page}
         for sound in sounds[:MOST_SONGS]
     ]
-    return {"numTracks": len(sounds), "track": songs}
+    return {"track": songs}

@@ -3,6 +3,7 @@
 All of it is built from the shapes of the API's responses.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -138,9 +139,10 @@ def of_playlist(
     )
 
 
-def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
-    """The head of an artist's page, which has no player."""
+def of_artist(artist: Artist, sounds: Sequence[PlayerTrack], addresses: Addresses) -> Metadata:
+    """The head of an artist's page. `sounds`: the newest tracks."""
     address = addresses.artist(artist.handle, artist.did)
+    player = addresses.artist_player(artist.handle, artist.did)
     name = artist.display_name or artist.handle
     description = artist.bio or f"Music by {name}"
     image = _cover(picture_of(artist.avatar_url), None, None, addresses)
@@ -152,10 +154,18 @@ def of_artist(artist: Artist, addresses: Addresses) -> Metadata:
             *_open_graph("profile", name, description, address, image),
             ("profile:username", artist.handle),
         ),
-        names=_twitter(name, description, image),
-        json_ld=json_ld.of_artist(artist, name, address, _url(image)),
+        names=_twitter(name, description, image, player, LIST_SIZE),
+        json_ld=json_ld.of_artist(artist, name, address, _url(image), sounds),
+        player=player,
         feed=addresses.page(artist_feed(artist.handle, artist.did)),
     )
+
+
+def of_home(title: str, description: str, addresses: Addresses) -> Metadata:
+    """The head of the home page."""
+    home = addresses.page("/")
+    site = json_ld.of_site(SITE_NAME, description, home, addresses.page("/search"))
+    return dataclasses.replace(of_page(title, description, home), json_ld=site)
 
 
 def of_page(

@@ -1,4 +1,4 @@
-"""Finds a track, album or playlist by URL and describes its player as oEmbed (https://oembed.com)."""
+"""Finds a track, album, playlist or artist by URL and describes its player as oEmbed (https://oembed.com)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +8,11 @@ import orjson
 
 from readapi.errors import NotFound
 from readapi.index.lookups import Index
-from readapi.index.queries import lists, tracks
+from readapi.index.queries import artists, lists, tracks
 from readapi.pages import text
 from readapi.pages.public import player as player_page
 from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
-from readapi.pages.urls import Addresses, AlbumAddress, PlaylistPage, RecordPage, TrackAddress
+from readapi.pages.urls import Addresses, AlbumAddress, ArtistAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.api.oembed import OEmbed
 from schemas.pictures import SIDES, Side, fit_picture, picture_of
 from schemas.stored import Card
@@ -68,11 +68,15 @@ def describe_embed(shown: Embeddable, box: Box, addresses: Addresses) -> OEmbed:
             "author_url": shown.author_page,
             "width": width,
             "height": height,
-            "html": player_page.iframe_html(shown.player, f"{shown.title} by {shown.author}", width, height),
+            "html": player_page.iframe_html(shown.player, _frame_title(shown), width, height),
             "cache_age": CACHE_SECONDS,
             **_thumbnail_members(shown, box, addresses),
         }
     )
+
+
+def _frame_title(shown: Embeddable) -> str:
+    return shown.title if shown.title == shown.author else f"{shown.title} by {shown.author}"
 
 
 def _thumbnail_members(shown: Embeddable, box: Box, addresses: Addresses) -> dict[str, str | int]:
@@ -100,6 +104,8 @@ def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
     match addresses.read(url):
         case TrackAddress(name):
             return _track(index, tracks.find_track(index, name, None), addresses)
+        case ArtistAddress(name):
+            return _artist(artists.find_artist(index, name), addresses)
         case AlbumAddress(owner, slug):
             return _album(lists.find_album(index, owner, slug), addresses)
         case PlaylistPage(name):
@@ -107,7 +113,7 @@ def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
         case RecordPage(uri):
             return _record(index, uri, addresses)
         case None:
-            raise NotFound("This URL is not that of a track, an album or a playlist here.")
+            raise NotFound("This URL is not that of a track, an album, a playlist or an artist here.")
 
 
 def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
@@ -139,6 +145,13 @@ def _thumbnail(index: Index, card: Card, track: Any) -> tuple[str | None, tuple[
         return track["image_url"], card.thumb
     album = index.find_list("album", track["album"]["id"])
     return track["album"]["image_url"], None if album is None else album.thumb
+
+
+def _artist(card: Card, addresses: Addresses) -> Embeddable:
+    artist: Any = orjson.loads(card.card)
+    whose = artist["handle"], artist["did"]
+    name = artist["display_name"] or artist["handle"]
+    return Embeddable(name, name, addresses.artist(*whose), addresses.artist_player(*whose), *LIST_SIZE)
 
 
 def _album(card: Card, addresses: Addresses) -> Embeddable:

@@ -5,10 +5,10 @@ from datetime import datetime
 from itertools import chain
 from xml.sax.saxutils import escape
 
-from readapi.index.queries.sitemap import AlbumPlace, ArtistPlace, Kind, TrackPlace
+from readapi.index.queries.sitemap import AlbumPlace, ArtistPlace, Kind, PlaylistPlace, TrackPlace
 from readapi.pages import text
 from readapi.pages.urls import Addresses
-from schemas.ids import INVALID_HANDLE
+from schemas.ids import INVALID_HANDLE, list_id
 from schemas.slugs import slug
 
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -62,6 +62,12 @@ def render_albums(found: Iterable[AlbumPlace], addresses: Addresses) -> bytes:
         address = addresses.album(album.handle or INVALID_HANDLE, album.did, slug((album.name or "").strip()))
         entries.setdefault(address, album.changed)
     return _render("urlset", "url", entries.items())
+
+
+def render_playlists(found: Iterable[PlaylistPlace], addresses: Addresses) -> bytes:
+    """Pages of playlists that profiles show."""
+    entries = ((addresses.playlist(str(list_id(one.uri))), one.changed) for one in found)
+    return _render("urlset", "url", entries)
 
 
 def _render(outer: str, inner: str, entries: Iterable[Entry]) -> bytes:

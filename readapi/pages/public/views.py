@@ -8,8 +8,10 @@ from readapi.pages.public.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
 from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.urls import Addresses
 from schemas.api.albums import AlbumMetadata
+from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
+from schemas.pictures import picture_of
 
 View = dict[str, object]
 _WAVE_HEIGHT = 40
@@ -62,15 +64,26 @@ def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addr
 def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> View:
     """For the page of an artist. `cursor` leads to older tracks."""
     sounds = [make_player_track(track, addresses) for track in shelf.tracks]
+    head = metadata.of_artist(shelf.artist, sounds, addresses)
     return {
-        "head": metadata.of_artist(shelf.artist, addresses),
+        "head": head,
         "artist": shelf.artist,
         "albums": shelf.albums,
         "playlists": shelf.playlists,
         "sounds": sounds,
         "first": first_playable(sounds),
         "older": onward(cursor),
+        "embed_html": _frame(head, LIST_SIZE),
     }
+
+
+def of_artist_player(artist: Artist, tracks: list[Track], addresses: Addresses) -> View:
+    """For the player of an artist's newest tracks."""
+    sounds = [make_player_track(track, addresses) for track in tracks]
+    head, name = metadata.of_artist(artist, sounds, addresses), artist.display_name or artist.handle
+    picture = picture_of(artist.avatar_url)
+    first = first_playable(sounds)
+    return {"head": head, "title": name, "owner": name, "sounds": sounds, "picture": picture, "first": first}
 
 
 def draw_waveform(peaks: bytes | None) -> str | None:

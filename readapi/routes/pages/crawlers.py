@@ -11,6 +11,7 @@ from readapi.index.queries import sitemap
 from readapi.index.snapshots import Snapshots
 from readapi.pages.public import sitemap as rendering
 from readapi.pages.urls import Addresses
+from readapi.state.publishing.profile_visibility import ProfileVisibility
 
 routes = Routes("pages")
 
@@ -58,3 +59,14 @@ async def sitemap_of_artists(part: Part, catalog: Snapshots, addresses: Addresse
 async def sitemap_of_albums(part: Part, catalog: Snapshots, addresses: Addresses) -> Answer[str]:
     """List pages of albums."""
     return Answer(rendering.render_albums(await sitemap.find_albums(catalog, part), addresses), XML)
+
+
+@routes.get(
+    "/sitemaps/playlists/{part:[0-9]+}.xml", media_types=("text/xml",), described=False, raises=(NotFound,)
+)
+async def sitemap_of_playlists(
+    part: Part, catalog: Snapshots, showing: ProfileVisibility, addresses: Addresses
+) -> Answer[str]:
+    """List pages of playlists that profiles show."""
+    found = await sitemap.find_playlists(catalog, showing, part)
+    return Answer(rendering.render_playlists(found, addresses), XML)

@@ -41,6 +41,22 @@ async def embed_track(
     return _player(renderer, "embed_track.html", view, Look(theme, color), t)
 
 
+@routes.get("/embed/artist/{handle}", media_types=(HTML,), prompt=True)
+async def embed_artist(
+    handle: ArtistName,
+    index: Index,
+    supporters: Supporters,
+    renderer: Renderer,
+    theme: Theme = "auto",
+    color: Color = None,
+    t: Start = "",
+) -> Answer[str]:
+    """Show the player of an artist's newest tracks."""
+    found = await content.newest_of_artist(index, supporters, None, handle)
+    view = views.of_artist_player(*found, renderer.addresses)
+    return _player(renderer, "embed_list.html", view, Look(theme, color), t)
+
+
 @routes.get("/embed/album/{handle}/{slug}", media_types=(HTML,), prompt=True)
 async def embed_album(
     handle: ArtistName,

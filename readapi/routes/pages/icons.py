@@ -25,6 +25,12 @@ def touch_icon(assets: Assets) -> Answer[str]:
     return _icon(assets, "apple-touch-icon.png")
 
 
+@routes.get("/preview.png", media_types=("image/png",), described=False)
+def preview(assets: Assets) -> Answer[str]:
+    """Return the picture in link previews of pages that have none."""
+    return _icon(assets, "preview.png")
+
+
 @routes.get("/site.webmanifest", media_types=(MANIFEST,), described=False)
 def manifest(assets: Assets) -> Answer[str]:
     """Say how the site is installed as an application."""

@@ -44,6 +44,7 @@ def paths(site: Published) -> dict[str, str]:
         "player of a silent track": f"/embed/track/{site.track(SUPPORTERS)}",
         "player of a hostile track": f"/embed/track/{site.track(HOSTILE)}",
         "player of an album": "/embed/album/mara.example/ninety-nights",
+        "player of an artist": "/embed/artist/mara.example",
         "player of a playlist": f"/embed/playlist/{site.list('ben')}",
     }
 

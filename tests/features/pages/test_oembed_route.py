@@ -27,6 +27,7 @@ async def test_a_track_an_album_and_a_playlist_have_documents(site: Published):
         f"/track/{track}": (400, 165, f"/embed/track/{track}", 64),
         "/u/mara.example/album/ninety-nights": (400, 380, "/embed/album/mara.example/ninety-nights", None),
         f"/playlist/{playlist}": (400, 380, f"/embed/playlist/{playlist}", None),
+        "/u/mara.example": (400, 380, "/embed/artist/mara.example", None),
     }
 
     for path, (width, height, player, image_width) in asked.items():
@@ -81,7 +82,7 @@ async def test_what_is_private_foreign_or_nothing_is_404(site: Published):
         str(uri("mara", "track", PRIVATE)),
         "https://elsewhere.example/track/1",
         f"{site.address}/track/1",
-        f"{site.address}/u/mara.example",
+        f"{site.address}/tag/ambient",
         f"{site.address}/tracks/{site.track(SLOW)}",
         str(uri("mara", "profile")),
         "at://",

@@ -98,7 +98,8 @@ def song(**changes: Any) -> dict[str, Any]:
     sign_in = ADDRESSES.sign_in(shown.title)
     return {
         "head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in, "start": 0,
-        "around": reactions(shown.title), "own_did": DID, "look": Look("dark", "0af"),
+        "around": reactions(shown.title), "waveform": "M0 40v-9",
+        "own_did": DID, "look": Look("dark", "0af"),
     }  # fmt: skip
 
 
@@ -166,8 +167,9 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
 def person(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     """What an artist's page is rendered from."""
     shown = artist(display_name=text, bio=text)
-    head = metadata.of_artist(shown, ADDRESSES)
+    head = metadata.of_artist(shown, heard, ADDRESSES)
     made = {
+        "embed_html": iframe_html("https://x", text, 1, 1),
         "artist": shown,
         "sign_in": ADDRESSES.sign_in(text),
         "albums": [album(title=text)],

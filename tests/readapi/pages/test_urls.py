@@ -2,7 +2,7 @@
 
 import pytest
 
-from readapi.pages.urls import Addresses, AlbumAddress, PlaylistPage, RecordPage, TrackAddress
+from readapi.pages.urls import Addresses, AlbumAddress, ArtistAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.ids import checked_id
 from tests.readapi.pages.examples import ADDRESSES, BASE_URL, DID, LIST_ID, track
 
@@ -20,6 +20,8 @@ RECORD = f"at://{DID}/fm.svc.track/3kabcdefghijk"
         ),
         (ADDRESSES.album("handle.invalid", DID, "x"), AlbumAddress(DID, "x")),
         (ADDRESSES.album_player("mara.example", DID, "雨"), AlbumAddress("mara.example", "雨")),
+        (ADDRESSES.artist("mara.example", DID), ArtistAddress("mara.example")),
+        (ADDRESSES.artist_player("handle.invalid", DID), ArtistAddress(DID)),
         (ADDRESSES.playlist(LIST_ID), PlaylistPage(LIST_ID)),
         (ADDRESSES.playlist_player(LIST_ID), PlaylistPage(LIST_ID)),
     ],
@@ -79,7 +81,6 @@ def test_a_path_may_hold_a_uri():
         f"{BASE_URL}/",
         f"{BASE_URL}/track",
         f"{BASE_URL}/track/7/extra",
-        f"{BASE_URL}/u/mara.example",
         f"{BASE_URL}/embed",
         "\0",
     ],

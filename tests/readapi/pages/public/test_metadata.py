@@ -151,13 +151,33 @@ def test_lists_name_their_songs():
         assert head.json_ld["numTracks"] == 2
 
 
-def test_an_artist_has_a_summary_and_no_player():
+def test_an_artist_has_a_player_of_the_newest_tracks():
     """Whoever has no display name goes by the handle."""
-    head = metadata.of_artist(artist(display_name=None), ADDRESSES)
+    heard = make_player_track(track(), ADDRESSES)
+    head = metadata.of_artist(artist(display_name=None), [heard], ADDRESSES)
 
     assert head.title == "mara.example"
-    assert dict(head.names)["twitter:card"] == "summary"
-    assert head.player is None
+    assert dict(head.names)["twitter:player"] == head.player == f"{BASE_URL}/embed/artist/mara.example"
+    assert head.json_ld["@type"] == "MusicGroup"
+    assert head.json_ld["track"] == [{"@type": "MusicRecording", "name": "Slow Water", "url": heard.page}]
+
+
+def test_the_home_page_describes_the_search():
+    """As search engines ask for it: https://schema.org/SearchAction."""
+    head = metadata.of_home("Music", "All of it.", ADDRESSES)
+
+    assert head.json_ld == {
+        "@context": "https://schema.org",
+        "@type": "WebSite",
+        "name": "fmsvc",
+        "url": f"{BASE_URL}/",
+        "description": "All of it.",
+        "potentialAction": {
+            "@type": "SearchAction",
+            "target": {"@type": "EntryPoint", "urlTemplate": f"{BASE_URL}/search?q={{query}}"},
+            "query-input": "required name=query",
+        },
+    }
 
 
 def test_what_is_not_public_is_not_for_search_engines():

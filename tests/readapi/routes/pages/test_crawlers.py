@@ -6,7 +6,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from readapi.index.queries import sitemap
-from schemas.ids import checked_id
+from readapi.state.state import open_state
+from schemas.ids import checked_id, list_id
 from tests.indexer.changes import album, put, uri
 from tests.readapi.music import Music
 
@@ -59,6 +60,24 @@ async def test_artists_and_albums_are_listed_by_the_addresses_of_their_pages(mus
     for address in (*artists, *albums):
         async with music.client.get(music.address + address, headers={"Accept": "text/html"}) as page:
             assert page.status == 200, address
+
+
+async def test_playlists_are_listed_that_profiles_show(music: Music) -> None:
+    """Those that their account hides are not."""
+    await music.add(
+        *(
+            album("ben", [uri("mara", "track", 1)], n, at=n, name="Mix", listType="playlist")
+            for n in (720, 721)
+        )
+    )
+    shown, hidden = (f"/playlist/{list_id(str(uri('ben', 'list', number)))}" for number in (720, 721))
+    before = await listed(music, "playlists")
+    async with open_state(music.settings) as state:
+        await state.showing.choose(str(uri("ben", "list", 721)), shown=False)
+    after = await listed(music, "playlists")
+
+    assert {shown, hidden} <= set(before)
+    assert set(before) - set(after) == {hidden}
 
 
 @pytest.mark.parametrize("path", ["/sitemaps/tracks/99.xml", "/sitemaps/albums/99.xml", "/sitemaps/x/0.xml"])
