@@ -12,6 +12,7 @@ import libipld
 from schemas.ids import Cid
 
 _RECORD_CID = b"\x01\x71\x12\x20"  # version 1, DAG-CBOR, SHA-256 of 32 bytes
+_CID_BYTES = 36
 
 
 class DataModelError(ValueError):
@@ -91,3 +92,16 @@ def record_cid(value: dict[str, Any]) -> Cid:
 def block_cid(block: bytes) -> Cid:
     """The CID of a record as DAG-CBOR."""
     return Cid(libipld.encode_cid(_RECORD_CID + hashlib.sha256(block).digest()))
+
+
+def write_record(value: Any) -> Any:
+    """A value as DAG-CBOR decodes to -> as atproto's JSON writes it. Bytes that are a CID are a link."""
+    if type(value) is dict:
+        return {name: write_record(item) for name, item in value.items()}
+    if type(value) is list:
+        return [write_record(item) for item in value]
+    if type(value) is not bytes:
+        return value
+    if len(value) == _CID_BYTES and value[0] == 1 and value[2:4] == _RECORD_CID[2:]:
+        return {"$link": libipld.encode_cid(value)}
+    return {"$bytes": base64.b64encode(value).decode().rstrip("=")}

@@ -216,6 +216,12 @@ class Settings(BaseModel):
         description="Redis or Valkey in which all workers count requests together; "
         "default: each counts for itself.",
     )
+    live_clients: int = Field(
+        2500, ge=0, le=100_000, description="Clients of /live that each worker serves at a time."
+    )
+    live_clients_of_one: int = Field(
+        8, ge=1, description="How many of them may have one address, or network of IPv6 addresses."
+    )
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     query_memory: Memory = Field(
         "64MB",

@@ -38,6 +38,7 @@ from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
 from readapi.index.lookups import Index
 from readapi.index.snapshots import SeriesFiles, Snapshots
 from readapi.index.takedowns import StandingTakedowns
+from readapi.live.feed import LOOK_SECONDS, Feed
 from readapi.mcp import inner
 from readapi.mcp.mount import MountedMcp
 from readapi.metrics import Metrics
@@ -171,6 +172,7 @@ async def _serving(
     endpoints = all_endpoints()
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets(), settings)
     offered = build_services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
+    feed = offered[Feed] = Feed(settings, stores.index)
     offered[Processes] = Processes(settings, name)
     offered |= _authoring(settings, people, stores.index, offered, network)
     of_tools = inner.socket_of(settings.data_dir, name)
@@ -199,6 +201,7 @@ async def _serving(
     audio_watch = AudioWatch(people.state)
     audio_watch.watch(metrics)
     gate.watch(metrics)
+    feed.watch(metrics)
     router = build_router(endpoints, offered)
     places = ConnectionLimits(settings, connections.raise_file_limit())
     places.watch(metrics)
@@ -207,6 +210,7 @@ async def _serving(
         asyncio.create_task(repeat(ACCESS_LOG_SECONDS, access_log.flush)),
         asyncio.create_task(heap.keep_trimming()),
         asyncio.create_task(repeat(AUDIO_SECONDS, audio_watch.refresh)),
+        asyncio.create_task(repeat(LOOK_SECONDS, feed.step)),
     ]
     try:
         await runner.setup()
@@ -215,6 +219,7 @@ async def _serving(
         async with process_metrics.serve_metrics(settings.data_dir, name, metrics.text):
             yield
     finally:
+        feed.close()
         await runner.cleanup()
         await offered[Detached].close(FINISH_SECONDS)
         await offered[MountedMcp].close()

@@ -12,6 +12,7 @@ from tests.bench import (
     commits,
     decoding,
     freshness,
+    live,
     machine,
     memory,
     open_data,
@@ -37,6 +38,7 @@ SECTIONS: Final = (
     "api",
     "recordings",
     "takedowns",
+    "live",
     "freshness",
     "attacks",
     "relevance",
@@ -56,6 +58,7 @@ class Effort:
     load_seconds: float = 3.0
     recordings: streaming.Effort = field(default_factory=streaming.Effort)
     taken_down: takedowns.Effort = field(default_factory=takedowns.Effort)
+    lively: live.Effort = field(default_factory=live.Effort)
     attacked: attacks.Effort = field(default_factory=attacks.Effort)
     turns: int = 3
     levels: tuple[int, ...] = LEVELS
@@ -95,6 +98,8 @@ class Bench:
             yield from streaming.rows(self.effort.recordings, scratch)
         if "takedowns" in sections:
             yield from takedowns.rows(self.effort.taken_down, scratch)
+        if "live" in sections:
+            yield from live.rows(self.effort.lively, scratch)
         if "freshness" in sections:
             yield from freshness.rows(data_dir, scratch, self.effort.found)
         if "attacks" in sections:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import api, backfill, memory, results, stores, streaming, takedowns, verifying
+from tests.bench import api, backfill, live, memory, results, stores, streaming, takedowns, verifying
 from tests.bench.corpus import Size
 from tests.bench.machine import Held, Memory
 from tests.bench.questions import Questions
@@ -92,6 +92,15 @@ def test_a_whole_service_obeys_a_takedown(tmp_path: Path) -> None:
 
     assert counted.value > 0
     assert sent.value < 60_000
+
+
+@pytest.mark.slow
+def test_many_clients_are_told_of_a_change(tmp_path: Path) -> None:
+    """All of them, of each."""
+    cost, delay = live.rows(live.Effort(clients=20, changes=2), tmp_path)
+
+    assert cost.value >= 0
+    assert delay.value > 0
 
 
 @pytest.mark.slow

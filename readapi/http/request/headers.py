@@ -58,8 +58,13 @@ class LastEventId(str):
 
     @property
     def version(self) -> int:
-        """The id as a number: ours are version numbers."""
+        """The id as a number: those of uploads are version numbers."""
         return int(self) if self.isascii() and self.isdecimal() and len(self) < 10 else 0
+
+    @property
+    def position(self) -> int | None:
+        """The id as a position in the log of changes; None when it is none."""
+        return int(self) if self.isascii() and self.isdecimal() and len(self) < 19 else None
 
 
 class IdempotencyKey(str):

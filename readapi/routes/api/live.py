@@ -1,0 +1,82 @@
+"""The live feed of what is published."""
+
+from typing import Annotated, Any
+
+from aiohttp import web
+from pydantic import Field
+
+from readapi.answers import EVENT_STREAM, Answer
+from readapi.errors import BadRequest, InvalidRequest, NotFound, RateLimited
+from readapi.http.endpoint import Routes
+from readapi.http.limits.clients import Client
+from readapi.http.request.headers import LastEventId
+from readapi.index.lookups import Index
+from readapi.index.queries import artists
+from readapi.live.feed import Feed
+from readapi.live.filters import Filter
+from readapi.live.streams import EventStream, SocketStream, Subscription, is_chunked, is_websocket
+from readapi.live.subscriber import Wanted
+from schemas.ids import is_did, is_nsid, normalise_tag
+
+routes = Routes("meta")
+
+Names = Annotated[list[str], Field(max_length=100, description="May be given several times.")]
+Cursor = Annotated[
+    int,
+    Field(
+        ge=0, lt=1 << 63, description="The `time_us` of the last change received: what came after it follows."
+    ),
+]
+
+
+@routes.get(
+    "/live",
+    raises=(InvalidRequest, NotFound, RateLimited),
+    media_types=(EVENT_STREAM,),
+    acts=True,
+    described=False,
+)
+async def follow_changes(
+    request: web.Request,
+    client: Client,
+    feed: Feed,
+    index: Index,
+    last: LastEventId,
+    wantedCollections: Names = [],  # noqa: B006
+    wantedDids: Names = [],  # noqa: B006
+    tag: Names = [],  # noqa: B006
+    artist: Names = [],  # noqa: B006
+    cursor: Cursor | None = None,
+    cards: bool = False,
+) -> Answer[Any] | web.StreamResponse:
+    """Follow everything that is published, changed, hidden or deleted, as it happens.
+
+    Server-sent events, or a WebSocket where the request asks for an upgrade. Each event is JSON as Jetstream
+    writes it. A client that gives the last `time_us` that it received as `cursor` (browsers do, by
+    `Last-Event-ID`) misses nothing and receives nothing twice, as long as changes are kept. docs/live.md
+    describes the events.
+    """
+    chosen = Filter(
+        _checked("wantedCollections", wantedCollections, _is_collection),
+        _checked("wantedDids", wantedDids, is_did),
+        frozenset(name if is_did(name) else artists.find_artist(index, name).did for name in artist),
+        frozenset(filter(None, map(normalise_tag, tag))),
+    )
+    resumed = cursor if last.position is None else last.position
+    feed.require(resumed)
+    wanted = Wanted(chosen, cards, is_websocket(request), is_chunked(request))
+    if wanted.websocket and not web.WebSocketResponse().can_prepare(request):
+        raise BadRequest
+    subscription = Subscription(feed, wanted, resumed, feed.limits.enter(client))
+    return SocketStream(subscription) if wanted.websocket else EventStream(subscription, {})
+
+
+def _is_collection(name: str) -> bool:
+    return is_nsid(f"{name[:-1]}any" if name.endswith(".*") else name)
+
+
+def _checked(field: str, names: list[str], is_valid: Any) -> frozenset[str]:
+    for name in names:
+        if not is_valid(name):
+            raise InvalidRequest.of_field(field, f"{name[:100]!r} is not valid here.")
+    return frozenset(names)

@@ -1,0 +1,316 @@
+"""GET /live: every change once and in order, by both protocols, whichever end is killed.
+
+LIVE_KILLS sets how often one is (12; CI tries 200).
+"""
+
+import asyncio
+import multiprocessing
+import os
+import random
+import socket
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import httpx
+import orjson
+import pytest
+import pytest_asyncio
+import websockets
+from aiohttp_sse_client2.client import EventSource
+from httpx_sse import aconnect_sse
+
+from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.writer import Writer
+from readapi.live import feed as live_feed
+from schemas import change_log, data_folder
+from schemas.settings import Settings
+from tests.indexer.catalog.published.test_change_files import endless
+from tests.indexer.changes import comment, delete, did, like, put, uri
+from tests.indexer.running import until
+from tests.readapi.music import NOWHERE, PICTURE, UNLIMITED, Music, playing
+from tests.readapi.serving import serving
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+KILLS = int(os.environ.get("LIVE_KILLS", "12"))
+TRACK = uri("mara", "track", 2)
+
+children = multiprocessing.get_context("forkserver")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def music(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Music]:
+    """A worker whose clients may be many."""
+    folder = tmp_path_factory.mktemp("live")
+    async with playing(folder, live_clients_of_one=60, live_clients=100) as served:
+        yield served
+
+
+class Listener:
+    """A client of one protocol; `heard` is what it was told."""
+
+    def __init__(self, music: Music, query: str = "") -> None:
+        self.address = f"{music.address}/live{query}"
+        self.heard: list[dict[str, Any]] = []
+        self._task = asyncio.create_task(self.listen())
+
+    async def listen(self) -> None:
+        """Over WebSocket, by `websockets`."""
+        async with websockets.connect(self.address.replace("http", "ws", 1)) as connection:
+            async for message in connection:
+                self.heard.append(orjson.loads(message))
+
+    async def told(self, count: int) -> list[dict[str, Any]]:
+        """The first changes, once there are so many."""
+        await until(lambda: len(self.changes) >= count)
+        return self.changes
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        return [one for one in self.heard if one["kind"] in ("commit", "account", "identity")]
+
+    async def ready(self) -> "Listener":
+        """Wait for the first message."""
+        await until(lambda: bool(self.heard) or self._task.done())
+        if self._task.done():
+            self._task.result()
+        return self
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+class ByHttpx(Listener):
+    """Server-sent events, by `httpx-sse`."""
+
+    async def listen(self) -> None:
+        async with (
+            httpx.AsyncClient(timeout=60, verify=False) as client,
+            aconnect_sse(client, "GET", self.address) as source,
+        ):
+            async for event in source.aiter_sse():
+                self.heard.append(event.json() | {"id": event.id})
+
+
+class ByAiohttp(Listener):
+    """Server-sent events, by `aiohttp-sse-client2`."""
+
+    async def listen(self) -> None:
+        async with EventSource(self.address) as source:
+            async for event in source:
+                self.heard.append(orjson.loads(event.data) | {"id": event.last_event_id})
+
+
+def told(change: dict[str, Any]) -> tuple[str, str]:
+    """What happened, and to whose record of which type."""
+    commit = change["commit"]
+    return commit["operation"], commit["collection"].rpartition(".")[2]
+
+
+@pytest.mark.parametrize("kind", [Listener, ByHttpx, ByAiohttp])
+async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
+    music: Music, kind: type[Listener]
+) -> None:
+    number = {Listener: 100, ByHttpx: 110, ByAiohttp: 120}[kind]
+    listener = await kind(music).ready()
+    track = put("mara", "track", number, at=number, title="New", image=PICTURE)
+    await music.add(track)
+    await music.add(
+        like("ben", track.uri, number, at=number + 1), delete("mara", "track", number, at=number + 2)
+    )
+    changes = await listener.told(2)
+    await listener.stop()
+
+    assert [told(one) for one in changes] == [("create", "track"), ("delete", "track")]
+    first = changes[0]
+    assert first["did"] == did("mara")
+    assert first["commit"]["record"]["title"] == "New"
+    assert first["commit"]["record"]["image"]["ref"].keys() == {"$link"}
+    assert first["commit"]["cid"] == track.cid
+    assert first["commit"]["rev"] == track.rev
+    assert first["time_us"] < changes[1]["time_us"]
+    assert "record" not in changes[1]["commit"]
+    if kind is not Listener:
+        assert int(first["id"]) == first["time_us"]
+
+
+async def test_clients_choose_what_they_hear(music: Music) -> None:
+    queries = {
+        "?wantedCollections=fm.svc.like": [("create", "like")],
+        "?wantedCollections=fm.svc.*&wantedDids=" + did("ida"): [("create", "comment")],
+        "?artist=ben.example": [("create", "track")],
+        "?tag=%23RARE&tag=none": [("create", "track"), ("update", "track")],
+        "?artist=mara.example&wantedCollections=fm.svc.track": [("create", "track"), ("update", "track")],
+    }
+    listeners = {query: await Listener(music, query).ready() for query in queries}
+    await music.add(put("mara", "track", 130, at=130, tags=["rare"]), put("ben", "track", 131, at=131))
+    await music.add(like("ben", TRACK, 132, at=132), comment("ida", TRACK, 133, at=133))
+    await music.add(put("mara", "track", 130, at=134, tags=["other"]))
+    for query, listener in listeners.items():
+        changes = await listener.told(len(queries[query]))
+        await listener.stop()
+        assert [told(one) for one in changes] == queries[query], query
+
+
+async def test_cards_come_when_the_index_shows_them(music: Music) -> None:
+    listener = await Listener(music, "?cards=true").ready()
+    await music.add(put("mara", "track", 140, at=140, title="With a card"))
+    await music.add(like("ben", uri("mara", "track", 140), 141, at=141))
+    first, second = await listener.told(2)
+    await listener.stop()
+    assert first["card"]["title"] == second["card"]["title"] == "With a card"
+    assert first["card"]["artist_handle"] == "mara.example"
+
+
+async def test_a_cursor_resumes_exactly(music: Music) -> None:
+    listener = await Listener(music, "?cursor=0").ready()
+    assert listener.heard[0]["info"]["name"] == "OutdatedCursor"
+    whole = await listener.told(20)
+    await asyncio.sleep(0.2)
+    await listener.stop()
+    whole = listener.changes
+    cursor = whole[7]["time_us"]
+    again = await Listener(music, f"?cursor={cursor}").ready()
+    assert await again.told(len(whole) - 8) == whole[8:]
+    await again.stop()
+
+    async with (
+        httpx.AsyncClient(verify=False) as client,
+        aconnect_sse(
+            client, "GET", f"{music.address}/live?cursor=1", headers={"Last-Event-ID": str(cursor)}
+        ) as source,
+    ):
+        async for event in source.aiter_sse():
+            if event.event == "message":
+                assert event.json() == whole[8]
+                break
+    reply = await music.get(f"/live?cursor={2**62}")
+    assert reply.status == 422
+    assert "later than" in str(reply.json)
+
+
+async def test_what_is_no_longer_public_is_not_told_again(music: Music) -> None:
+    before = music.stores.index.op
+    track = put("mara", "track", 150, at=150, title="Regretted")
+    await music.add(track)
+    await music.add(like("ben", track.uri, 151, at=151), put("ben", "track", 152, at=152, title="Copied"))
+    await music.add(delete("mara", "track", 150, at=153))
+    assert before < music.stores.index.op
+    listener = await Listener(music, "?cursor=0").ready()
+    await until(lambda: bool(listener.changes) and told(listener.changes[-1]) == ("delete", "track"))
+    await listener.stop()
+    about = [one for one in listener.changes if one.get("commit", {}).get("rkey") == track.rkey]
+    assert [told(one) for one in about] == [("delete", "track")]
+    assert "Regretted" not in str(listener.changes)
+    assert "Copied" in str(listener.changes)
+
+
+async def test_slow_clients_are_dropped_with_a_cursor(music: Music, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("readapi.live.subscriber.MOST_WAITING", 1)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", int(music.address.rpartition(":")[2]), limit=1024
+    )
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    writer.write(b"GET /live HTTP/1.1\r\nHost: here\r\n\r\n")
+    await reader.readuntil(b"heartbeat")
+    for number in range(160, 175):
+        again = {"at": number, "title": f"{number}", "description": "x" * 2000}
+        many = [put("mara", "track", n, **again) for n in range(1000, 1400)]
+        music._writer.write(Batch(changes=many))
+        await asyncio.sleep(0.1)
+    everything = b""
+    while (
+        piece := await asyncio.wait_for(reader.read(1 << 20), 30)
+    ) and b"ConsumerTooSlow" not in everything[-9999:]:
+        everything += piece
+    writer.transport.abort()
+    assert b"ConsumerTooSlow" in everything
+    cursor = int(everything.rpartition(b'"cursor":')[2].split(b"}")[0])
+    assert cursor > 0
+
+
+async def test_clients_are_limited(tmp_path: Path) -> None:
+    async with playing(tmp_path, live_clients_of_one=2) as few:
+        listeners = [await Listener(few).ready() for _ in range(2)]
+        refused = await few.get("/live")
+        assert refused.status == 429
+        for listener in listeners:
+            await listener.stop()
+
+        async def is_free() -> bool:
+            one = await Listener(few).ready()
+            await one.stop()
+            return bool(one.heard)
+
+        for _ in range(100):
+            with suppress(websockets.InvalidStatus):
+                if await is_free():
+                    break
+            await asyncio.sleep(0.05)
+        else:
+            pytest.fail("the places of clients that left stay taken")
+
+
+async def test_nothing_is_lost_and_nothing_comes_twice_whichever_end_is_killed(tmp_path: Path) -> None:
+    dice = random.Random(7)
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{sock.getsockname()[1]}"
+    defaults = {
+        **UNLIMITED,
+        "log_level": "error",
+        "public_url": address,
+        "plc_url": NOWHERE,
+        "live_clients_of_one": 50,
+    }
+    settings = Settings(data_dir=tmp_path, **defaults)
+    heard: list[int] = []
+
+    async def listen_once(client: aiohttp.ClientSession) -> None:
+        """Read on from the last change heard, until something breaks."""
+        async with client.get(f"{address}/live?cursor={heard[-1] if heard else 0}") as answer:
+            async for line in answer.content:
+                if line.startswith(b'data: {"did'):
+                    heard.append(orjson.loads(line[6:])["time_us"])  # noqa: PERF401  # kept at a break
+
+    async def listen(seconds: float, client: aiohttp.ClientSession) -> None:
+        with suppress(TimeoutError, aiohttp.ClientError, OSError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    with suppress(aiohttp.ClientError, OSError):
+                        await listen_once(client)
+                    await asyncio.sleep(0.01)
+
+    async with aiohttp.ClientSession() as client:
+        for number in range(KILLS):
+            at_work = children.Event()
+            child = children.Process(target=endless, args=(tmp_path, 0, at_work))
+            child.start()
+            async with serving(settings, sock.dup()):
+                await asyncio.to_thread(at_work.wait, 60)
+                for _ in range(3):
+                    await listen(dice.uniform(0.02, 0.15), client)
+                if number % 2:
+                    child.kill()  # while the client listens, and the worker goes on
+                    await listen(dice.uniform(0, 0.1), client)
+            child.kill()
+            child.join()
+        with Writer.open(settings) as writer:
+            writer.write(Batch())
+        logged = [
+            change.position
+            for segment in change_log.list_segments(tmp_path / data_folder.CHANGES)
+            for change in change_log.read_changes(segment.path.read_bytes(), 0)
+        ]
+        async with serving(settings, sock.dup()):
+            listening = asyncio.create_task(listen(30, client))
+            await until(lambda: len(heard) >= len(logged))
+            listening.cancel()
+    sock.close()
+    assert heard == logged
+    assert len(heard) > KILLS
+    assert live_feed.AT_ONCE > 1
