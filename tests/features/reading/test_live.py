@@ -42,7 +42,7 @@ children = multiprocessing.get_context("forkserver")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def music(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Music]:
+async def busy(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Music]:
     """A worker whose clients may be many."""
     folder = tmp_path_factory.mktemp("live")
     async with playing(folder, live_clients_of_one=60, live_clients=100) as served:
@@ -114,13 +114,13 @@ def told(change: dict[str, Any]) -> tuple[str, str]:
 
 @pytest.mark.parametrize("kind", [Listener, ByHttpx, ByAiohttp])
 async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
-    music: Music, kind: type[Listener]
+    busy: Music, kind: type[Listener]
 ) -> None:
     number = {Listener: 100, ByHttpx: 110, ByAiohttp: 120}[kind]
-    listener = await kind(music).ready()
+    listener = await kind(busy).ready()
     track = put("mara", "track", number, at=number, title="New", image=PICTURE)
-    await music.add(track)
-    await music.add(
+    await busy.add(track)
+    await busy.add(
         like("ben", track.uri, number, at=number + 1), delete("mara", "track", number, at=number + 2)
     )
     changes = await listener.told(2)
@@ -139,7 +139,7 @@ async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
         assert int(first["id"]) == first["time_us"]
 
 
-async def test_clients_choose_what_they_hear(music: Music) -> None:
+async def test_clients_choose_what_they_hear(busy: Music) -> None:
     queries = {
         "?wantedCollections=fm.svc.like": [("create", "like")],
         "?wantedCollections=fm.svc.*&wantedDids=" + did("ida"): [("create", "comment")],
@@ -147,61 +147,61 @@ async def test_clients_choose_what_they_hear(music: Music) -> None:
         "?tag=%23RARE&tag=none": [("create", "track"), ("update", "track")],
         "?artist=mara.example&wantedCollections=fm.svc.track": [("create", "track"), ("update", "track")],
     }
-    listeners = {query: await Listener(music, query).ready() for query in queries}
-    await music.add(put("mara", "track", 130, at=130, tags=["rare"]), put("ben", "track", 131, at=131))
-    await music.add(like("ben", TRACK, 132, at=132), comment("ida", TRACK, 133, at=133))
-    await music.add(put("mara", "track", 130, at=134, tags=["other"]))
+    listeners = {query: await Listener(busy, query).ready() for query in queries}
+    await busy.add(put("mara", "track", 130, at=130, tags=["rare"]), put("ben", "track", 131, at=131))
+    await busy.add(like("ben", TRACK, 132, at=132), comment("ida", TRACK, 133, at=133))
+    await busy.add(put("mara", "track", 130, at=134, tags=["other"]))
     for query, listener in listeners.items():
         changes = await listener.told(len(queries[query]))
         await listener.stop()
         assert [told(one) for one in changes] == queries[query], query
 
 
-async def test_cards_come_when_the_index_shows_them(music: Music) -> None:
-    listener = await Listener(music, "?cards=true").ready()
-    await music.add(put("mara", "track", 140, at=140, title="With a card"))
-    await music.add(like("ben", uri("mara", "track", 140), 141, at=141))
+async def test_cards_come_when_the_index_shows_them(busy: Music) -> None:
+    listener = await Listener(busy, "?cards=true").ready()
+    await busy.add(put("mara", "track", 140, at=140, title="With a card"))
+    await busy.add(like("ben", uri("mara", "track", 140), 141, at=141))
     first, second = await listener.told(2)
     await listener.stop()
     assert first["card"]["title"] == second["card"]["title"] == "With a card"
     assert first["card"]["artist_handle"] == "mara.example"
 
 
-async def test_a_cursor_resumes_exactly(music: Music) -> None:
-    listener = await Listener(music, "?cursor=0").ready()
+async def test_a_cursor_resumes_exactly(busy: Music) -> None:
+    listener = await Listener(busy, "?cursor=0").ready()
     assert listener.heard[0]["info"]["name"] == "OutdatedCursor"
     whole = await listener.told(20)
     await asyncio.sleep(0.2)
     await listener.stop()
     whole = listener.changes
     cursor = whole[7]["time_us"]
-    again = await Listener(music, f"?cursor={cursor}").ready()
+    again = await Listener(busy, f"?cursor={cursor}").ready()
     assert await again.told(len(whole) - 8) == whole[8:]
     await again.stop()
 
     async with (
         httpx.AsyncClient(verify=False) as client,
         aconnect_sse(
-            client, "GET", f"{music.address}/live?cursor=1", headers={"Last-Event-ID": str(cursor)}
+            client, "GET", f"{busy.address}/live?cursor=1", headers={"Last-Event-ID": str(cursor)}
         ) as source,
     ):
         async for event in source.aiter_sse():
             if event.event == "message":
                 assert event.json() == whole[8]
                 break
-    reply = await music.get(f"/live?cursor={2**62}")
+    reply = await busy.get(f"/live?cursor={2**62}")
     assert reply.status == 422
     assert "later than" in str(reply.json)
 
 
-async def test_what_is_no_longer_public_is_not_told_again(music: Music) -> None:
-    before = music.stores.index.op
+async def test_what_is_no_longer_public_is_not_told_again(busy: Music) -> None:
+    before = busy.stores.index.op
     track = put("mara", "track", 150, at=150, title="Regretted")
-    await music.add(track)
-    await music.add(like("ben", track.uri, 151, at=151), put("ben", "track", 152, at=152, title="Copied"))
-    await music.add(delete("mara", "track", 150, at=153))
-    assert before < music.stores.index.op
-    listener = await Listener(music, "?cursor=0").ready()
+    await busy.add(track)
+    await busy.add(like("ben", track.uri, 151, at=151), put("ben", "track", 152, at=152, title="Copied"))
+    await busy.add(delete("mara", "track", 150, at=153))
+    assert before < busy.stores.index.op
+    listener = await Listener(busy, "?cursor=0").ready()
     await until(lambda: bool(listener.changes) and told(listener.changes[-1]) == ("delete", "track"))
     await listener.stop()
     about = [one for one in listener.changes if one.get("commit", {}).get("rkey") == track.rkey]
@@ -210,18 +210,20 @@ async def test_what_is_no_longer_public_is_not_told_again(music: Music) -> None:
     assert "Copied" in str(listener.changes)
 
 
-async def test_slow_clients_are_dropped_with_a_cursor(music: Music, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_clients_are_dropped_with_a_cursor(busy: Music, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("readapi.live.subscriber.MOST_WAITING", 1)
-    reader, writer = await asyncio.open_connection(
-        "127.0.0.1", int(music.address.rpartition(":")[2]), limit=1024
-    )
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    narrow = socket.socket()
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+    narrow.setblocking(False)
+    port = int(busy.address.rpartition(":")[2])
+    await asyncio.get_running_loop().sock_connect(narrow, ("127.0.0.1", port))
+    reader, writer = await asyncio.open_connection(sock=narrow, limit=1 << 16)
     writer.write(b"GET /live HTTP/1.1\r\nHost: here\r\n\r\n")
     await reader.readuntil(b"heartbeat")
     for number in range(160, 175):
         again = {"at": number, "title": f"{number}", "description": "x" * 2000}
         many = [put("mara", "track", n, **again) for n in range(1000, 1400)]
-        music._writer.write(Batch(changes=many))
+        busy._writer.write(Batch(changes=many))
         await asyncio.sleep(0.1)
     everything = b""
     while (
