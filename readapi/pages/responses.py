@@ -23,15 +23,19 @@ def public_page(
     view: Mapping[str, object],
     who: SignedIn | None = None,
     style: str = "",
+    *,
+    is_player: bool = False,
 ) -> Answer[str]:
     """A public page. Its oEmbed links are in a header as well, for clients that send HEAD.
 
     `who`: the account that it is made for; pages for strangers offer to sign in and come back.
-    `style`: the one style element of the page, if it has one.
+    `style`: the one style element of the page, if it has one. `is_player`: in other sites' frames.
     """
     addresses, head = renderer.addresses, view["head"]
     assert isinstance(head, Metadata)
-    headers = security_headers.page_headers(addresses.base_url, is_personal=who is not None, style=style)
+    headers = security_headers.page_headers(
+        addresses.base_url, is_personal=who is not None, is_player=is_player, style=style
+    )
     if head.player:
         headers["Link"] = ", ".join(
             f'<{addresses.oembed(head.address, form)}>; rel="alternate"; type="{media_type}"'
@@ -45,7 +49,9 @@ def player_page(
     renderer: Renderer, template: str, view: Mapping[str, object], look: Look, start: int
 ) -> Answer[str]:
     """A player for other sites. `start`: the second at which it begins."""
-    return public_page(renderer, template, {**view, "look": look, "start": start}, style=look.style)
+    return public_page(
+        renderer, template, {**view, "look": look, "start": start}, style=look.style, is_player=True
+    )
 
 
 def account_page(
@@ -71,7 +77,7 @@ def portal_page(
 ) -> Answer[str]:
     """A page of the Portal, for the account of this name."""
     page = renderer.page(template, account=account, **view)
-    return Answer(page, HTML, status, security_headers.portal_headers())
+    return Answer(page, HTML, status, security_headers.portal_headers(renderer.addresses.base_url))
 
 
 def redirect_with_notice(

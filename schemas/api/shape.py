@@ -92,13 +92,14 @@ def _kinds(annotation: object) -> frozenset[object]:
 class Received:
     """A received file: its path for the duration of the request, its size, and its SHA-256 in hex.
 
-    `end` releases its disk space.
+    `end` releases its disk space. `file_name`: as the client calls it, without folders; any text.
     """
 
     path: Path
     bytes: int
     sha256: str
     end: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
+    file_name: str = field(default="", compare=False)
 
 
 class AskedInParts(Asked):

@@ -61,6 +61,8 @@ OTHERS = (
     "/liked",
     "/lists/playlists",
     "/playlists",
+    "/portal/numbers",
+    "/portal/numbers.csv",
     f"/lists/playlists/by-uri?uri={uri('ben', 'list', 2)}",
     f"/oembed?url=at://{did('mara')}/fm.svc.track/{uri('mara', 'track', 2).rkey}",
     f"/playlist/{public_list_id('ben', 2)}",

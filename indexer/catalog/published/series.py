@@ -25,7 +25,8 @@ MEMORY: Final = "256MB"
 GROWING: Final = timedelta(hours=2)  # before the last hour of a file, others may have had plays since
 
 # In the snapshot, of what schemas/access.py shows to everybody: public and unlisted tracks, of which only the
-# public ones are in tags and lists of several artists. A record counts on the day that it claims, or on
+# public ones are in tags and lists of several artists. Private tracks are counted for themselves alone, which
+# readers show to their artists. A record counts on the day that it claims, or on
 # which it was first seen, whichever is earlier. An account's likes of one track count once, on the first day.
 _SHOWN: Final = """
     create temp table shown as
@@ -85,10 +86,13 @@ _TABLES: Final = (
     )
     group by day order by day
     """,
-    """
+    f"""
     create table series.track_days as
-    select key as subject, is_public, day, likes, comments, tracks, plays, 0 as artists
-    from counted order by key, day
+    select key as subject, is_public, day, likes, comments, tracks, plays, 0 as artists from counted
+    union all
+    select moved.key, false, moved.day, {_SUMS}, 0
+    from moved join visible_tracks using (key) where visibility = 'private' group by moved.key, moved.day
+    order by subject, day
     """,
     f"""
     create table series.artist_days as

@@ -11,7 +11,8 @@ from schemas.settings import Settings
 
 SIGNING_IN = ("/auth/", "/login", "/settings/")
 _UPLOAD = re.compile(  # requests whose purpose is to send a file
-    r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/tracks/[^/]+/audio)"
+    r"POST /(tracks/?|(portal/)?albums/[^/]+/cover|portal/uploads|portal/albums/[^/]+/uploads"
+    r"|portal/tracks/[^/]+/audio)"
     r"|PUT /tracks/[^/]+/audio"
 )
 _PICTURES = "/img/"  # of which a page shows many

@@ -16,6 +16,7 @@ from readapi.http.request.incoming_file import (
     Incoming,
     NoRoom,
     Room,
+    file_name,
     next_chunk,
     read_chunks,
     refuse_malformed,
@@ -26,6 +27,7 @@ from schemas.errors import FieldError
 
 MOST_BYTES = 256 << 10
 MOST_PARTS = 64
+MOST_FILES = 12  # large ones of one form; an account may have 16 files on their way
 
 
 async def read_body(
@@ -63,8 +65,9 @@ async def read_bytes(request: web.Request, pace: Pace) -> bytes:
 def discard_files(members: Mapping[str, object]) -> None:
     """Delete the received files, unless they were moved away."""
     for member in members.values():
-        if isinstance(member, Received):
-            member.end()
+        for one in member if isinstance(member, list) else (member,):
+            if isinstance(one, Received):
+                one.end()
 
 
 def check_address(request: web.Request) -> None:
@@ -125,9 +128,11 @@ async def _read_parts(
     """The members; space for a large file is reserved before its first byte is read."""
     if room is None:
         return await _members_of(request, _Parts(pace, encoding, None))
+    if encoding.several:
+        return await _read_several(request, pace, encoding, room)
     drained = DRAINED_BYTES if encoding.of_page else 0
     _check_declared(request, encoding, encoding.most_bytes + MOST_BYTES + drained)
-    incoming = await _incoming(request, encoding, room)
+    incoming = await _incoming(encoding, room, request.content_length or 0)
     try:
         members = await _members_of(request, _Parts(pace, encoding, incoming))
     except BaseException:
@@ -138,9 +143,22 @@ async def _read_parts(
     return members
 
 
-async def _incoming(request: web.Request, encoding: Encoding, room: Room) -> Incoming | NoRoom:
+async def _read_several(
+    request: web.Request, pace: Pace, encoding: Encoding, room: Room
+) -> Mapping[str, object]:
+    """The members of a form with several large files, each with a reservation that grows with it."""
+    parts = _SeveralFiles(pace, encoding, room)
     try:
-        reservation = await room.begin(min(request.content_length or 0, encoding.most_large_bytes))
+        return {**await _members_of(request, parts), **dict.fromkeys(encoding.large, parts.files)}
+    except BaseException:
+        discard_files({"files": parts.files})
+        raise
+
+
+async def _incoming(encoding: Encoding, room: Room, size: int) -> Incoming | NoRoom:
+    """A file of `size` bytes by what was declared; 0: its length is unknown."""
+    try:
+        reservation = await room.begin(min(size, encoding.most_large_bytes))
     except RateLimited as refusal:
         if not encoding.of_page:
             raise
@@ -153,7 +171,7 @@ async def _members_of(request: web.Request, parts: "_Parts") -> Mapping[str, obj
     members: dict[str, object] = {}
     repeated: dict[str, list[str]] = {}
     async for name, part in _named_parts(request, parts.pace):
-        if name in members:
+        if name in members and not (parts.encoding.several and name in parts.encoding.large):
             raise InvalidRequest.of_field(name, "must be given once")
         member = await parts.read(name, part)
         if name in parts.encoding.lists and isinstance(member, str):
@@ -232,4 +250,34 @@ class _Parts:
             self._left_to_drain -= len(chunk)
             if self._left_to_drain < 0:
                 raise error
-        return LeftOut(error, kept)
+        return LeftOut(error, kept, file_name(part))
+
+
+class _SeveralFiles(_Parts):
+    """Reads a form with a list of large files into `files`, in their order.
+
+    A file that was refused is in the list as LeftOut; a field without a chosen file adds nothing.
+    """
+
+    def __init__(self, pace: Pace, encoding: Encoding, room: Room) -> None:
+        super().__init__(pace, encoding, None)
+        self.files: list[Received | LeftOut] = []
+        self._room = room
+
+    async def read(self, name: str, part: BodyPartReader) -> object:
+        """As for `_Parts`, but large files are added to the list."""
+        if name not in self.encoding.large:
+            return await super().read(name, part)
+        if len(self.files) == MOST_FILES:
+            raise TooLarge(f"A form can have at most {MOST_FILES} files.")
+        incoming = await _incoming(self.encoding, self._room, 0)
+        try:
+            member = await self._received(part, incoming)
+        except BaseException:
+            incoming.close()
+            raise
+        if isinstance(member, LeftOut) or member.bytes or member.file_name:
+            self.files.append(member)
+        else:
+            member.end()
+        return None

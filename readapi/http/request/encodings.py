@@ -17,7 +17,8 @@ class Encoding:
     """What a body reader needs to know of a shape. The `large` file goes to disk, not to memory.
 
     `lists`: members that a form may repeat. The limits are for one small file, and for the large one.
-    `of_page`: a member over a limit is left out, where elsewhere the whole body is refused.
+    `of_page`: a member over a limit is left out, where elsewhere the whole body is refused. `several`: the
+    large member is a list of files, each within the limits of one.
     """
 
     kinds: tuple[str, ...]
@@ -27,16 +28,18 @@ class Encoding:
     most_bytes: int
     most_large_bytes: int
     of_page: bool
+    several: bool = False
 
     @classmethod
     def of(cls, asked: type[Asked], settings: Settings) -> "Encoding":
         """Derive it from the settings and the types of the shape's members."""
-        small, large = _members(asked, bytes), _members(asked, Received)
+        small, several = _members(asked, bytes), _file_lists(asked)
+        large = _members(asked, Received) | several
         if len(large) > 1:
-            raise TypeError(f"{asked.__name__} has more than one large file")
-        lists = _members(asked, list)
+            raise TypeError(f"{asked.__name__} has more than one member of large files")
+        lists = _members(asked, list) - several
         of_page, limits = issubclass(asked, PageForm), (settings.image_bytes, settings.upload_bytes)
-        return cls(media_types(asked), lists, small, large, *limits, of_page)
+        return cls(media_types(asked), lists, small, large, *limits, of_page, bool(several))
 
 
 def media_types(asked: type[Asked]) -> tuple[str, ...]:
@@ -48,7 +51,7 @@ def media_types(asked: type[Asked]) -> tuple[str, ...]:
 
 def file_members(asked: type[Asked]) -> frozenset[str]:
     """The members that are files, which only multipart forms can carry."""
-    return _members(asked, bytes) | _members(asked, Received)
+    return _members(asked, bytes) | _members(asked, Received) | _file_lists(asked)
 
 
 def list_members(asked: type[Asked]) -> frozenset[str]:
@@ -71,6 +74,15 @@ def read_form_list(texts: list[str]) -> object:
 
 def _members(asked: type[Asked], kind: type) -> frozenset[str]:
     return frozenset(name for name, field in asked.model_fields.items() if _allows(field.annotation, kind))
+
+
+def _file_lists(asked: type[Asked]) -> frozenset[str]:
+    """The members that are lists of large files."""
+    return frozenset(
+        name
+        for name in _members(asked, list)
+        if any(_allows(part, Received) for part in get_args(asked.model_fields[name].annotation))
+    )
 
 
 def _allows(annotation: object, kind: type) -> bool:

@@ -15,6 +15,7 @@ from readapi.http.limits.disk_reservations import Reservation
 from schemas.api.shape import Received
 
 CHUNK_BYTES = 1 << 20
+MOST_NAME: Final = 200  # characters of a file's name
 NO_FORM: Final = "The form is not well-formed."
 # What aiohttp's reader of multipart bodies raises where a body breaks RFC 7578 or RFC 2046.
 _MALFORMED: Final = (
@@ -61,7 +62,7 @@ class Incoming(NamedTuple):
             await asyncio.to_thread(write, chunk)
         reservation.file.truncate(size)
         reservation.file.flush()
-        return Received(reservation.path, size, digest.hexdigest(), reservation.close)
+        return Received(reservation.path, size, digest.hexdigest(), reservation.close, file_name(part))
 
     def close(self) -> None:
         """Release the reservation."""
@@ -97,6 +98,13 @@ async def read_chunks(part: BodyPartReader, most_bytes: int, pace: Pace) -> Asyn
             yield bytes(collected)
             collected.clear()
     yield bytes(collected)
+
+
+def file_name(part: BodyPartReader) -> str:
+    """What the client calls the part's file, without folders; empty where it says nothing."""
+    with refuse_malformed():
+        name = part.filename or ""
+    return name.replace("\\", "/").rpartition("/")[2].replace("\0", "")[:MOST_NAME]
 
 
 async def next_chunk(part: BodyPartReader, pace: Pace) -> bytes:

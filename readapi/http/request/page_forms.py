@@ -25,6 +25,7 @@ class LeftOut:
 
     refusal: ApiError
     kept: str | None = None
+    file_name: str = ""
 
 
 class PageForm(AskedInParts):

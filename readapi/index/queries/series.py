@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final, Literal
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, NamedTuple
 
 from readapi.errors import InvalidRequest
 from readapi.index import buckets
@@ -21,6 +21,15 @@ _OF_SUBJECTS: Final = """
     from {kind}_{part}s
     where subject in ({subjects}) and {part} >= $since and {part} < $until
     group by subject, begin
+"""
+_BY_WEEK: Final = """
+    select
+        subject, date_trunc('week', day)::timestamp as week,
+        sum(plays)::bigint, sum(likes)::bigint, sum(comments)::bigint
+    from {kind}_days
+    where subject in ({subjects}) and day >= $since and day < $until
+    group by subject, week
+    order by subject, week
 """
 _WITH_MOST: Final = """
     select subject, sum({metric})::bigint as total
@@ -60,6 +69,16 @@ class Counted:
 
     subject: int
     values: list[int]
+
+
+class Week(NamedTuple):
+    """What one subject got in the week that begins so."""
+
+    subject: int
+    begin: datetime
+    plays: int
+    likes: int
+    comments: int
 
 
 def make_span(
@@ -110,6 +129,14 @@ async def count_series(
     found = {(subject, begin): count for subject, begin, count in rows}
     begins = [to_utc(begin) for begin in span.begins]
     return [Counted(one, [found.get((one, begin), 0) for begin in begins]) for one in subjects], as_of
+
+
+async def count_weeks(
+    files: SeriesFiles, kind: Literal["artist", "track"], subjects: Sequence[int], span: Span
+) -> tuple[list[Week], datetime]:
+    """The weeks of a span in which these subjects got anything, and when they were counted."""
+    rows, as_of = await files.rows(_BY_WEEK.format(kind=kind, subjects=_listed(subjects)), **span.ends)
+    return [Week(subject, begin.replace(tzinfo=UTC), *counts) for subject, begin, *counts in rows], as_of
 
 
 def _listed(subjects: Sequence[int]) -> str:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 
 import orjson
+from pydantic import Field, InstanceOf
 
 from readapi.errors import InvalidRequest
-from readapi.http.request.page_forms import PageForm
+from readapi.http.request.page_forms import LeftOut, PageForm
 from readapi.pages import choices
 from schemas.api.albums import AlbumChange, Cover, NewAlbum
 from schemas.api.artists import ProfileChange
@@ -23,15 +24,21 @@ NO_ALBUM = "none"  # an upload's choice beside the albums; an empty one leaves t
 
 
 class ProfileForm(PageForm):
-    """An artist's profile."""
+    """An artist's profile. Without a chosen picture the present one stays, unless it is to be removed."""
 
     display_name: str = ""
     bio: str = ""
     support_url: str = ""
+    image: File = b""
+    remove_image: str | None = None
 
     def wanted(self) -> ProfileChange:
         """Raises InvalidRequest."""
         return self.fitted(ProfileChange, self.values())
+
+    def avatar(self) -> bytes | None:
+        """The chosen picture; empty: the present one is removed, None: it stays."""
+        return self.image or (None if self.remove_image is None else b"")
 
 
 class TemplateForm(PageForm):
@@ -87,6 +94,34 @@ class UploadForm(TemplateForm):
         if choices.is_answered(self.values()):
             told["publishing"] = self.template()
         return self.fitted(NewTrack, told | _chosen("file", self.file) | _chosen("image", self.image))
+
+
+class TracksForm(PageForm):
+    """Several tracks for one album, each with the title in its file, else its file's name.
+
+    `once`: as in `UploadForm`; each file has an upload of its own.
+    """
+
+    recordings: list[LargeFile | InstanceOf[LeftOut]] = Field(default_factory=list)
+    tags: str = ""
+    once: str = ""
+
+    def chosen(self) -> list[Received | LeftOut]:
+        """The files, in their order. Raises InvalidRequest when there are none."""
+        if not self.recordings:
+            raise InvalidRequest.of_field("recordings", "must be at least one file")
+        return list(self.recordings)
+
+    def wanted(self, file: Received, album_id: str) -> NewTrack:
+        """Raises InvalidRequest."""
+        told = {"album_id": album_id, "tags": _separated(self.tags)}
+        return self.fitted(NewTrack, told | _chosen("file", file))
+
+
+def file_title(name: str) -> str | None:
+    """The title that a file's name gives: without its extension and what cannot be printed."""
+    stem = name.rpartition(".")[0] or name
+    return "".join(letter for letter in stem if letter.isprintable()).strip() or None
 
 
 class AudioForm(PageForm):

@@ -1,6 +1,6 @@
 """Builds the Portal's pages for an artist from the index and the state database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 
@@ -32,6 +32,7 @@ from schemas.stored import Card
 MOST_TRACKS = 50  # on one page
 MOST_ALBUMS = 200
 MOST_WORKS = 10
+MOST_OF_ALBUM = 100  # uploads that are looked through for those of one album
 
 _ORDER = "portal"
 _TRACKS = TypeAdapter(list[Track])
@@ -61,7 +62,11 @@ class PortalPages:
         note: Notice | None = None,
         cursor: str | None = None,
     ) -> Answer[str]:
-        """The artist's tracks and albums, and the forms to publish more."""
+        """The artist's tracks, and the form to publish one; to others, the form for a profile."""
+        publisher = await self._publisher(who)
+        if publisher.profile is None:
+            view = views.of_profile(publisher, note, attempt)
+            return self._page(who, "portal_profile.html", view, attempt)
         after = cursors.read_position(cursor, _ORDER)
         found = library.own_tracks(self._index, who.viewer, "", "recent", after, MOST_TRACKS).page
         older = cursors.write_cursor(found.after, _ORDER)
@@ -74,8 +79,34 @@ class PortalPages:
             await self._works(who),
         )
         chosen = await self._state.preferences.of(who.did)
-        view = views.of_front(await self._publisher(who), shelf, chosen, note, attempt)
+        view = views.of_front(publisher, shelf, chosen, note, attempt)
         return self._page(who, "portal.html", view, attempt)
+
+    async def albums(
+        self, who: InSession, attempt: FormErrors = FRESH, note: Notice | None = None
+    ) -> Answer[str]:
+        """The artist's albums, and the form for another."""
+        view = views.of_albums(await self._publisher(who), self._albums(who), note, attempt)
+        return self._page(who, "portal_albums.html", view, attempt)
+
+    async def defaults(
+        self, who: InSession, attempt: FormErrors = FRESH, note: Notice | None = None
+    ) -> Answer[str]:
+        """What new tracks get: the Portal template, and rights metadata."""
+        chosen = await self._state.preferences.of(who.did)
+        view = views.of_defaults(await self._publisher(who), chosen, note, attempt)
+        return self._page(who, "portal_defaults.html", view, attempt)
+
+    async def profile(
+        self, who: InSession, attempt: FormErrors = FRESH, note: Notice | None = None
+    ) -> Answer[str]:
+        """The artist's profile."""
+        view = views.of_profile(await self._publisher(who), note, attempt)
+        return self._page(who, "portal_profile.html", view, attempt)
+
+    def is_artist(self, who: InSession) -> bool:
+        """Whether the index has a profile of the account."""
+        return self._profile(who) is not None
 
     async def track(
         self, who: InSession, name: str, attempt: FormErrors = FRESH, note: Notice | None = None
@@ -84,7 +115,8 @@ class PortalPages:
         card = tracks.find_own_track(self._index, name, who.viewer)
         revisions = await self._state.revisions.of(tracks.track_uri(card))
         [track] = _read([card], who)
-        view = views.of_track(await self._publisher(who), track, self._albums(who), revisions, note, attempt)
+        albums, addresses = self._albums(who), self._renderer.addresses
+        view = views.of_track(await self._publisher(who), track, albums, revisions, note, attempt, addresses)
         return self._page(who, "portal_track.html", view, attempt)
 
     async def album(
@@ -100,6 +132,7 @@ class PortalPages:
             _read(lists.album_tracks(self._index, card, who.viewer), who),
             template,
             chosen.publishing_defaults,
+            await self._works_of_album(who, lists.list_uri(card)),
             note,
             attempt,
         )
@@ -126,15 +159,18 @@ class PortalPages:
         return responses.portal_page(self._renderer, template, view, who.name, attempt.status)
 
     async def _publisher(self, who: InSession) -> Publisher:
-        card = self._index.artist(who.did)
-        artist = None if card is None else Artist.model_validate_json(card.card)
         reasons = await self._capabilities.listening(who)
         return Publisher(
             who.account,
-            artist if artist is not None and artist.created_at is not None else None,
+            self._profile(who),
             Permissions.of(who.scopes, self._collections),
             {audience: reason for audience, reason in reasons.items() if reason is not None},
         )
+
+    def _profile(self, who: InSession) -> Artist | None:
+        card = self._index.artist(who.did)
+        artist = None if card is None else Artist.model_validate_json(card.card)
+        return artist if artist is not None and artist.created_at is not None else None
 
     def _albums(self, who: InSession) -> list[AlbumMetadata]:
         page = self._index.list_page("album", None, MOST_ALBUMS, artist_did=who.did)
@@ -148,9 +184,15 @@ class PortalPages:
         made += [(job.created_at, self._of_job(job)) for job in jobs]
         return [work for _, work in sorted(made, key=lambda one: one[0], reverse=True)[:MOST_WORKS]]
 
+    async def _works_of_album(self, who: InSession, album: AtUri) -> list[Work]:
+        """Those of the last uploads that are to the album, newest first."""
+        uploads = await self._state.uploads.newest(who.did, MOST_OF_ALBUM)
+        ours = [one for one in uploads if one.wanted.album is not None and one.wanted.album.uri == album]
+        return [self._of_upload(upload) for upload in ours if upload.status != "completed"]
+
     def _of_upload(self, upload: Upload) -> Work:
         record = upload.wanted.record
-        title = self._title(upload.track) if record is None else record.get("title", "A new track")
+        title = self._title(upload.track) if record is None else _title_of(upload, record)
         return views.work_of_upload(upload, str(title))
 
     def _of_job(self, job: Job) -> Work:
@@ -167,6 +209,12 @@ class PortalPages:
     def _title(self, uri: AtUri) -> str:
         card = self._index.track_at(str(uri))
         return "A track that is gone" if card is None else str(tracks.parse_card(card)["title"])
+
+
+def _title_of(upload: Upload, record: Mapping[str, object]) -> object:
+    """What a new track is called, as far as it is known."""
+    unexamined = upload.wanted.unexamined
+    return record.get("title") or (unexamined and unexamined.file_title) or "A new track"
 
 
 def _read(cards: Sequence[Card], who: InSession) -> list[Track]:

@@ -12,6 +12,8 @@ from readapi.pages.portal import rights_form
 from readapi.pages.portal.form_errors import FormErrors
 from readapi.pages.portal.forms import NO_ALBUM, read_shown_texts
 from readapi.pages.portal.permissions import Permissions
+from readapi.pages.public.player import make_player_track
+from readapi.pages.urls import Addresses
 from readapi.publishing.access.policies import NOT_MOVED
 from readapi.publishing.access.run_job import NO_RECALL
 from readapi.state.publishing.jobs import Job, Outcome
@@ -77,25 +79,51 @@ class PortalLists:
 def of_front(
     who: Publisher, shelf: PortalLists, chosen: Preferences, note: Notice | None, attempt: FormErrors
 ) -> View:
-    """For the Portal's first page."""
-    profile = who.profile
+    """For the Portal's first page: tracks, and the form to publish one."""
     template = chosen.publishing_defaults or DEFAULT
     return {
-        "note": attempt.note or note,
-        "attempt": attempt,
-        "session": who.session,
-        "is_artist": profile is not None,
-        "profile": {} if profile is None else profile.model_dump(),
+        **_of_section("tracks", who, note, attempt),
         "may_publish": who.permissions.complete,
         "tracks": shelf.tracks,
         "older": shelf.older,
-        "albums": shelf.albums,
         "album_options": _upload_options(shelf, template),
         "works": shelf.works,
         "of_upload": _own_template(who.reasons, attempt),
         "portal_template": template,
+    }
+
+
+def of_albums(
+    who: Publisher, albums: Sequence[AlbumMetadata], note: Notice | None, attempt: FormErrors
+) -> View:
+    """For the page of the artist's albums."""
+    return {**_of_section("albums", who, note, attempt), "albums": albums}
+
+
+def of_defaults(who: Publisher, chosen: Preferences, note: Notice | None, attempt: FormErrors) -> View:
+    """For the page of the Portal template and rights metadata."""
+    template = chosen.publishing_defaults or DEFAULT
+    return {
+        **_of_section("defaults", who, note, attempt),
         "rights": rights_form.rights_values(chosen.rights),
         "of_portal": _template(template, who.reasons, "template", attempt),
+    }
+
+
+def of_profile(who: Publisher, note: Notice | None, attempt: FormErrors) -> View:
+    """For the page of the artist's profile."""
+    return _of_section("profile", who, note, attempt)
+
+
+def _of_section(section: str, who: Publisher, note: Notice | None, attempt: FormErrors) -> View:
+    """What the pages of the Portal's sections have in common."""
+    return {
+        "section": section,
+        "note": attempt.note or note,
+        "attempt": attempt,
+        "session": who.session,
+        "is_artist": who.profile is not None,
+        "profile": {} if who.profile is None else who.profile.model_dump(),
     }
 
 
@@ -106,10 +134,13 @@ def of_track(
     revisions: Sequence[Revision],
     note: Notice | None,
     attempt: FormErrors,
+    addresses: Addresses,
 ) -> View:
     """For the page of one track."""
     shown = read_shown_texts(track)
     return {
+        "section": "tracks",
+        "sound": make_player_track(track, addresses),
         "note": attempt.note or note,
         "attempt": attempt,
         "track": track,
@@ -129,15 +160,18 @@ def of_album(
     tracks: Sequence[Track],
     own: Template | None,
     portal: Template | None,
+    works: Sequence[Work],
     note: Notice | None,
     attempt: FormErrors,
 ) -> View:
-    """For the page of one album. `own`: its template, if it has one."""
+    """For the page of one album. `own`: its template, if it has one. `works`: uploads to it."""
     template = own or portal or DEFAULT
     reasons = {**who.reasons, "space": NO_PRIVATE_ALBUM}
     return {
+        "section": "albums",
         "note": attempt.note or note,
         "attempt": attempt,
+        "works": works,
         "album": album,
         "tracks": tracks,
         "has_own": own is not None,
@@ -148,13 +182,13 @@ def of_album(
 
 def of_upload(upload: Upload, track_id: int | None, note: Notice | None) -> View:
     """For the progress page of an upload. `track_id`: of the published track, once the index shows it."""
-    return {"note": note, "upload": upload, "track_id": track_id}
+    return {"section": "tracks", "note": note, "upload": upload, "track_id": track_id}
 
 
 def of_job(job: Job, titles: Mapping[int, str], note: Notice | None) -> View:
     """For the progress page of a job. `titles`: of its tracks, by their ids."""
     told = {"titles": titles, "outcomes": _OUTCOMES, "words": _progress(job), "percent": _percent(job)}
-    return {"note": note, "job": job, **told}
+    return {"section": "tracks", "note": note, "job": job, **told}
 
 
 def work_of_upload(upload: Upload, title: str) -> Work:

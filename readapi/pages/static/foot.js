@@ -3,9 +3,11 @@
 "use strict";
 
 (() => {
-  const PAGES = /^\/(?:$|search\/?$|(?:top|new|tags|liked|playlists)$|(?:tag|track|u|playlist|playlists)\/)/;
+  const PAGES = /^\/(?:$|search\/?$|(?:top|new|tags|liked|playlists|portal|settings|login|data|report)$|(?:tag|track|u|playlist|playlists|portal)\/)/;
+  const ALONE = /^\/(?:login|settings)/; // their forms lead to other servers, or change who is signed in
   const MOST_UPCOMING = 100;
   const foot = document.getElementById("foot");
+  if (!foot) return; // a page that is left by loading another
   const others = new BroadcastChannel("player");
   let current = null; // the player that was heard last
   let asking = null;
@@ -141,10 +143,31 @@
       history.pushState({ top: 0 }, "", address + new URL(url).hash);
     }
     shown = address;
-    show(page, isSame ? scrollY : history.state?.top);
+    await show(page, isSame ? scrollY : history.state?.top);
   };
 
-  const show = (page, top = 0) => {
+  // Styles and scripts that this page has not needed so far. Scripts begin with what is shown by then.
+  const addStyles = (page) =>
+    missing(page, "link[rel=stylesheet]", "href").map(
+      (address) =>
+        new Promise((resolve) => {
+          const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: address });
+          link.onload = link.onerror = resolve;
+          document.head.append(link);
+        }),
+    );
+  const addScripts = (page) => {
+    for (const address of missing(page, "script[src]", "src")) {
+      document.head.append(Object.assign(document.createElement("script"), { src: address, async: false }));
+    }
+  };
+  const missing = (page, selector, attribute) => {
+    const have = new Set([...document.querySelectorAll(selector)].map((one) => one.getAttribute(attribute)));
+    return [...page.querySelectorAll(selector)].map((one) => one.getAttribute(attribute)).filter((one) => !have.has(one));
+  };
+
+  const show = async (page, top = 0) => {
+    await Promise.all(addStyles(page));
     keep();
     document.title = page.title;
     for (const part of ["link[rel=canonical]", "header.site nav", "footer.site", "#main"]) {
@@ -155,11 +178,12 @@
     for (const unscripted of main.querySelectorAll("noscript")) unscripted.remove();
     document.querySelector("header.site [name=q]").value = page.querySelector("header.site [name=q]")?.value ?? "";
     main.dispatchEvent(new CustomEvent("shown", { bubbles: true }));
+    addScripts(page);
     offerNext(main);
-    const heading = main.querySelector("h1");
-    if (heading) {
-      heading.tabIndex = -1;
-      heading.focus({ preventScroll: true });
+    const begin = main.querySelector(".note, h1");
+    if (begin) {
+      begin.tabIndex = -1;
+      begin.focus({ preventScroll: true });
     }
     const part = location.hash && document.getElementById(location.hash.slice(1));
     if (part) part.scrollIntoView();
@@ -172,7 +196,7 @@
     if (!link || !isPlain || event.defaultPrevented || link.target || link.hasAttribute("download")) return;
     const url = new URL(link.href);
     const isHere = url.hash && url.pathname + url.search === location.pathname + location.search;
-    if (isHere || !leads(url)) return;
+    if (isHere || !leads(url) || url.pathname.endsWith(".csv")) return;
     event.preventDefault();
     go(url.href, () => location.assign(url));
   });
@@ -180,14 +204,23 @@
   document.addEventListener("submit", (event) => {
     const { target: form } = event;
     const url = new URL(form.action);
-    if (event.defaultPrevented || !leads(url)) return;
+    const isPost = form.method === "post";
+    if (event.defaultPrevented || !leads(url) || (isPost && ALONE.test(url.pathname))) return;
     event.preventDefault();
-    const sent = new URLSearchParams(new FormData(form));
-    if (form.method === "post") go(url.href, () => form.submit(), { method: "POST", body: sent });
+    const members = new FormData(form);
+    const sent = form.enctype === "multipart/form-data" ? members : new URLSearchParams(members);
+    if (isPost) go(url.href, () => form.submit(), { method: "POST", body: sent });
     else {
       url.search = sent;
       go(url.href, () => form.submit());
     }
+  });
+
+  // Other scripts ask for a page here: `detail` is its address.
+  document.addEventListener("go", (event) => {
+    if (!leads(new URL(event.detail, location.href))) return;
+    event.preventDefault();
+    go(event.detail, () => location.assign(event.detail));
   });
 
   addEventListener("popstate", () => {

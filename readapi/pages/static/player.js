@@ -212,7 +212,7 @@
     }
   }
 
-  const pictureOf = (root) => root.querySelector(".head .cover img")?.src ?? null;
+  const pictureOf = (root) => root.querySelector(".head .cover img, .heard .cover img")?.src ?? null;
 
   class List {
     constructor(root, player) {

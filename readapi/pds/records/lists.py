@@ -78,6 +78,27 @@ def remove_places(found: Value, shown: Sequence[str], places: Collection[int]) -
     return _mark_edited({**found, "items": left})
 
 
+def add_upload(found: Value, uri: str, cid: str) -> Value:
+    """Append an uploaded track, but before tracks at the end that were uploaded after it.
+
+    Uploads may end in another order than they began, which is that of their rkeys.
+    """
+    added = add_track(found, uri, cid)
+    items, home = list(added["items"]), uri.rpartition("/")[0]
+    if len(items) == len(found["items"]):
+        return added
+    last = items.pop()
+    place = len(items)
+    while place > 0 and _is_later(items[place - 1], uri, home):
+        place -= 1
+    return {**added, "items": [*items[:place], last, *items[place:]]}
+
+
+def _is_later(item: Value, uri: str, home: str) -> bool:
+    other = str(item["subject"]["uri"])
+    return other.rpartition("/")[0] == home and other > uri
+
+
 def remove_track(found: Value, uri: str) -> Value:
     """Remove a track. Raises NotFound when it is not in the list."""
     left = [item for item in found["items"] if item["subject"]["uri"] != uri]

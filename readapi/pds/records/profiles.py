@@ -1,5 +1,8 @@
 """Writes artist profiles."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from pydantic.alias_generators import to_camel
 
 from readapi.pds.repo import Author, Record, Value
@@ -9,13 +12,16 @@ from schemas.api.artists import ProfileChange
 from schemas.ids import Rkey
 
 RKEY = Rkey("self")
+_NO_PICTURES: Final[Mapping[str, Value | None]] = {}
 
 
-async def put_profile(writing: Writing, author: Author, sent: ProfileChange) -> Record:
-    """Write the given texts; empty ones are removed."""
+async def put_profile(
+    writing: Writing, author: Author, sent: ProfileChange, pictures: Mapping[str, Value | None] = _NO_PICTURES
+) -> Record:
+    """Write the given texts and pictures, blobs by their members; empty ones are removed."""
     collection, now = writing.collections.profile, datetimes.render(datetimes.now())
     texts = sent.model_dump(exclude_unset=True, exclude={"show_liked_on_profile"})
-    chosen = {to_camel(name): text for name, text in texts.items()}
+    chosen = {to_camel(name): text for name, text in texts.items()} | dict(pictures)
 
     def change(found: Value) -> Value:
         changed = {**found, **chosen, "updatedAt": now}

@@ -16,6 +16,8 @@ from schemas.slugs import slug
 
 ATTEMPTS = 10
 
+Addition = Callable[[Value, str, str], Value]  # list, the track's at-uri and CID -> the longer list
+
 
 class AlbumCommit:
     """If another client changes the repo meanwhile, the commit is planned again from the new state."""
@@ -92,21 +94,22 @@ class AlbumCommit:
         return writes
 
     async def _shelved(self, author: Author, track: AtUri, value: Value, album: OnAlbum) -> Write:
-        """The album's list with the track at its end."""
+        """The album's list with the track at its end, in the order of uploads."""
         cid = record_cid(value)
         found = await self._album(author, album)
         if found is None:
             empty = lists.new_list(self._collections.list, "album", album.name, None)
             return Create(self._collections.list, album.new_rkey, lists.add_track(empty, str(track), cid))
-        return Update(self._collections.list, found.uri.rkey, self._longer(found, str(track), cid))
+        longer = self._longer(found, str(track), cid, lists.add_upload)
+        return Update(self._collections.list, found.uri.rkey, longer)
 
-    def _longer(self, album: Record, uri: str, cid: Cid) -> Value:
+    def _longer(self, album: Record, uri: str, cid: Cid, add: Addition = lists.add_track) -> Value:
         """The album's list with the track on it. Raises Conflict."""
         if not isinstance(items := album.value.get("items"), list):
             raise Conflict("The album's record on your server has no valid list of tracks.")
         if len(items) >= MAX_ITEMS and not lists.holds_track(album.value, uri):
             raise Conflict(f"An album holds at most {MAX_ITEMS} tracks.")
-        return lists.add_track(album.value, uri, cid)
+        return add(album.value, uri, cid)
 
     async def _album(self, author: Author, album: OnAlbum) -> Record | None:
         """The album's current record from the PDS: it may have been created or renamed a moment ago."""

@@ -58,7 +58,7 @@ class UploadExamination:
         """The record of a new track, with the file's metadata for fields that the form left empty."""
         assert wanted.record is not None
         named = probed.album if unexamined.takes_album else None
-        of_file = {"title": probed.title, "album": named}
+        of_file = {"title": probed.title or unexamined.file_title, "album": named}
         told = {"fileType": probed.file_type, "duration": probed.duration}
         record = {**_drop_empty(of_file), **wanted.record, **_drop_empty(told)}
         if "title" not in record:

@@ -72,11 +72,18 @@ class UploadIntake:
         self._pairing = StorePairing(state, store)
 
     async def publish(
-        self, who: SignedIn, sent: NewTrack, key: str = "", *, attaches: bool = False
+        self,
+        who: SignedIn,
+        sent: NewTrack,
+        key: str = "",
+        *,
+        attaches: bool = False,
+        file_title: str | None = None,
     ) -> Upload:
         """Receive a new track of an artist. The same request with the same key returns the same upload.
 
-        `attaches`: the rights in the request go on the record whatever its template says.
+        `attaches`: the rights in the request go on the record whatever its template says. `file_title`: the
+        title if neither the request nor the file has one.
         """
         upload_id = _id(who, key, sent.model_dump_json(exclude={"file", "image"}), sent.file)
         if (made := await self._state.uploads.find(upload_id)) is not None:
@@ -101,6 +108,7 @@ class UploadIntake:
             rights,
             takes_album=sent.album is None,
             attaches=attaches,
+            file_title=file_title,
         )
         wanted = Wanted(_audio(sent.file), record, album, image_type, unexamined=unexamined)
         return await self._put(upload_id, who, "publish", track, wanted, sent.file.path, picture)

@@ -1,4 +1,4 @@
-"""The Portal: an artist's published tracks and albums, upload forms, and progress of uploads and jobs."""
+"""The Portal: an artist's tracks, defaults and profile, the form to upload, progress of uploads and jobs."""
 
 import dataclasses
 
@@ -24,8 +24,8 @@ from readapi.pages.portal import form_errors
 from readapi.pages.portal.forms import ProfileForm, TemplateForm, UploadForm
 from readapi.pages.portal.pages import PortalPages
 from readapi.pages.portal.rights_form import RightsForm
-from readapi.pds.records import profiles
-from readapi.pds.repo import REFUSALS
+from readapi.pds.records import images, profiles
+from readapi.pds.repo import REFUSALS, Pds
 from readapi.pds.writing import Writing
 from readapi.publishing.access.policies import Policies
 from readapi.publishing.uploads.receive import UploadIntake
@@ -42,7 +42,7 @@ async def portal(
     note: str | None = None,
     cursor: Cursor = None,
 ) -> Answer[str]:
-    """Show an artist's tracks and albums, and forms to publish more; to others, the sign-in page."""
+    """Show an artist's tracks, and the form to publish one; to others, the sign-in page."""
     if who is None:
         return responses.sign_in("portal", note)
     shown = await desk.front(who, note=notices.find_notice(note, who.name), cursor=cursor)
@@ -50,17 +50,36 @@ async def portal(
     return shown._replace(headers={**shown.headers, **renewed})
 
 
-@routes.deed("/portal/profile", requires=("profile",), raises=(Conflict, *REFUSALS))
+@routes.page("/portal/defaults")
+async def defaults_page(who: InSession | None, desk: PortalPages, note: str | None = None) -> Answer[str]:
+    """Show the Portal template and the rights metadata, with forms to change them."""
+    if who is None:
+        return responses.sign_in("portal")
+    return await desk.defaults(who, note=notices.find_notice(note))
+
+
+@routes.page("/portal/profile")
+async def profile_page(who: InSession | None, desk: PortalPages, note: str | None = None) -> Answer[str]:
+    """Show the artist's profile, with the form to change it."""
+    if who is None:
+        return responses.sign_in("portal")
+    return await desk.profile(who, note=notices.find_notice(note))
+
+
+@routes.deed("/portal/profile", requires=("profile", "blobs"), raises=(Conflict, TooLarge, *REFUSALS))
 async def save_profile(
-    sent: ProfileForm, who: InSession, accept: Accept, writing: Writing, desk: PortalPages
+    sent: ProfileForm, who: InSession, accept: Accept, pds: Pds, writing: Writing, desk: PortalPages
 ) -> Answer[str]:
-    """Create or change the artist profile."""
+    """Create or change the artist profile. A new artist goes on to the Portal's first page."""
+    page = "/portal/profile" if desk.is_artist(who) else "/portal"
     try:
-        await profiles.put_profile(writing, who, sent.wanted())
+        wanted, avatar = sent.wanted(), sent.avatar()
+        image = await images.upload_image(pds, who, avatar) if avatar else None
+        await profiles.put_profile(writing, who, wanted, {} if avatar is None else {"avatar": image})
     except ApiError as error:
         tried = form_errors.form_errors("profile", sent, error, accept)
-        return await desk.front(who, tried)
-    return responses.redirect_with_notice("/portal", "profile-saved")
+        return await desk.profile(who, tried)
+    return responses.redirect_with_notice(page, "profile-saved")
 
 
 @routes.deed("/portal/template", raises=(InvalidRequest, AudienceUnavailable))
@@ -79,9 +98,9 @@ async def save_template(
         await policies.check(who, template, "settings", has_rights=chosen.rights is not None)
     except ApiError as error:
         tried = form_errors.form_errors("template", sent, error, accept)
-        return await desk.front(who, tried)
+        return await desk.defaults(who, tried)
     await state.preferences.put(who.did, dataclasses.replace(chosen, publishing_defaults=template))
-    return responses.redirect_with_notice("/portal", "template-saved")
+    return responses.redirect_with_notice("/portal/defaults", "template-saved")
 
 
 @routes.deed("/portal/rights", raises=(InvalidRequest, Conflict))
@@ -96,9 +115,9 @@ async def save_rights(
         if rights is None and template is not None and template.attach_rights:
             raise Conflict("Your Portal template attaches your rights metadata; change the template first.")
     except ApiError as error:
-        return await desk.front(who, form_errors.form_errors("rights", sent, error, accept))
+        return await desk.defaults(who, form_errors.form_errors("rights", sent, error, accept))
     await state.preferences.put(who.did, dataclasses.replace(chosen, rights=rights))
-    return responses.redirect_with_notice("/portal", "rights-saved")
+    return responses.redirect_with_notice("/portal/defaults", "rights-saved")
 
 
 @routes.deed(

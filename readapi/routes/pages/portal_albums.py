@@ -1,4 +1,4 @@
-"""The Portal's page of an album: metadata, cover, publishing template and deletion."""
+"""The Portal's pages of albums: metadata, cover, order, publishing template and deletion."""
 
 from readapi.answers import Answer
 from readapi.errors import (
@@ -33,6 +33,14 @@ NO_KEY = IdempotencyKey()
 CHANGES = (NotFound, NotOwner, Conflict, *REFUSALS)
 
 
+@routes.page("/portal/albums")
+async def albums_page(who: InSession | None, desk: PortalPages, note: str | None = None) -> Answer[str]:
+    """Show the artist's albums, and the form for another."""
+    if who is None:
+        return responses.sign_in("portal")
+    return await desk.albums(who, note=notices.find_notice(note))
+
+
 @routes.deed("/portal/albums", requires=("list",), raises=CHANGES)
 async def create_album(
     sent: AlbumForm,
@@ -48,7 +56,7 @@ async def create_album(
         uri, _ = await albums.make_album(writing, state, index, who, sent.new())
     except ApiError as error:
         tried = form_errors.form_errors("album", sent, error, accept, at="title")
-        return await desk.front(who, tried)
+        return await desk.albums(who, tried)
     return responses.redirect_with_notice(f"/portal/albums/{list_id(str(uri))}", "album-created")
 
 
@@ -167,4 +175,4 @@ async def drop_album(
 ) -> Answer[str]:
     """Delete an album. Its tracks stay."""
     await albums.delete_album(writing, state, who, lists.find_own_list(index, "album", album_id, who.did))
-    return responses.redirect_with_notice("/portal", "album-deleted")
+    return responses.redirect_with_notice("/portal/albums", "album-deleted")

@@ -54,7 +54,7 @@ class Unexamined:
 
     `has_template`: the upload has its own. `may_write_lists`: the grant covers it. `rights`: as sent.
     `takes_album`: the album named in the file applies, as the form has none. `attaches`: the rights go on
-    the record whatever the template says.
+    the record whatever the template says. `file_title`: the title if neither the form nor the file has one.
     """
 
     has_template: bool = False
@@ -62,6 +62,7 @@ class Unexamined:
     rights: dict[str, Any] | None = None
     takes_album: bool = True
     attaches: bool = False
+    file_title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,12 +209,12 @@ class Page:
         await self.evaluate("document.activeElement.select()")
         await self.call("Input.insertText", text=text)
 
-    async def choose_file(self, field: str, path: Path) -> None:
-        """Choose a file in the field that a selector finds."""
+    async def choose_file(self, field: str, *paths: Path) -> None:
+        """Choose a file in the field that a selector finds, or several."""
         await self.until(f"document.querySelector({json.dumps(field)})")
         root = await self.call("DOM.getDocument")
         found = await self.call("DOM.querySelector", nodeId=root["root"]["nodeId"], selector=field)
-        await self.call("DOM.setFileInputFiles", nodeId=found["nodeId"], files=[str(path)])
+        await self.call("DOM.setFileInputFiles", nodeId=found["nodeId"], files=list(map(str, paths)))
 
     async def click(self, words: str) -> None:
         """Press the button, link or summary with these words, once it is there to be pressed."""

@@ -53,6 +53,17 @@ class PlainBrowser:
         async with self.in_parts(path, **members) as answer:
             return answer.status, await answer.text()
 
+    async def sends_files(self, path: str, files: list[tuple[str, bytes]], **members: str) -> tuple[int, str]:
+        """Send a form with several files in one field: the status, and where it leads or what is shown."""
+        form = aiohttp.FormData(members, default_to_multipart=True)
+        for name, content in files:
+            form.add_field("recordings", io.BytesIO(content), filename=name)
+        headers = {**HTML, "Origin": self.site}
+        async with self.client.post(
+            self.site + path, data=form, headers=headers, allow_redirects=False
+        ) as answer:
+            return answer.status, answer.headers.get("Location") or await answer.text()
+
     def in_parts(self, path: str, **members: str | bytes) -> aiohttp.client._RequestContextManager:
         """Send a form with parts."""
         form = aiohttp.FormData(default_to_multipart=True)

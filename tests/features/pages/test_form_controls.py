@@ -155,10 +155,11 @@ async def shown(plain: PlainBrowser, page: str, action: str, name: str, value: s
     return False
 
 
-async def test_each_control_of_the_portals_first_page_counts(plain: PlainBrowser) -> None:
+async def test_each_control_of_the_portals_defaults_and_profile_counts(plain: PlainBrowser) -> None:
     """The profile, the Portal template and rights metadata."""
-    for action in ("/portal/profile", "/portal/rights", "/portal/template"):
-        assert await silent(plain, "/portal", action) == [], action
+    assert await silent(plain, "/portal/profile", "/portal/profile") == []
+    for action in ("/portal/rights", "/portal/template"):
+        assert await silent(plain, "/portal/defaults", action) == [], action
 
 
 async def test_each_control_of_an_albums_page_counts(plain: PlainBrowser) -> None:

@@ -15,7 +15,7 @@ from tests.features.pages.barriers import barriers
 from tests.features.pages.browser import Browser
 from tests.features.pages.plain_browser import PlainBrowser
 from tests.features.pages.visitor import Visitor
-from tests.network.media import tone
+from tests.network.media import cover, tone
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.studio import Studio
@@ -91,7 +91,7 @@ async def test_a_track_is_uploaded_heard_and_kept_from_strangers(
     await page.arrive(f"{artist.site}/portal/jobs/")
     await page.until(f"{METER} === '1 of 1 tracks' && /cannot be recalled/.test(document.body.innerText)")
     found += await barriers(page)
-    await page.click("Back to the Portal")
+    await page.click("Tracks")
     await page.arrive(f"{artist.site}/portal")
     await page.until("/Low Tide/.test(document.getElementById('tracks')?.parentElement.innerText)")
     await photographed(artist, "9-portal")
@@ -175,6 +175,8 @@ async def test_axe_finds_no_barrier_and_a_telephone_nothing_too_wide(artist: Vis
     await page.evaluate(OPEN_ALL)
     found += await barriers(page)
     too_wide.append(await page.evaluate(wide))
+    await page.call("Page.navigate", url=f"{artist.site}/portal/albums")
+    await page.arrive(f"{artist.site}/portal/albums")
     await page.fill("#album-title", "Tides")
     note = await artist.goes("Create the album", "/portal/albums/")
     await page.evaluate(OPEN_ALL)
@@ -223,7 +225,7 @@ async def test_everything_works_without_scripts(plain: PlainBrowser) -> None:
     assert "Everyone can listen" in await plain.text(track)
     assert "Plainer Song" in await plain.text(album)
     assert await plain.sent(f"{track}/delete") == "/portal?note=track-deleted"
-    assert await plain.sent(f"{album.partition('?')[0]}/delete") == "/portal?note=album-deleted"
+    assert await plain.sent(f"{album.partition('?')[0]}/delete") == "/portal/albums?note=album-deleted"
     assert "Plainer Song" not in await plain.text("/portal?x#tracks")
 
 
@@ -295,13 +297,13 @@ async def test_rights_metadata_is_saved_and_told(plain: PlainBrowser) -> None:
         refused = await wrong.text()
     await plain.led("/portal/rights", owner="")
 
-    assert saved == "/portal?note=rights-saved"
+    assert saved == "/portal/defaults?note=rights-saved"
     assert 'value="Plain Records"' in kept
     assert 'name="isrc"' not in kept.partition('action="/portal/rights"')[2]
     assert "Ada; 50; 33.3; Composer</textarea>" in kept
     assert (answer.status, "Your Portal template attaches" in in_use) == (409, True)
     assert (wrong.status, 'id="rights-parties-error">each line is' in refused) == (422, True)
-    assert "Plain Records" not in await plain.text("/portal")
+    assert "Plain Records" not in await plain.text("/portal/defaults")
 
 
 async def test_a_recordings_codes_are_asked_for_when_it_is_uploaded_and_on_its_page(
@@ -330,7 +332,7 @@ async def test_a_portal_template_is_kept(plain: PlainBrowser) -> None:
         refused = await answer.text()
     await plain.sent("/portal/template", **OPEN)
 
-    assert saved == "/portal?note=template-saved"
+    assert saved == "/portal/defaults?note=template-saved"
     assert re.search(r'id="template-listening-signed_in"[^>]* checked', kept)
     assert answer.status == 422
     assert '<p class="error" id="template-attach_rights-error">needs rights' in refused
@@ -338,14 +340,14 @@ async def test_a_portal_template_is_kept(plain: PlainBrowser) -> None:
 
 async def test_choices_that_are_not_offered_are_shown_with_the_reason(plain: PlainBrowser) -> None:
     """Whoever sends them all the same is refused, and nothing is changed."""
-    page = await plain.text("/portal")
+    page = await plain.text("/portal/defaults")
     async with plain.post("/portal/template", **OPEN | {"listening": "supporters"}) as answer:
         refused = await answer.text()
 
     assert len(re.findall(r'id="template-listening-(?:supporters|space)"[^>]* disabled', page)) == 2
-    assert page.count("This service cannot check who supports an artist.") == 4
+    assert page.count("This service cannot check who supports an artist.") == 2
     assert (answer.status, "This service cannot check who" in refused) == (422, True)
-    assert re.search(r'id="template-listening-public"[^>]* checked', await plain.text("/portal"))
+    assert re.search(r'id="template-listening-public"[^>]* checked', await plain.text("/portal/defaults"))
 
 
 async def test_what_does_not_fit_comes_back_as_it_was_typed(plain: PlainBrowser) -> None:
@@ -449,3 +451,95 @@ async def photographed(artist: Visitor, name: str) -> None:
     if SCREENSHOTS:
         Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
         await artist.page.screenshot(Path(SCREENSHOTS) / f"{name}.png", whole=True)
+
+
+async def test_several_files_become_the_tracks_of_an_album_in_their_order(plain: PlainBrowser) -> None:
+    """Each has an upload of its own and the name of its file; one that is no audio stops no other."""
+    album = (await plain.sent("/portal/albums", title="Several")).partition("?")[0]
+    assert await plain.shows(album, "Several")
+    files = [("one.wav", tone(1, 440)), ("notes.wav", b"no sound"), ("two.wav", tone(1, 550))]
+
+    status, told = await plain.sends_files(f"{album}/uploads", files, tags="suite", once="a")
+    assert await plain.shows(album, "2 tracks")
+    again = await plain.sends_files(f"{album}/uploads", [files[0], files[2]], tags="suite", once="a")
+    alone = await plain.sends_files(f"{album}/uploads", [files[1]])
+    nothing = await plain.sends_files(f"{album}/uploads", [("", b"")])
+    page = await plain.text(album)
+
+    assert (status, "2 of 3 files were received." in told) == (422, True)
+    assert '<p class="error">notes.wav: This file cannot be read as audio.</p>' in told
+    assert 'value="suite"' in told
+    assert 'name="once" value="a"' in told
+    assert again == (303, f"{album}?note=uploads-begun")
+    assert (alone[0], "uploads-recordings-error" in alone[1]) == (415, True)
+    assert (nothing[0], "must be at least one file" in nothing[1]) == (422, True)
+    assert re.findall(r"<bdi>(one|two)</bdi>", page) == ["one", "two"]
+
+
+async def test_an_album_is_uploaded_at_once_and_each_file_tells_how_far_it_is(
+    artist: Visitor, tmp_path: Path
+) -> None:
+    """In the browser: the refused file says why, and the others are on the album when all is done."""
+    page, files = artist.page, [tmp_path / name for name in ("first.wav", "notes.wav", "second.wav")]
+    for path, sound in zip(files, (tone(1, 440), b"no sound", tone(1, 550)), strict=True):
+        path.write_bytes(sound)
+    await artist.is_signed_in("/portal")
+    await artist.goes("Save the profile", "/portal")
+    await page.call("Page.navigate", url=f"{artist.site}/portal/albums")
+    await page.arrive(f"{artist.site}/portal/albums")
+    await page.fill("#album-title", "Pair")
+    await artist.goes("Create the album", "/portal/albums/")
+
+    await page.choose_file("#uploads-recordings", *files)
+    await page.click("Upload")
+    rows = "[...document.querySelectorAll('[data-sent] li')].map((one) => one.innerText)"
+    await page.until("document.querySelectorAll('#tracks + ol bdi').length === 2")
+    told = await page.evaluate(rows)
+    listed = await page.evaluate(
+        "[...document.querySelectorAll('#tracks + ol bdi')].map((one) => one.textContent)"
+    )
+
+    assert [one.split("\n")[0] for one in told] == ["first.wav", "notes.wav", "second.wav"]
+    assert "The track is published." in told[0]
+    assert "This file cannot be read as audio." in told[1]
+    assert listed == ["first", "second"]
+    assert await barriers(page) == []
+    assert [one for one in artist.complaints if "415" not in one] == []
+
+
+async def test_an_artist_has_a_picture(plain: PlainBrowser) -> None:
+    """It is a blob at the artist's server, stays when a text is saved, and can be removed."""
+    picture = cover(64, 64, (20, 20, 60), (200, 200, 240))
+
+    saved = await plain.sent("/portal/profile", display_name="Plain Artist", image=picture)
+    assert await plain.shows("/portal/profile", "Remove the picture")
+    await plain.sent("/portal/profile", display_name="Plainest Artist", image=b"")
+    assert await plain.shows("/portal/profile", "Plainest Artist")
+    kept = await plain.text("/portal/profile")
+    no_picture = await plain.refused("/portal/profile", display_name="Typed", image=b"no picture")
+    await plain.sent("/portal/profile", display_name="Plain Artist", remove_image="on")
+    assert await plain.shows("/portal/profile", "Plain Artist")
+
+    assert saved == "/portal/profile?note=profile-saved"
+    assert re.search(r'data-preview="profile-image".*/img/baf\w+/300.webp', kept)
+    assert (no_picture[0], "must be a PNG, JPEG, WebP or GIF picture" in no_picture[1]) == (422, True)
+    assert "Remove the picture" not in await plain.text("/portal/profile")
+
+
+async def test_the_portals_sections_and_numbers_are_an_artists_own(plain: PlainBrowser) -> None:
+    """Each section has a page; numbers of tracks, private ones too, are there before any are counted."""
+    upload = await plain.sent("/portal/uploads", file=tone(1, 990), title="Counted")
+    assert await plain.shows(upload, "Manage the track")
+    [track] = re.findall(r"/portal/tracks/\d+", await plain.text(upload))
+    number = track.rpartition("/")[2]
+
+    pages = {
+        section: await plain.text(f"/portal{section}")
+        for section in ("", "/albums", "/numbers", "/defaults", "/profile", f"/numbers?track={number}")
+    }
+    of_track = await plain.text(track)
+
+    assert all(page.count('aria-current="true"') == 1 for page in pages.values())
+    assert "Counted" in pages[f"/numbers?track={number}"]
+    assert "data-player" in of_track
+    assert "<audio controls" in of_track

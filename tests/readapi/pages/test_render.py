@@ -17,14 +17,18 @@ from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
 from readapi.pages.portal import account_views, form_errors
 from readapi.pages.portal.account_views import SignInAttempt
+from readapi.pages.portal.numbers import Total
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import (
     PortalLists,
     Publisher,
     Work,
     of_album,
+    of_albums,
+    of_defaults,
     of_front,
     of_job,
+    of_profile,
     of_track,
     of_upload,
 )
@@ -220,12 +224,27 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
     works = [Work(text, "/portal/uploads/1", text, has_failed=True)]
     shelf = PortalLists([shown], "/portal?cursor=x", [belongs], {}, works)
     forms = {
-        form: form_errors.FormErrors(form, {"title": text}, {"title": text}) for form in ("upload", "details")
+        form: form_errors.FormErrors(
+            form, {"title": text, "owner": text}, {"title": text, "recordings 0": text}
+        )
+        for form in ("upload", "details", "album", "rights", "profile", "uploads")
     }
     return {
         "portal.html": of_front(who, shelf, Preferences(rights=rights(text)), None, forms["upload"]),
-        "portal_track.html": of_track(who, shown, [belongs], [], None, forms["details"]),
-        "portal_album.html": of_album(who, belongs, [shown], None, None, None, forms["details"]),
+        "portal_albums.html": of_albums(who, [belongs], None, forms["album"]),
+        "portal_defaults.html": of_defaults(who, Preferences(rights=rights(text)), None, forms["rights"]),
+        "portal_profile.html": of_profile(who, None, forms["profile"]),
+        "portal_numbers.html": {
+            "section": "numbers",
+            "note": None,
+            "track": None,
+            "older": "?cursor=x",
+            "charts": [],
+            "totals": [Total(7, text, 1, 2, 3)],
+            "as_of": None,
+        },
+        "portal_track.html": of_track(who, shown, [belongs], [], None, forms["details"], ADDRESSES),
+        "portal_album.html": of_album(who, belongs, [shown], None, None, works, None, forms["uploads"]),
         "portal_upload.html": of_upload(upload(text), None, None),
         "portal_job.html": of_job(job(text), {7: text}, None),
     }

@@ -4,6 +4,7 @@ from readapi.pages.portal import views
 from readapi.pages.portal.form_errors import FRESH
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import Publisher
+from readapi.pages.urls import Addresses
 from tests.readapi.pages.examples import track
 
 
@@ -13,6 +14,6 @@ def test_a_track_stays_on_its_album_though_that_is_not_among_those_listed():
     on_it = track(album={**album, "image_url": None})
     who = Publisher(None, None, Permissions((), scrobbling=False), {})  # type: ignore[arg-type]
 
-    view = views.of_track(who, on_it, [], [], None, FRESH)
+    view = views.of_track(who, on_it, [], [], None, FRESH, Addresses("https://example.com"))
 
     assert view["album_options"] == [("", "None", ""), ("Far Down", "Far Down", "")]

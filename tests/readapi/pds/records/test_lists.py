@@ -40,6 +40,18 @@ def test_a_track_is_added_at_the_end_once() -> None:
     assert newer.items() >= KEPT.items()
 
 
+def test_uploads_stand_in_their_order_though_a_later_one_ended_first() -> None:
+    """But the artist's own order stays, and tracks of others count for nothing."""
+    late = lists.add_upload(holding(item("a/t/1"), item("a/t/3")), "at://a/t/2", CID)
+    after_moves = lists.add_upload(holding(item("a/t/3"), item("a/t/1")), "at://a/t/2", CID)
+    foreign = lists.add_upload(holding(item("b/t/3")), "at://a/t/2", CID)
+
+    assert late["items"] == [item("a/t/1"), item("a/t/2"), item("a/t/3")]
+    assert after_moves["items"] == [item("a/t/3"), item("a/t/1"), item("a/t/2")]
+    assert foreign["items"] == [item("b/t/3"), item("a/t/2")]
+    assert lists.add_upload(late, "at://a/t/3", CID) == late
+
+
 def test_a_track_is_taken_away_wherever_it_stands() -> None:
     """Also twice, as other programs may have put it."""
     without = lists.remove_track(holding(item("a"), item("b"), item("a")), "at://a")
