@@ -179,7 +179,7 @@ class Matches:
         """The best matches of these tiers, each in its best one."""
         filters = self._filters if among is None else [*self._filters, ignore_score(among)]
         # What a name's size tells is read from all matches, and asked of the index only where they are many.
-        is_many = among is None and self.wanted.is_broad(most)
+        is_many = among is None and self.wanted.expected() > most
         hits, total = self._scored(wanted, filters, most, refined=is_many)
         if total > most and not is_many:
             hits, total = self._scored(wanted, filters, most, refined=True)

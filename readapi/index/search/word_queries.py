@@ -1,5 +1,6 @@
 """The words of a search as queries of the index: whole words, beginnings, words that are a typo apart."""
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -31,6 +32,14 @@ class WordQueries:
         return (
             self._folder.estimate_term("names_starts" if words[0].is_last else "names", words[0].text) > names
         )
+
+    def expected(self) -> float:
+        """How many names have all words, if none has to do with another; 0 where their terms do not tell."""
+        searcher, words = self._folder.searcher, self.wanted.words
+        if searcher is None or not words or any(word.is_unspaced or word.parts for word in words):
+            return 0
+        documents = max(searcher.num_docs, 1)
+        return documents * math.prod(self._estimate("names", word) / documents for word in words)
 
     def words(self, field: str) -> Query | None:
         """Documents that have all words in `title` or `names`; None if there can be none."""
