@@ -7,6 +7,7 @@ from schemas.ids import Did
 
 SERVICE = "#fmsvc"  # of the DID: the name that `atproto-proxy` headers give after it
 SERVICE_TYPE = "FmsvcAppView"
+MENTIONS = ("#mention_search", "MentionSearchService")  # by which editors find `parts.page.mention.search`
 DOCUMENT_PATH = "/.well-known/did.json"
 _CONTEXT = "https://www.w3.org/ns/did/v1"
 _LOOPBACK = ("127.0.0.1", "::1")
@@ -22,5 +23,6 @@ def service_did(base_url: str) -> Did:
 
 def service_document(base_url: str) -> dict[str, Any]:
     """The DID document: a service without keys of its own."""
-    entry = {"id": SERVICE, "type": SERVICE_TYPE, "serviceEndpoint": base_url}
-    return {"@context": [_CONTEXT], "id": service_did(base_url), "service": [entry]}
+    kinds = ((SERVICE, SERVICE_TYPE), MENTIONS)
+    entries = [{"id": name, "type": kind, "serviceEndpoint": base_url} for name, kind in kinds]
+    return {"@context": [_CONTEXT], "id": service_did(base_url), "service": entries}

@@ -27,7 +27,8 @@ async def unheard(studio: Studio) -> tuple[Artist, Artist, str, str]:
     _, ref = await artist.write_track("Unheard", access=UNHEARD)
     document = (await artist.ask("GET", "/.well-known/did.json")).json
     assert document["service"] == [
-        {"id": "#fmsvc", "type": "FmsvcAppView", "serviceEndpoint": studio.door.address}
+        {"id": name, "type": kind, "serviceEndpoint": studio.door.address}
+        for name, kind in (("#fmsvc", "FmsvcAppView"), ("#mention_search", "MentionSearchService"))
     ]
     return artist, listener, ref.uri, document["id"]
 
