@@ -258,6 +258,8 @@ async def test_clients_are_limited(tmp_path: Path) -> None:
             pytest.fail("the places of clients that left stay taken")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60 + 10 * KILLS)
 async def test_nothing_is_lost_and_nothing_comes_twice_whichever_end_is_killed(tmp_path: Path) -> None:
     dice = random.Random(7)
     sock = socket.create_server(("127.0.0.1", 0))
