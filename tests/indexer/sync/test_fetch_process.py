@@ -22,8 +22,12 @@ from indexer.sync.fetch_worker import Task
 from indexer.sync.spool import Spools
 from schemas.collections import Collections
 from schemas.ids import Did
+from schemas.settings import Settings
+from tests import documents
+from tests.indexer.running import following, until
 from tests.network.forge import ForgedRepo
 from tests.network.forged_network import ForgedNetwork
+from tests.network.relay import Relay
 
 OURS = Collections()
 
@@ -108,6 +112,35 @@ async def test_the_process_ends_when_its_input_does(
         while Path(f"/proc/{number}").exists():  # noqa: ASYNC110  # another process's doing
             await asyncio.sleep(0.02)
         assert process.pid is None
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core fetches in the indexer")
+async def test_an_indexer_is_complete_though_its_process_was_killed(
+    impatient_settings: Settings, forged_network: ForgedNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repos that were being fetched are fetched again; no process is left when the indexer ends."""
+    monkeypatch.setattr(fetch_process, "MANY_REPOS", 0)
+    people = [ForgedRepo(seed=f"person {number}") for number in range(12)]
+    frames = []
+    for seq, person in enumerate(people, 1):
+        forged_network.add(person)
+        for _ in range(2):  # the relay has only the second commit
+            person.create(OURS.track, documents.least("track"))
+            frame = person.commit_frame(seq)
+        frames.append(frame)
+    async with Relay(frames[:6]) as relay, following(impatient_settings, relay) as indexer:
+        process = indexer.indexer._fetch_process
+        await until(lambda: process.pid)
+        first = process.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await relay.send(*frames[6:])
+        await indexer.reach(12)
+        second = process.pid
+
+        assert indexer.rows("select count(*) from tracks") == [(24,)]
+        assert second not in (None, first)
+    assert not Path(f"/proc/{second}").exists()
 
 
 async def test_few_repos_need_no_process(process: FetchProcess) -> None:
