@@ -150,3 +150,5 @@ class IdentityFact:
     signing_key: str | None = None
     space_host: str | None = None
     space_key: str | None = None
+    labeler: str | None = None
+    label_key: str | None = None

@@ -24,6 +24,7 @@ from indexer.control.repairs import Repairs
 from indexer.control.replay import Replay
 from indexer.control.socket import Control
 from indexer.faults import StoreError
+from indexer.labels.follow import Labels
 from indexer.network import connect
 from indexer.network.backoff import Backoff
 from indexer.network.connect import Internet
@@ -144,6 +145,7 @@ class Indexer:
             gap=self.upkeep.gap,
             heard=self.upkeep.quiet.heard,
         )
+        self.labels = Labels(settings, ways, self._hosts, self._intake, stores.writer)
         self._prover = Prover(self._resolver, outbound, self._hosts)
         self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, applier)
         self.repairs = Repairs(stores, self._intake)
@@ -180,6 +182,7 @@ class Indexer:
                 self._look(),
                 self._count_plays(),
                 self._take_down(),
+                self.labels.run(),
                 self._publish(),
                 heap.keep_trimming(give_back_seconds),
             )

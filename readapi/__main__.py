@@ -29,6 +29,7 @@ for command in (
     "dead_letters:dead_letters",
     "verify:verify",
     "takedown:takedown",
+    "label:label",
     "reports:reports",
     "trash:trash",
     "backup:backup",

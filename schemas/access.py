@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from schemas.ids import Did
+from schemas.label_policy import Effect
 from schemas.spaces import Space
 
 Listening = Literal["public", "signed_in", "supporters", "owner", "space"]
@@ -18,12 +19,16 @@ VISIBILITY: tuple[str, ...] = get_args(Visibility)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A track's access settings and its artist. `space`: the private Space it is in."""
+    """A track's access settings and its artist.
+
+    `labelled`: what follows from its labels. `space`: the private Space it is in.
+    """
 
     artist: Did
     listening: Listening = "public"
     downloads: Downloads = "open"
     visibility: Visibility = "public"
+    labelled: Effect = "none"
     space: Space | None = None
 
 
@@ -36,13 +41,16 @@ class Viewer:
     admitted: Space | None = None
 
 
-def may_see(track: Access, viewer: Viewer | None, place: Place) -> bool:
+def may_see(track: Access, viewer: Viewer | None, place: Place, *, adult: bool = False) -> bool:
     """May this viewer see the track's metadata in this place?
 
     `discovery` is every list that is not of one artist: newest, top, tags, other accounts' lists.
+    `adult`: the viewer asks for what is labelled as for adults, too.
     """
     if viewer is not None and viewer.did == track.artist:
         return True
+    if track.labelled == "hidden" or (track.labelled == "adult" and place != "direct" and not adult):
+        return False
     match track.visibility:
         case "public":
             return True

@@ -13,7 +13,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = 12  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION = 13  # raise it when a field, a card or the folding of text changes: older indexes are made anew
 VERSION_FILE = (
     "version"  # in each index's folder, in digits; indexes without it are older than all that have it
 )
@@ -31,6 +31,7 @@ WORDS = "words"
 STARTS = "starts"
 KINDS: tuple[Kind, ...] = ("track", "artist", "album", "playlist", "tag")
 OTHER = "other"  # a `kind` in `words` of everything but tracks: there are few of them
+ADULT = "adult"  # a `kind` in `words` of what is for adults
 WHOLE = "="  # before the rest of a whole name
 BETWEEN_NAMES = "|"  # a word of no name, so that no phrase goes on from one name to the next
 Scope = Literal["artist", "album", "tag"]  # of the names that one of a document's words can come from
@@ -54,7 +55,7 @@ def catalog_schema() -> tantivy.Schema:
     """Fields of tracks, artists, albums, playlists and tags."""
     builder = tantivy.SchemaBuilder()
     # `file`: the file_id of a track's audio. `picture`: the CID of the picture that the record names.
-    # `place`: "{kind}@{place}" for each place where a stranger may meet it; see schemas.access.
+    # `place`: a `place_term` for each place where a stranger may meet it; see schemas.access.
     _add_raw(
         builder, "doc", "did", "kind", "place", "uuid", "uri", "file", "picture", "handle", "slug", "tag"
     )
@@ -148,6 +149,11 @@ def heats(count: int) -> list[str]:
     What is popular is found by these without a look at everything else.
     """
     return [str(power) for power in range(count.bit_length())]
+
+
+def place_term(kind: Kind, place: str, *, adult: bool) -> str:
+    """The term of what strangers meet in a place; `adult`: only if they ask for what is for adults."""
+    return f"{kind}@{place}+{ADULT}" if adult else f"{kind}@{place}"
 
 
 def version_in(folder: Path) -> int:

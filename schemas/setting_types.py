@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, StringConstraints
 
-from schemas.ids import is_nsid
+from schemas.ids import Did, is_did, is_nsid
 
 SECRET_KEY_BYTES: Final = 32
 
@@ -69,6 +69,13 @@ def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(origin.lower() for origin in origins)
 
 
+def _check_dids(dids: tuple[str, ...]) -> tuple[Did, ...]:
+    for did in dids:
+        if not is_did(did):
+            raise ValueError(f"{did} is not a DID")
+    return tuple(Did(did) for did in dict.fromkeys(dids))
+
+
 def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     for number, key in enumerate(keys, 1):
         try:
@@ -111,5 +118,6 @@ Memory = Annotated[str, StringConstraints(pattern=r"^\d+(MB|GB)$")]  # as DuckDB
 Networks = Annotated[tuple[str, ...], BeforeValidator(_split_commas), AfterValidator(_check_networks)]
 Hosts = Annotated[tuple[str, ...], BeforeValidator(_split_commas), AfterValidator(_check_hosts)]
 Origins = Annotated[tuple[str, ...], BeforeValidator(_split_commas), AfterValidator(_check_origins)]
+Dids = Annotated[tuple[Did, ...], BeforeValidator(_split_commas), AfterValidator(_check_dids)]
 Keys = Annotated[tuple[str, ...], BeforeValidator(_split_commas), AfterValidator(_check_keys)]
 SecretText = Annotated[SecretStr | None, AfterValidator(_empty_is_none)]  # an empty one is none

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from schemas.collections import Collections
 from schemas.setting_types import (
     Contact,
+    Dids,
     Hosts,
     HttpUrl,
     Keys,
@@ -148,6 +149,9 @@ class Settings(BaseModel):
     )
     allow_loopback: bool = Field(False, description="Let identities point at 127.0.0.1, for tests and demos.")
 
+    labelers: Dids = Field(
+        (), max_length=20, description="Labelers whose labels have effect here: their DIDs, by commas."
+    )
     retry_seconds: float | None = Field(
         None,
         gt=0,

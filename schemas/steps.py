@@ -34,6 +34,7 @@ STEPS: Final[Mapping[int, Step | None]] = {
     4: ("alter table tracks add column updated_at timestamp",),
     5: (),  # the table of takedowns is new
     6: (),  # the table of the change log is new
+    7: (),  # the tables of labels are new
 }
 
 VERSION: Final = max(STEPS)

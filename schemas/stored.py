@@ -65,7 +65,7 @@ class Stored:
 
     @property
     def policy(self) -> bytes:
-        """A track's listening, downloads and visibility."""
+        """A track's listening, downloads, visibility, and labels' effect; of others the effect alone."""
         return self._part(2)
 
     @property
@@ -130,6 +130,11 @@ class Card(Stored):
     def access(self) -> Access:
         """Who may see, hear and download a track. Everything else is open."""
         return read_access(self.did, self.policy)
+
+    @property
+    def is_adult(self) -> bool:
+        """Do labels say that it is for adults?"""
+        return self.policy.endswith(b"adult")
 
 
 def read_access(did: Did, policy: bytes) -> Access:

@@ -1,9 +1,9 @@
 -- The catalogue. Everything here can be rebuilt from the network, except first-seen dead letters.
 --
 -- `key` is the first 64 bits of SHA-256 of a record's at-uri: what tables join on.
--- `state` of a record: live, takendown (by our operator; whole, and not shown), invalid (hidden; see
--- invalid_records) or deleted (a tombstone, so that nothing is resurrected by an older rev).  Columns after
--- `verified_at` are null unless it is live or takendown.
+-- `state` of a record: live, withheld (by labels; only its account meets it), takendown (by our operator; whole,
+-- and not shown), invalid (hidden; see invalid_records) or deleted (a tombstone, so that nothing is resurrected
+-- by an older rev).  Columns after `verified_at` are null unless it is live, withheld or takendown.
 -- `verified` says how we know a version: commit (proven by a signed commit of the stream), repo (by the whole
 -- repo), proof (by the record's own proof), unverified (taken on a host's word); `verified_at`: since when.
 -- `indexed_at` is the instant that the record's key claims when that is a TID, but never later than the rev;
@@ -141,6 +141,24 @@ create table if not exists takedowns (
     subject varchar not null
 );
 
+-- What labelers and our operator say of accounts and records: of labels with the same source, subject, cid and
+-- value the newest, with its `state`: stands, negated or expired.  `key` is that of the subject, a DID or at-uri.
+create table if not exists labels (
+    key bigint not null, did varchar not null, subject varchar not null,
+    source varchar not null,   -- DID of the labeler, or of this service: its operator's
+    cid varchar,               -- of the version that it is about; null: every version
+    value varchar not null,
+    cts timestamp not null, expires_at timestamp,
+    state varchar not null
+);
+
+-- What follows from them, by `schemas/label_policy.py`: adult or hidden.
+create table if not exists label_effects (
+    key bigint not null,       -- of the subject
+    account varchar,           -- the subject, where that is an account
+    cid varchar, effect varchar not null
+);
+
 -- Search documents that a transaction made stale; Tantivy follows with its own watermark.
 create table if not exists outbox (
     op bigint not null,
@@ -168,11 +186,24 @@ create view if not exists away_accounts as
 
 create view if not exists hidden_accounts as
     select did from accounts
-    where did in (select did from away_accounts) or refusal is not null or did in (select subject from takedowns);
+    where did in (select did from away_accounts) or refusal is not null or did in (select subject from takedowns)
+        or did in (select account from label_effects where effect = 'hidden' and account is not null);
 
 create view if not exists visible_tracks as
     select * exclude (state) from tracks
     where state = 'live' and did not in (select did from hidden_accounts);
+
+-- Tracks for adults, by their own labels or others'.
+create view if not exists adult_tracks as
+    select key from tracks
+    where list_has_any(labels, ['porn', 'sexual', 'nudity', 'sexual-figurative', 'graphic-media', 'gore', 'corpse', 'nsfl'])
+        or did in (select account from label_effects where effect = 'adult' and account is not null)
+        or key in (select key from label_effects where effect = 'adult' and cid is null)
+        or (key, cid) in (select (key, cid) from label_effects where effect = 'adult' and cid is not null);
+
+-- What lists, counts, exports and site maps tell everybody of.
+create view if not exists listed_tracks as
+    select * from visible_tracks where visibility = 'public' and key not in (select key from adult_tracks);
 
 create view if not exists visible_likes as
     select * exclude (state) from likes
@@ -185,3 +216,11 @@ create view if not exists visible_comments as
 create view if not exists visible_lists as
     select * exclude (state) from lists
     where state = 'live' and did not in (select did from hidden_accounts);
+
+create view if not exists listed_lists as
+    select * from visible_lists
+    where did not in (select account from label_effects where effect = 'adult' and account is not null)
+        and key not in (select key from label_effects where effect = 'adult' and cid is null)
+        and (cid is null or (key, cid) not in (
+            select (key, cid) from label_effects where effect = 'adult' and cid is not null
+        ));

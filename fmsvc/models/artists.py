@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from fmsvc.models.labels import LabelDetail
 from fmsvc.models.publishing import Sent
 
 
@@ -24,6 +25,8 @@ class ArtistProfile(Artist):
     show_liked_on_profile: bool = False
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    labels: list[str] = Field(default_factory=list)
+    label_details: list[LabelDetail] = Field(default_factory=list)
 
 
 class ArtistProfilePatch(Sent):

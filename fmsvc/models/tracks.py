@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fmsvc.models.albums import Album
 from fmsvc.models.artists import Artist
+from fmsvc.models.labels import LabelDetail
 from fmsvc.models.publishing import PublishingDefaults, Sent
 
 
@@ -54,6 +55,7 @@ class Track(BaseModel):
     original_file_type: str | None = None
     rights: dict[str, Any] | None = None
     labels: list[str] = Field(default_factory=list)
+    label_details: list[LabelDetail] = Field(default_factory=list)
     uri: str | None = None
     cid: str | None = None
     atproto_record_url: str | None = None

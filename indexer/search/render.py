@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from indexer.search.documents import albums, artist, counts, lists, people, reactions, tag, track
+from indexer.search.documents import albums, artist, counts, labels, lists, people, reactions, tag, track
 from indexer.search.documents.artist import Works
 from indexer.search.documents.fields import Documents, Fields
+from indexer.search.documents.labels import Labels
 from indexer.search.documents.people import Person
 from indexer.search.documents.track import TrackRow
 
@@ -67,11 +68,13 @@ class Rendering:
         self._con = con
         self._base_url = base_url
         self._works = works
-        self._hidden = people.load_hidden(con)
+        self._gone = people.load_hidden(con)
+        self._withheld = people.load_withheld(con) - self._gone
+        self._hidden = self._gone | self._withheld
 
     def tracks(self, keys: Collection[int]) -> list[TrackRow]:
-        """The visible ones among these tracks, to be rendered by `catalogue`."""
-        return track.load_tracks(self._con, keys, self._hidden) if keys else []
+        """The ones among these tracks that somebody may see, to be rendered by `catalogue`."""
+        return track.load_tracks(self._con, keys, self._gone) if keys else []
 
     def catalogue(self, tracks: Sequence[TrackRow], refs: Refs) -> Iterator[Documents]:
         """Documents of these tracks, and of those lists, artists and tags of `refs` that are visible."""
@@ -80,14 +83,17 @@ class Rendering:
         owners = {row.did for row in tracks} | {row.did for row in rows}
         featured = {did for row in tracks for did in row.features or ()}
         wanted = owners | featured | refs.artists
-        known = people.load_people(con, wanted, hidden) if wanted else {}
+        everyone = people.load_people(con, wanted, self._gone) if wanted else {}
+        known = {did: person for did, person in everyone.items() if did not in self._withheld}
+        given = self._labels(wanted, [*(row.key for row in tracks), *(row.key for row in rows)])
         shelves = albums.load_albums(con, owners) if owners else albums.AlbumsByArtist()
         for row in tracks:
-            yield track.track_documents(row, known, shelves, self._base_url)
+            names = everyone if row.did in self._withheld else known
+            yield track.track_documents(row, names, shelves, given, self._base_url)
         if rows:
             contents = lists.load_tracklists(con, rows, shelves, hidden)
-            yield from (lists.list_documents(row, known, shelves, contents) for row in rows)
-        yield from self._artists({did: known[did] for did in refs.artists & known.keys()})
+            yield from (lists.list_documents(row, known, shelves, contents, given) for row in rows)
+        yield from self._artists({did: known[did] for did in refs.artists & known.keys()}, given)
         for name, track_count, total_plays in tag.load_tags(con, refs.tags) if refs.tags else ():
             yield tag.tag_documents(name, track_count, total_plays)
 
@@ -104,7 +110,10 @@ class Rendering:
         if refs.comments:
             yield from reactions.comment_documents(self._con, refs.comments, self._hidden)
 
-    def _artists(self, known: Mapping[str, Person]) -> Iterator[Documents]:
+    def _labels(self, dids: Collection[str], keys: Collection[int]) -> Labels:
+        return labels.load_labels(self._con, dids, keys) if dids else Labels()
+
+    def _artists(self, known: Mapping[str, Person], given: Labels) -> Iterator[Documents]:
         if known:
             for did, popular in artist.load_artists(self._con, known, self._works).items():
-                yield artist.artist_documents(known[did], popular)
+                yield artist.artist_documents(known[did], popular, given)

@@ -36,7 +36,7 @@ class IndexedWorks:
         """Add the step's rendered tracks."""
         for row in rows:
             self._present.add(row.did)
-            if row.visibility != "private":
+            if row.visibility != "private" and row.state == "live":
                 self._counts[row.did].append((row.likes or 0) + (row.plays or 0))
 
     def add_cards(self, shown: Iterable[Fields]) -> None:

@@ -36,7 +36,7 @@ class SpaceCard(Card):
     def access(self) -> Access:
         """The Space decides who may see and hear the track, whatever its record says."""
         said = read_access(self.did, self.policy)
-        return Access(said.artist, "space", said.downloads, "private", self._space)
+        return Access(said.artist, "space", said.downloads, "private", space=self._space)
 
     @property
     def entry(self) -> BlobAccess | None:

@@ -1,7 +1,5 @@
 """`reports`: lists what people have reported, and closes reports."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import cyclopts
@@ -9,12 +7,13 @@ import orjson
 from cyclopts.validators import Number
 
 from readapi.commands.operator import user_name
-from readapi.commands.start import FAILED, UNUSABLE, begin, stop
-from readapi.commands.state_errors import explained
+from readapi.commands.start import FAILED, UNUSABLE, stop
+from readapi.commands.with_state import run_with_state
 from readapi.state.reports import Report
-from readapi.state.state import State, open_state
+from readapi.state.state import State
 from schemas import datetimes
 from schemas.reports import MOST_TEXT, REASON_PREFIX
+from schemas.settings import Settings
 
 reports = cyclopts.App(name="reports", help="What people have reported: listed, and closed with a note.")
 
@@ -33,11 +32,11 @@ def list_reports(
         Print each as a line of JSON.
     """
 
-    async def listed(state: State) -> None:
+    async def listed(_: Settings, state: State) -> None:
         for report in await state.reports.list_open(limit):
             print(orjson.dumps(_as_json(report)).decode() if json else _line(report))
 
-    _with_state(listed)
+    run_with_state("reports", listed)
 
 
 @reports.command
@@ -59,12 +58,12 @@ def close(
     if not 0 < len(note) <= MOST_TEXT or not 0 < len(by) <= MOST_TEXT:
         stop(UNUSABLE, f"The note, and who decides, have 1 to {MOST_TEXT:,} characters.")
 
-    async def closed(state: State) -> None:
+    async def closed(_: Settings, state: State) -> None:
         if not await state.reports.close(number, note, by):
             stop(FAILED, f"There is no open report {number}.")
         print(f"Report {number} is closed.")
 
-    _with_state(closed)
+    run_with_state("reports", closed)
 
 
 def _line(report: Report) -> str:
@@ -85,13 +84,3 @@ def _as_json(report: Report) -> dict[str, object]:
         "reported_by": report.reported_by,
         "created_at": datetimes.render(report.created_at),
     }
-
-
-def _with_state(work: Callable[[State], Awaitable[None]]) -> None:
-    settings = begin("reports")
-
-    async def run() -> None:
-        async with open_state(settings) as state:
-            await work(state)
-
-    explained(lambda: asyncio.run(run()))

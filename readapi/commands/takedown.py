@@ -1,20 +1,17 @@
 """`takedown`: takes accounts, records and recordings down, restores them, and prints the log of decisions."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import cyclopts
 import orjson
 
-from readapi.commands.operator import user_name
-from readapi.commands.start import FAILED, UNUSABLE, begin, stop
-from readapi.commands.state_errors import explained
-from readapi.state.state import State, open_state
+from readapi.commands.start import FAILED, UNUSABLE, stop
+from readapi.commands.with_state import read_reason, run_with_state
+from readapi.state.state import State
 from readapi.state.takedown_decisions import Decision, NotDecided
 from schemas import datetimes
 from schemas.settings import Settings
-from schemas.takedowns import MOST_REASON, Action, open_table, read_subject
+from schemas.takedowns import Action, open_table, read_subject
 
 takedown = cyclopts.App(
     name="takedown",
@@ -66,7 +63,7 @@ def list_standing() -> None:
             for subject, reason, since in await table.standing():
                 print(f"{subject} since {datetimes.render(since)}: {reason}")
 
-    _with_state(standing)
+    run_with_state("takedown", standing)
 
 
 @takedown.command(name="log")
@@ -77,7 +74,7 @@ def print_log() -> None:
         async for decision in state.takedown_decisions.log():
             print(orjson.dumps(_as_json(decision)).decode())
 
-    _with_state(printed)
+    run_with_state("takedown", printed)
 
 
 def _decide(text: str, action: Action, reason: str, decided_by: str | None) -> None:
@@ -85,19 +82,17 @@ def _decide(text: str, action: Action, reason: str, decided_by: str | None) -> N
         subject = read_subject(text)
     except ValueError as error:
         stop(UNUSABLE, str(error))
-    reason, by = reason.strip(), (decided_by or user_name()).strip()
-    if not 0 < len(reason) <= MOST_REASON or not 0 < len(by) <= MOST_REASON:
-        stop(UNUSABLE, f"The reason, and who decides, have 1 to {MOST_REASON:,} characters.")
+    why, by = read_reason(reason, decided_by)
 
     async def decided(_: Settings, state: State) -> None:
         try:
-            decision = await state.takedown_decisions.decide(subject, action, reason, by)
+            decision = await state.takedown_decisions.decide(subject, action, why, by)
         except NotDecided as error:
             stop(FAILED, str(error))
         done = "taken down" if action == "takedown" else "restored"
         print(f"{subject} is {done} (decision {decision.number}).")
 
-    _with_state(decided)
+    run_with_state("takedown", decided)
 
 
 def _as_json(decision: Decision) -> dict[str, object]:
@@ -109,13 +104,3 @@ def _as_json(decision: Decision) -> dict[str, object]:
         "decided_by": decision.decided_by,
         "decided_at": datetimes.render(decision.decided_at),
     }
-
-
-def _with_state(work: Callable[[Settings, State], Awaitable[None]]) -> None:
-    settings = begin("takedown")
-
-    async def run() -> None:
-        async with open_state(settings) as state:
-            await work(settings, state)
-
-    explained(lambda: asyncio.run(run()))

@@ -22,9 +22,10 @@ from readapi.http.limits.rate_limits import Allowance, RateLimits, Spent
 from readapi.http.request import api_keys
 from readapi.http.request import headers as request_headers
 from readapi.http.request.cookies import Cookies
-from readapi.http.response import xrpc
+from readapi.http.response import labelers, xrpc
 from readapi.http.response.cache import AnswerCache, Kept
 from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
+from readapi.http.response.labelers import Labelers
 from readapi.http.response.responses import Responses, Result, Written
 from readapi.http.router import READY, Reply, Response, plain_path, settle
 from readapi.http.viewer import REQUESTER, Requester
@@ -71,6 +72,7 @@ class Gate:
         self._who_asks = who_asks
         self._clients = Clients(settings.trusted_proxies)
         self._cookies = Cookies(settings)
+        self._labelers = Labelers(settings)
         self._cors = Cors(settings.web_url, settings.mcp_origins)
         self._responses = Responses(settings, self._cors, lag)
         self._metrics = metrics
@@ -157,12 +159,15 @@ class Gate:
         # Some routes admit accounts whose grant has ended, so their answers are personal too.
         is_somebody = requester is not None and requester.signed_in is not None
         version = self._version()
-        cached_as = _cache_key(request)
+        chosen = self._labelers.choose(request.headers.get(labelers.ACCEPTED))
+        cached_as = _cache_key(request) if chosen is None else f"{_cache_key(request)} {chosen}"
         kept = self.cache.find(cached_as, version)
         if kept is not None and not (is_somebody and kept.caching.is_of_nobody):
             return kept
 
         def cache(made: Response) -> Result:
+            if chosen is not None and isinstance(made, Answer) and made.status == _OK:
+                made = labelers.narrow_labels(made, chosen)
             return self._cache(request, made, is_somebody, cached_as, version)
 
         made = application(request)

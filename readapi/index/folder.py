@@ -150,6 +150,10 @@ class IndexFolder:
         # Scoring would cost most of the look-up.
         return Query.const_score_query(match_any(*(self.term(field, value) for value in values)), 1.0)
 
+    def has_term(self, field: str, value: str) -> bool:
+        """Does a document have this term?"""
+        return self.searcher is not None and self.searcher.doc_freq(field, value) > 0
+
     def numbers(self, field: str, addresses: list[DocAddress]) -> list[Any]:
         """One numeric field of several documents."""
         return self.searcher.fast_field_values(field, addresses) if self.searcher and addresses else []

@@ -15,7 +15,7 @@ from readapi.index.paging import MANY, Listing, Page, Placed, Position, Row, Spa
 from readapi.index.takedowns import StandingTakedowns
 from schemas.access import Place, Viewer
 from schemas.ids import ID_BITS, normalise_tag, record_key
-from schemas.search_index import Kind, kind_id
+from schemas.search_index import Kind, kind_id, place_term
 from schemas.stored import Card, Stored, card_of
 
 Sort = Literal["recent", "popular"]
@@ -150,11 +150,12 @@ class Index(IndexFolders):
         artist_did: str | None = None,
         tags: Sequence[str] = (),
         viewer: Viewer | None = None,
+        adult: bool = False,
     ) -> Page[Card]:
         """Tracks visible to this viewer in this place: of an artist, with any of these tags."""
-        query = self._tracks(place, artist_did, tags, viewer)
+        query = self._tracks(place, artist_did, tags, viewer, adult)
         broad = artist_did is None and self._is_broad(place, tags)
-        name = (place, sort, tuple(tags), viewer.did if viewer else None)
+        name = (place, sort, tuple(tags), viewer.did if viewer else None, adult)
         return self._page(query, sort, after, limit, name if broad else None)
 
     def track_count(
@@ -166,7 +167,7 @@ class Index(IndexFolders):
         viewer: Viewer | None = None,
     ) -> int:
         """How many tracks such a listing holds."""
-        return self.catalog.count(self._tracks(place, artist_did, tags, viewer))
+        return self.catalog.count(self._tracks(place, artist_did, tags, viewer, adult=False))
 
     def list_page(
         self,
@@ -175,14 +176,15 @@ class Index(IndexFolders):
         limit: int,
         *,
         artist_did: str | None = None,
+        adult: bool = False,
     ) -> Page[Card]:
         """Albums or playlists, newest first: all of them, or an artist's."""
-        query = self.visible(kind, "discovery", None)
+        query = self.visible(kind, "discovery", None, adult=adult)
         if artist_did is not None:
             return self._page(
                 match_all(query, self.catalog.term("did", artist_did)), "recent", after, limit, None
             )
-        return self._page(query, "recent", after, limit, kind)
+        return self._page(query, "recent", after, limit, (kind, adult))
 
     def likers_page(self, track_key: int, after: Position | None, limit: int) -> Page[Like]:
         """Who liked a track, newest first."""
@@ -209,9 +211,9 @@ class Index(IndexFolders):
         """How many comments a track has."""
         return self.social.count(self._about("comment", track_key))
 
-    def liked_page(self, did: str, after: Position | None, limit: int) -> Page[Card]:
+    def liked_page(self, did: str, after: Position | None, limit: int, *, adult: bool = False) -> Page[Card]:
         """Public tracks that an account likes, the last liked first."""
-        shown = self.visible("track", "discovery", None)
+        shown = self.visible("track", "discovery", None, adult=adult)
         return sift_page(self.liked_walk(did, after, limit, shown), limit)
 
     def liked_walk(
@@ -242,7 +244,7 @@ class Index(IndexFolders):
         return frozenset(self.social.numbers("subject", found))
 
     def liked_count(self, did: str) -> int:
-        """How many public tracks an account likes."""
+        """How many public tracks an account likes, without those for adults."""
         liked = self._now().liked
         if did not in liked:
             shown = self.visible("track", "discovery", None)
@@ -255,9 +257,12 @@ class Index(IndexFolders):
         keys = set(self.social.numbers("subject", [address for _, address in newest]))
         return match_all(self.catalog.any_term("key", list(keys)), shown) if keys else Query.empty_query()
 
-    def visible(self, kind: Kind, place: Place, viewer: Viewer | None) -> Query:
+    def visible(self, kind: Kind, place: Place, viewer: Viewer | None, *, adult: bool = False) -> Query:
         """Documents visible to everyone in this place, and the viewer's own: see schemas.access."""
-        strangers = self.catalog.term("place", f"{kind}@{place}")
+        strangers = self.catalog.term("place", place_term(kind, place, adult=False))
+        if adult:
+            asked = self.catalog.term("place", place_term(kind, place, adult=True))
+            strangers = match_any(strangers, asked)
         if viewer is None:
             return strangers
         return match_any(strangers, match_all(self.catalog.term("did", viewer.did), self._kind(kind)))
@@ -311,10 +316,15 @@ class Index(IndexFolders):
         return self._remembered
 
     def _tracks(
-        self, place: Place, artist_did: str | None, tags: Sequence[str], viewer: Viewer | None
+        self,
+        place: Place,
+        artist_did: str | None,
+        tags: Sequence[str],
+        viewer: Viewer | None,
+        adult: bool,
     ) -> Query:
         self.require()
-        filters = [self.visible("track", place, viewer)]
+        filters = [self.visible("track", place, viewer, adult=adult)]
         if artist_did is not None:
             filters.append(self.catalog.term("did", artist_did))
         if tags:
@@ -325,7 +335,7 @@ class Index(IndexFolders):
         """Whether most matches lie elsewhere in the order than the requested page."""
         searcher = self.require()
         if not tags:
-            return searcher.doc_freq("place", f"track@{place}") > MANY
+            return searcher.doc_freq("place", place_term("track", place, adult=False)) > MANY
         matching = sum(searcher.doc_freq("tag", normalise_tag(tag)) for tag in tags)
         return matching > max(MANY, searcher.num_docs // 20)
 

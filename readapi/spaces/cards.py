@@ -45,7 +45,7 @@ def make_card(
         "doc": f"track:{record_key(uri)}",
         "did": track.did,
         "address": checked_id(uri).encode(),
-        "access": f"space {downloads} private".encode(),
+        "access": f"space {downloads} private none".encode(),
         "proof": orjson.dumps({"uri": uri}),
         "audio": orjson.dumps(
             {"cid": blob.ref if blob else None, "mime": blob.mime_type if blob else None, "url": None}
@@ -60,6 +60,7 @@ def _card_members(track: InSpace, cid: Cid, record: Track, people: People) -> di
     uri, artist, blob = str(track), people[track.did], record.audio_blob
     downloads = record.access.downloads if record.access else _OPEN
     created_at = datetimes.render(record.created_at)
+    labels = record.labels.values if record.labels else []
     policy = {"listening": "space", "downloads": downloads, "visibility": "private"}
     return {
         "id": record_id(uri),
@@ -96,7 +97,11 @@ def _card_members(track: InSpace, cid: Cid, record: Track, people: People) -> di
         "atproto_record_uri": uri,
         "atproto_record_cid": cid,
         "atproto_record_url": uri,
-        "labels": [label.val for label in record.labels.values] if record.labels else [],
+        "labels": [label.val for label in labels],
+        "label_details": [
+            {"val": label.val, "src": track.did, "uri": uri, "cid": cid, "cts": created_at, "exp": None}
+            for label in labels
+        ],
         "rights": orjson.loads(record.rights.model_dump_json(exclude_none=True)) if record.rights else None,
     }
 

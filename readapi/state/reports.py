@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from sqlalchemy import func, select, update
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.state.db.database import Database
 from readapi.state.db.tables import reports
+from readapi.state.numbered_rows import Row, TooBusy, add_row
 from schemas.ids import Did
 from schemas.reports import MOST_OPEN, MOST_OPEN_IN_ALL
-
-_TRIES: Final = 20  # of numbers that another process may take at the same time
 
 
 class TooManyReports(Exception):
@@ -50,13 +47,12 @@ class Reports:
 
     async def add(self, new: NewReport) -> Report:
         """Add a report; the same one again, while it is open, is the first. Raises TooManyReports."""
-        for _ in range(_TRIES):
-            try:
-                async with self._database.writing() as connection:
-                    return await self._add(connection, new)
-            except IntegrityError:  # another process has added this number
-                continue
-        raise TooManyReports("Too many reports are being sent at the moment; try again.")
+        try:
+            return Report(**await add_row(self._database, reports, lambda found: self._row(found, new)))
+        except _SameReport as same:
+            return same.report
+        except TooBusy:
+            raise TooManyReports("Too many reports are being sent at the moment; try again.") from None
 
     async def list_open(self, most: int) -> list[Report]:
         """The open reports, the oldest first."""
@@ -74,37 +70,31 @@ class Reports:
         async with self._database.writing() as connection:
             return (await connection.execute(change)).rowcount == 1
 
-    async def _add(self, connection: AsyncConnection, new: NewReport) -> Report:
+    async def _row(self, connection: AsyncConnection, new: NewReport) -> Row:
         open_ones = select(reports).where(reports.c.closed_at.is_(None))
         by_same = await connection.execute(open_ones.where(reports.c.reported_by == new.reported_by))
         mine = [Report(**row) for row in by_same.mappings()]
         for report in mine:
             if (report.subject, report.reason_type) == (new.subject, new.reason_type):
-                return report
+                raise _SameReport(report)
         if len(mine) >= MOST_OPEN:
             raise TooManyReports(f"You have {MOST_OPEN} reports that are not answered yet.")
         in_all = select(func.count()).select_from(open_ones.subquery())
         if (await connection.execute(in_all)).scalar_one() >= MOST_OPEN_IN_ALL:
             raise TooManyReports("The operator has too many reports to answer; write to the contact instead.")
-        newest = (await connection.execute(select(func.coalesce(func.max(reports.c.number), 0)))).scalar_one()
-        report = Report(
-            new.subject,
-            new.subject_cid,
-            new.reason_type,
-            new.reason,
-            new.reported_by,
-            newest + 1,
-            self._database.now(),
-        )
-        await connection.execute(
-            reports.insert().values(
-                number=report.number,
-                subject=report.subject,
-                subject_cid=report.subject_cid,
-                reason_type=report.reason_type,
-                reason=report.reason,
-                reported_by=report.reported_by,
-                created_at=report.created_at,
-            )
-        )
-        return report
+        return {
+            "subject": new.subject,
+            "subject_cid": new.subject_cid,
+            "reason_type": new.reason_type,
+            "reason": new.reason,
+            "reported_by": new.reported_by,
+            "created_at": self._database.now(),
+        }
+
+
+class _SameReport(Exception):
+    """The account has reported the same, and the report is open."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.number)
+        self.report = report

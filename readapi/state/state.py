@@ -10,6 +10,7 @@ from readapi.state.db.database import Clock, Database, MigrationFailed, database
 from readapi.state.db.encryption import Encryption, Undecryptable, open_vault
 from readapi.state.db.locks import Locks
 from readapi.state.db.migrate import migrate_database
+from readapi.state.label_decisions import LabelDecisions
 from readapi.state.publishing.album_templates import AlbumTemplates
 from readapi.state.publishing.audio_stores import AudioStores
 from readapi.state.publishing.jobs import Jobs
@@ -67,6 +68,7 @@ class State:
         self.audio_store = AudioStores(database)
         self.reports = Reports(database)
         self.takedown_decisions = TakedownDecisions(database)
+        self.label_decisions = LabelDecisions(database)
 
     async def is_reachable(self) -> bool:
         """Does the database answer a query?"""

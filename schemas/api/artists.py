@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
+from schemas.api.labels import LabelDetail
 from schemas.api.shape import Address, Asked, DidText, Shape, Time
 from schemas.fields import Text, is_uri
 from schemas.records import DisplayName, Prose
@@ -28,6 +29,8 @@ class Artist(Shape):
     show_liked_on_profile: bool
     created_at: Time | None
     updated_at: Time | None
+    labels: list[str] = Field(description="The values of `label_details`, each once.")
+    label_details: list[LabelDetail]
 
 
 class Person(Shape):

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from schemas.access import Downloads, Visibility
 from schemas.api.artists import Person
+from schemas.api.labels import LabelDetail
 from schemas.api.shape import (
     Address,
     AskedInParts,
@@ -96,7 +97,8 @@ class Track(Shape):
     atproto_record_uri: UriText
     atproto_record_cid: str
     atproto_record_url: Address
-    labels: list[str]
+    labels: list[str] = Field(description="The values of `label_details`, each once.")
+    label_details: list[LabelDetail] = Field(description="Who says what of the track or its artist.")
     rights: Rights | None
     is_liked: bool
     gated: bool = Field(description="The viewer may not listen.")

@@ -1,4 +1,4 @@
-"""What each check of a commit costs.
+"""What each check of a commit costs, and of a label.
 
     python -m tests.bench.verifying
 
@@ -8,12 +8,14 @@ time; the figures are the best of the rounds.
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
 
 import libipld
 
 from indexer.events import Commit
+from indexer.labels.signed import read_label
 from indexer.repo import car, dag_cbor, signing_keys, verify
 from indexer.repo.partial_tree import PartialTree
 from indexer.repo.signing_keys import Key
@@ -22,11 +24,16 @@ from indexer.stream.envelope import unwrap_frame
 from schemas.collections import Collections
 from tests.bench import decoding
 from tests.bench.rows import Row, rounded
-from tests.network.forge import START, ForgedRepo, SigningKey
+from tests.network.forge import START, Curve, ForgedRepo, SigningKey, frame
 
 NAME: Final = "verified commits, one core, from frame to verdict"
 COLLECTIONS: Final = Collections().all
 P256: Final = SigningKey("bench", "p256")
+CURVES: Final[tuple[Curve, ...]] = ("k256", "p256")
+LABELER: Final = "did:plc:labelerlabelerlabelerlab"
+SUBJECT: Final = f"at://{LABELER}/fm.svc.track/3kznmn7xqx"
+CTS: Final = "2026-01-01T00:00:00.000Z"
+NOW: Final = datetime(2026, 6, 1, tzinfo=UTC)
 P256_KEY: Final = signing_keys.parse_key(P256.multibase)
 
 
@@ -41,6 +48,13 @@ class Case(NamedTuple):
     signature: bytes
     p256_signature: bytes
     tree: bytes
+
+
+class LabelCase(NamedTuple):
+    """A labeler's message, and its key."""
+
+    raw: bytes
+    key: Key
 
 
 def cases(count: int) -> list[Case]:
@@ -109,9 +123,30 @@ def rows(count: int = 100, rounds: int = 40) -> Iterator[Row]:
     for name, cost in costs.items():
         yield Row(f"verifying a commit: {name}", rounded(cost), "µs")
     yield Row("verifying a commit: all of it", rounded(whole), "µs")
+    for curve, labels in ((curve, _labels(curve, count)) for curve in CURVES):
+        cost = _microseconds(_verify_label, labels, rounds)
+        yield Row(f"verified labels, one core, {curve}", rounded(1e6 / cost), "labels per CPU second")
 
 
-def _microseconds(check: Callable[[Case], object], made: list[Case], rounds: int) -> float:
+def _labels(curve: Curve, count: int) -> list[LabelCase]:
+    """Labels in messages of one each, as labelers send them."""
+    key = SigningKey("bench labeler", curve)
+    made = []
+    for number in range(count):
+        label = {"ver": 1, "src": LABELER, "uri": f"{SUBJECT}{number:03}", "val": "spam", "cts": CTS}
+        signed = label | {"sig": key.sign(libipld.encode_dag_cbor(label))}
+        message = frame("#labels", {"seq": number + 1, "labels": [signed]})
+        made.append(LabelCase(message, signing_keys.parse_key(key.multibase)))
+    return made
+
+
+def _verify_label(case: LabelCase) -> None:
+    [label] = unwrap_frame(case.raw)[1]["labels"]
+    if not read_label(label, LABELER, NOW).is_signed_by(case.key):
+        raise ValueError("every label is genuine")
+
+
+def _microseconds(check: Callable[[Any], object], made: Sequence[Any], rounds: int) -> float:
     best = math.inf
     for _ in range(rounds):
         started = time.process_time()

@@ -61,6 +61,8 @@ class Relay:
     the stream, on the same origin.
     """
 
+    path = PATH
+
     def __init__(
         self,
         frames: Iterable[bytes] = (),
@@ -82,7 +84,7 @@ class Relay:
         self._rewound = 0
         self._oldest = 0
         app = web.Application()
-        app.router.add_get(PATH, self._subscribe)
+        app.router.add_get(self.path, self._subscribe)
         app.router.add_get("/xrpc/com.atproto.sync.getRepoStatus", self._status)
         app.router.add_routes(routes)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)

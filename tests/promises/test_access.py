@@ -1,4 +1,4 @@
-"""Who may meet, hear and keep what: every audience, every viewer, every route that could tell too much.
+"""Who may meet, hear and keep what: every audience, every label's effect, every viewer, every route.
 
 What is expected is written here, not asked of `schemas.access`. The tracks are made from the audiences that
 there are, so that a new one fails until its rows are written.
@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +30,8 @@ from readapi.pictures import cache as pictures
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY
 from schemas.audio import BARS
 from schemas.ids import checked_id
+from schemas.label_policy import EFFECTS
+from schemas.labels import Label
 from schemas.service_identity import service_did
 from schemas.settings import Settings
 from tests import documents
@@ -38,6 +41,8 @@ from tests.readapi.audio.listening import Listening, listening
 from tests.readapi.audio.sounds import sound
 from tests.readapi.music import PRIVATE, SUPPORTERS, UNLISTED, public_list_id, track_id
 from tests.readapi.spaces.private import Private, private, private_spaces
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 in_module = pytest.mark.asyncio(loop_scope="module")
 
@@ -78,6 +83,17 @@ class Song:
     listening: str
     downloads: str
     visibility: str
+    labelled: str = "none"
+
+    @property
+    def shown_as(self) -> str:
+        """The visibility that it is as good as, at its own address: labels leave it to its artist."""
+        return "private" if self.labelled == "hidden" else self.visibility
+
+    @property
+    def listed_as(self) -> str:
+        """The same in lists, searches and players, where nobody asks for what is for adults."""
+        return self.visibility if self.labelled == "none" else "private"
 
     @property
     def id(self) -> int:
@@ -114,7 +130,7 @@ class Song:
 
     def heard_by(self, viewer: str) -> int:
         """What the stream answers."""
-        if viewer not in KNOWN[self.visibility]:
+        if viewer not in KNOWN[self.shown_as]:
             return 404
         return HEARD[self.listening][VIEWERS.index(viewer)]
 
@@ -124,7 +140,12 @@ class Song:
         return heard if heard != 200 else KEPT[self.downloads][VIEWERS.index(viewer)]
 
 
-AUDIENCES = itertools.product(LISTENING, DOWNLOADS, VISIBILITY)
+# Labels do not tell kinds of downloads apart.
+AUDIENCES = [
+    *itertools.product(LISTENING, DOWNLOADS, VISIBILITY, ["none"]),
+    *itertools.product(LISTENING, ["open"], VISIBILITY, [effect for effect in EFFECTS if effect != "none"]),
+]
+VALUES = {"adult": "porn", "hidden": "!hide"}  # a label with this effect
 SONGS = [Song(number, *audiences) for number, audiences in enumerate(AUDIENCES, 100)]
 
 
@@ -150,6 +171,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Liste
         ]
         await stage.music.add(*changes)
         keep_peaks(stage)
+        await stage.music.label(*labels())
         stage.let_support("ida", "mara")
         yield stage
 
@@ -172,14 +194,24 @@ async def credentials(stage: Listening) -> dict[str, dict[str, str]]:
 
 def test_every_audience_is_decided() -> None:
     """A new one has no rows here yet."""
+    assert {"none", *VALUES} == set(EFFECTS)
     assert HEARD.keys() == set(LISTENING)
     assert KEPT.keys() == set(DOWNLOADS)
     assert DISCOVERED.keys() == KNOWN.keys() == FOUND.keys() == set(VISIBILITY)
 
 
-def expected(table: dict[str, Any], viewer: str) -> set[int]:
-    """The ids of the songs that this viewer meets."""
-    return {song.id for song in SONGS if viewer in table[song.visibility]}
+def labels() -> list[Label]:
+    """What a labeler says of the songs."""
+    return [
+        Label("did:plc:labeler", str(uri("mara", "track", song.number)), None, VALUES[song.labelled], START)
+        for song in SONGS
+        if song.labelled != "none"
+    ]
+
+
+def expected(table: dict[str, Any], viewer: str, *, adult: bool = False) -> set[int]:
+    """The ids of the songs that this viewer meets; `adult`: who asks for those, too."""
+    return {song.id for song in SONGS if viewer in table[song.shown_as if adult else song.listed_as]}
 
 
 def ours(tracks: Iterable[dict[str, Any]]) -> set[int]:
@@ -219,7 +251,35 @@ async def test_lists_show_what_this_viewer_may_meet_there(
     for listed in (everybodys, popular, tagged, by_tag, in_playlist):
         assert ours(listed) == expected(DISCOVERED, viewer)
     assert ours(artists) == ours(on_album) == expected(KNOWN, viewer)
-    assert ours(liked) == {song.id for song in SONGS if song.visibility == "public"}
+    assert ours(liked) == {song.id for song in SONGS if song.listed_as == "public"}
+
+
+@in_module
+@pytest.mark.parametrize("viewer", VIEWERS)
+async def test_who_asks_for_it_is_shown_what_is_for_adults(
+    stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
+) -> None:
+    """In every list, search and player; what labels hide stays hidden."""
+    login, get = credentials[viewer], stage.music.get
+
+    everybodys = await pages(stage, "/tracks/?limit=100&adult=true", "tracks", login)
+    artists = await pages(stage, f"/tracks/?limit=100&adult=true&artist_did={did('mara')}", "tracks", login)
+    tagged = await pages(stage, "/tracks/tags/matrix?limit=100&adult=true", "tracks", login)
+    top = (await get("/tracks/top?limit=100&adult=true", **login)).json
+    on_album = (await get(f"/albums/by-id/{public_list_id('mara', 900)}?adult=true", **login)).json["tracks"]
+    playlist = f"/lists/playlists/{public_list_id('ben', 901)}?adult=true"
+    in_playlist = (await get(playlist, **login)).json["tracks"]
+    found = await pages(stage, "/search/?q=matrix&type=tracks&limit=50&adult=true", "results", login)
+    liked = await pages(stage, f"/users/{did('lost')}/likes?limit=100&adult=true", "tracks", login)
+
+    for listed in (everybodys, tagged, in_playlist):
+        assert ours(listed) == expected(DISCOVERED, viewer, adult=True)
+    assert ours(artists) == ours(on_album) == expected(KNOWN, viewer, adult=True)
+    assert ours(found) == expected(FOUND, viewer, adult=True)
+    assert ours(liked) == ours(top) == expected(DISCOVERED, "nobody", adult=True)
+    for song in SONGS:
+        player = await get(f"/embed/track/{song.id}?adult=true", **login)
+        assert (player.status, song) == (404 if song.shown_as == "private" else 200, song)
 
 
 @in_module
@@ -231,7 +291,7 @@ async def test_a_track_and_all_about_it_is_shown_to_who_may_know_of_it(
     login = credentials[viewer]
 
     for song in SONGS:
-        known = viewer in KNOWN[song.visibility]
+        known = viewer in KNOWN[song.shown_as]
         for about in ("", "/proof", "/likes", "/comments"):
             reply = await stage.music.get(f"/tracks/{song.id}{about}", **login)
             assert (reply.status, song) == (200 if known else 404, song), about
@@ -316,7 +376,7 @@ async def test_what_somebody_has_says_what_they_may_do(
 ) -> None:
     """What they like and what goes with their playlist: a supporter may hear what is for supporters there."""
     login, person, number = credentials[viewer], PEOPLE[viewer], 5000 + VIEWERS.index(viewer)
-    liked = [song for song in SONGS if song.visibility == "public" and song.listening == "supporters"]
+    liked = [song for song in SONGS if song.listed_as == "public" and song.listening == "supporters"]
     likes = [
         like(person, uri("mara", "track", song.number), number + 10 * song.number, at=number)
         for song in liked
@@ -349,10 +409,11 @@ async def test_an_archive_holds_what_this_viewer_may_keep(
     held = {archive.read(name) for name in archive.namelist() if name != "Left out.txt"}
     left_out = archive.read("Left out.txt").decode() if "Left out.txt" in archive.namelist() else ""
 
-    assert held == {song.original for song in SONGS if song.kept_by(viewer) == 200}
+    named = [song for song in SONGS if viewer in KNOWN[song.listed_as]]
+    assert held == {song.original for song in named if song.kept_by(viewer) == 200}
     for song in SONGS:
         is_named = f"{song.title}." in left_out
-        assert (is_named, song) == (viewer in KNOWN[song.visibility] and song.kept_by(viewer) != 200, song)
+        assert (is_named, song) == (song in named and song.kept_by(viewer) != 200, song)
 
 
 @in_module
@@ -368,20 +429,20 @@ async def test_searches_find_what_is_not_private(
     assert ours(found) == expected(FOUND, viewer)
     assert counted.json["counts"]["tracks"] == len(expected(FOUND, viewer))
     assert {tag["name"] for tag in tags} == {
-        f"only-{song.number}" for song in SONGS if song.visibility == "public"
+        f"only-{song.number}" for song in SONGS if song.listed_as == "public"
     }
 
 
 @in_module
 async def test_totals_tell_nothing_of_what_is_private(stage: Listening) -> None:
     """Neither tracks nor tags nor likes nor comments of it are counted."""
-    public = [song for song in SONGS if song.visibility == "public"]
-    known = [song for song in SONGS if song.visibility != "private"]
+    public = [song for song in SONGS if song.listed_as == "public"]
+    known = [song for song in SONGS if song.shown_as != "private"]
 
     tags = (await stage.music.get("/tracks/tags?q=only&limit=100")).json
     matrix = (await stage.music.get("/tracks/tags?q=matrix")).json
     head = (await stage.music.get("/tracks/tags/matrix")).json["tag"]
-    top = (await stage.music.get("/tracks/top?limit=50")).json
+    top = (await stage.music.get("/tracks/top?limit=100")).json
     stats = (await stage.music.get("/stats")).json
     on_album = (await stage.music.get(f"/albums/by-id/{public_list_id('mara', 900)}")).json["metadata"]
     in_playlist = (await stage.music.get(f"/lists/playlists/{public_list_id('ben', 901)}")).json
@@ -391,7 +452,7 @@ async def test_totals_tell_nothing_of_what_is_private(stage: Listening) -> None:
     assert ours(top) == {song.id for song in public}
     assert stats["total_tracks"] == len(known) + 12  # and those that every worker of the tests has
     assert stats["total_comments"] == len(known) + 2
-    assert on_album["track_count"] == len(known)
+    assert on_album["track_count"] == len([song for song in SONGS if song.listed_as != "private"])
     assert in_playlist["track_count"] == len(public)
 
 
@@ -404,7 +465,7 @@ async def test_pages_of_tracks_show_and_play_what_this_viewer_may_know_of_and_he
     for song in SONGS:
         reply = await stage.music.get(f"/track/{song.id}", Accept="text/html", **credentials[viewer])
 
-        known, heard = viewer in KNOWN[song.visibility], song.heard_by(viewer) == 200
+        known, heard = viewer in KNOWN[song.shown_as], song.heard_by(viewer) == 200
         assert (reply.status, song) == (200 if known else 404, song)
         assert (f"{stage.music.address}/tracks/{song.address}/stream" in reply.json, song) == (heard, song)
         assert ('class="wave"' in reply.json, song) == (heard, song)
@@ -423,7 +484,7 @@ async def test_players_in_frames_know_nobody(
 ) -> None:
     """They are a stranger's whoever looks; one that is silent leads to the track's page."""
     for song in SONGS:
-        known, heard = song.visibility != "private", song.heard_by("nobody") == 200
+        known, heard = song.listed_as != "private", song.heard_by("nobody") == 200
         reply = await stage.music.get(f"/embed/track/{song.id}", Accept="text/html", **credentials[viewer])
         embedded = await stage.music.get(f"/oembed?url={stage.music.address}/track/{song.id}")
 
@@ -467,7 +528,7 @@ async def test_feeds_playlist_files_and_site_maps_are_a_strangers(
     stage: Listening, credentials: dict[str, dict[str, str]], viewer: str
 ) -> None:
     """Whoever asks: they name what is public, and lead only to the audio that everybody may hear."""
-    public = {song for song in SONGS if song.visibility == "public"}
+    public = {song for song in SONGS if song.listed_as == "public"}
     heard = {song.address for song in public if song.heard_by("nobody") == 200}
     lists = ("album/mara.example/everything", f"playlist/{public_list_id('ben', 901)}")
     for about in ("new", "artist/mara.example", "tag/matrix", *lists):
@@ -688,7 +749,8 @@ def test_exports_hold_nothing_private_and_no_way_to_restricted_audio(tmp_path: P
     """Analysts get what everybody may know of."""
     settings = Settings(data_dir=tmp_path)
     writer = Writer.open(settings)
-    writer.write(Batch(changes=[change for song in SONGS for change in told_of(song)]))
+    changes = [change for song in SONGS for change in told_of(song)]
+    writer.write(Batch(changes=changes, labels=labels()))
     snapshots = Snapshots(settings, writer)
     snapshots.publish()
     writer.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from indexer.search.documents import albums, artist, people, tag, track
+from indexer.search.documents import albums, artist, labels, people, tag, track
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.folder import IndexFolder
 from readapi.index.lookups import Index
@@ -37,6 +37,7 @@ def track_documents(number: int, title: str, owner: people.Person, **fields: Any
         "artist": owner.name,
         "file_type": "mp3",
         "rev": "3kznmn7xqxl22",
+        "state": "live",
         "verified": "commit",
         "verified_at": START,
         "listening": "public",
@@ -45,12 +46,14 @@ def track_documents(number: int, title: str, owner: people.Person, **fields: Any
     }
     row |= {name: START + timedelta(seconds=number) for name in ("created_at", "indexed_at", "since")}
     shelves = albums.AlbumsByArtist()
-    return track.track_documents(track.TrackRow(**row | fields), {owner.did: owner}, shelves, BASE)
+    return track.track_documents(
+        track.TrackRow(**row | fields), {owner.did: owner}, shelves, labels.Labels(), BASE
+    )
 
 
 def artist_documents(owner: people.Person, popular: int = 0) -> Documents:
     """An artist, as they stand in the index."""
-    return artist.artist_documents(owner, popular)
+    return artist.artist_documents(owner, popular, labels.Labels())
 
 
 def tag_documents(name: str, track_count: int = 1) -> Documents:

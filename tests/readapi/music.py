@@ -18,6 +18,7 @@ from indexer.search.index import SearchIndex
 from readapi.processes.stores import Stores
 from schemas import data_folder
 from schemas.ids import list_id, record_id
+from schemas.labels import Label
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer import empty_catalogues
@@ -70,6 +71,12 @@ class Music:
     async def take_down(self, *subjects: object) -> None:
         """What an indexer does with takedowns of these subjects alone; waits until the worker has seen it."""
         self._writer.write(Batch(takedowns=frozenset(map(str, subjects))))
+        self._show()
+        await self._seen()
+
+    async def label(self, *labels: Label) -> None:
+        """What an indexer does with labels; waits until the worker has seen it."""
+        self._writer.write(Batch(labels=list(labels)))
         self._show()
         await self._seen()
 

@@ -55,7 +55,8 @@ class Projection(Generic[R]):
     @property
     def strays(self) -> str:
         """The SQL condition of child rows without a record that has content; a sound catalogue has none."""
-        return f"{self.child_key} not in (select key from {self.table} where state in ('live', 'takendown'))"
+        having = f"select key from {self.table} where state in ('live', 'withheld', 'takendown')"
+        return f"{self.child_key} not in ({having})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,9 @@ class Applied:
     changes: Mapping[int, RecordChange] = field(default_factory=dict)
 
     def versions(self) -> Iterator[Row]:
-        """Every row that is or was live: what has, or had, a search document."""
+        """Every row that is or was live or withheld: what has, or had, a search document."""
         for row in (*self.before.values(), *self.after.values()):
-            if row["state"] == "live":
+            if row["state"] in ("live", "withheld"):
                 yield row
 
     def children(self, table: str) -> Iterator[Row]:

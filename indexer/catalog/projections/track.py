@@ -69,6 +69,6 @@ projection = Projection(
     children=children,
     child_tables=("track_tags", "track_features"),
     has_id=True,
-    remembered=("album", "visibility"),
+    remembered=("album", "visibility", "labels"),
     mark_stale=mark_stale,
 )

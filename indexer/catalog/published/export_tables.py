@@ -1,7 +1,7 @@
 """Selects the tables of the open data from a snapshot and its series. `schemas/exports.py` describes them.
 
 Every table holds what `schemas/access.py` shows to everybody in discovery: public tracks of accounts that are
-not hidden, and what other records say of these tracks.
+not hidden, without those for adults, and what other records say of these tracks.
 """
 
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ _IS_OPEN: Final = "listening = 'public' and downloads in ('open', 'ask')"
 _SHOWN: Final = """
     create temp table shown as
     select key, uri, did, least(created_at, indexed_at) as counted_at
-    from visible_tracks where visibility = 'public'
+    from listed_tracks
 """
 # In the order of the table's columns. `catalogue` is in use; `series` and `published` are attached.
 _ROWS: Final = {
@@ -40,7 +40,7 @@ _ROWS: Final = {
             case when {_IS_OPEN} then audio_url end as audio_url,
             audio_mime, audio_bytes, image_cid, image_url, listening, downloads, labels, rights,
             {_TIMES}, {_COUNTED}
-        from visible_tracks where visibility = 'public'
+        from listed_tracks
     """,
     "track_tags": """
         select uri as track_uri, position, tag from track_tags join shown on key = track_key
@@ -50,15 +50,15 @@ _ROWS: Final = {
         from track_features join shown on key = track_key
     """,
     "lists": f"""
-        select {_RECORD}, name, list_type, description, image_cid, {_TIMES} from visible_lists
+        select {_RECORD}, name, list_type, description, image_cid, {_TIMES} from listed_lists
     """,
     "list_items": """
         select
-            visible_lists.uri as list_uri,
+            listed_lists.uri as list_uri,
             (row_number() over (partition by list_key order by position) - 1)::integer as position,
             shown.uri as track_uri
         from list_items
-        join visible_lists on visible_lists.key = list_key
+        join listed_lists on listed_lists.key = list_key
         join shown on shown.key = list_items.subject_key
     """,
     "likes": f"""

@@ -25,13 +25,13 @@ MEMORY: Final = "256MB"
 GROWING: Final = timedelta(hours=2)  # before the last hour of a file, others may have had plays since
 
 # In the snapshot, of what schemas/access.py shows to everybody: public and unlisted tracks, of which only the
-# public ones are in tags and lists of several artists. Private tracks are counted for themselves alone, which
-# readers show to their artists. A record counts on the day that it claims, or on
-# which it was first seen, whichever is earlier. An account's likes of one track count once, on the first day.
+# public ones that are not for adults are in tags and lists of several artists. Private tracks are counted for
+# themselves alone, which readers show to their artists. A record counts on the day that it claims, or on which
+# it was first seen, whichever is earlier. An account's likes of one track count once, on the first day.
 _SHOWN: Final = """
     create temp table shown as
     select
-        key, did, {artist} as artist, visibility = 'public' as is_public,
+        key, did, {artist} as artist, key in (select key from listed_tracks) as is_public,
         least(created_at, indexed_at)::date as day
     from visible_tracks where visibility <> 'private'
 """

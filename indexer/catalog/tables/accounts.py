@@ -18,12 +18,12 @@ class Accounts:
     """The table `accounts`; the sets that every event looks up are kept in memory too.
 
     `away`: accounts that the relay says are not active. `hidden`: these, accounts that their PDS refuses, and
-    those that the operator has taken down, which `taken_down` has at every moment.
+    those that are taken down or that labels withhold, which `withheld` have at every moment.
     """
 
-    def __init__(self, catalogue: Database, taken_down: Collection[Did]) -> None:
+    def __init__(self, catalogue: Database, *withheld: Collection[Did]) -> None:
         self._catalogue = catalogue
-        self._taken_down = taken_down
+        self._withheld = withheld
         self.known: set[Did] = set()
         self.hidden: set[Did] = set()
         self.away: frozenset[Did] = frozenset()
@@ -55,7 +55,7 @@ class Accounts:
         new = [did for did in dict.fromkeys(dids) if did not in self.known]
         self._catalogue.insert("accounts", [{"did": did, "status": "active", "stale": True} for did in new])
         self.known.update(new)
-        self.hidden.update(did for did in new if did in self._taken_down)
+        self.hidden.update(did for did in new if any(did in dids for dids in self._withheld))
         return new
 
     def obey(
@@ -66,7 +66,7 @@ class Accounts:
     ) -> tuple[set[Did], dict[Did, str]]:
         """Store newer statuses of known accounts, and their PDSes' refusals; None: it serves the repo.
 
-        `decided`: accounts that were taken down or restored just now.
+        `decided`: accounts of which a takedown or a label was just changed.
         A PDS knows better than a relay whether an account is deleted: it restores it or confirms that.
         Returns the accounts that were hidden or shown, and the revs up to which records are to be removed.
         """

@@ -1,8 +1,9 @@
 """What everybody may see of the records, and how each transaction changes it: the change log's entries.
 
-Published are tracks that `schemas.access` shows everybody in discovery, lists and profiles, each while it is
-live and its account not hidden, and likes and comments of published tracks. Where a track or an account is
-hidden or deleted, what depends on it has no entries of its own; where it is shown, that is shown after it.
+Published are tracks that `schemas.access` shows everybody in discovery, and lists and profiles, each while it
+is live, not for adults, and its account not hidden; and likes and comments of published tracks. Where a track
+or an account is hidden or deleted, what depends on it has no entries of its own; where it is shown, that is
+shown after it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from indexer.catalog.database import LISTED, Database, join_keys, join_words
 from indexer.catalog.hash_sets import HashSet
 from indexer.catalog.projections import Applied, Row
 from indexer.catalog.tables.accounts import Accounts
+from indexer.catalog.tables.labels import LabelTable
 from indexer.catalog.tables.records import RecordTable
 from schemas.access import VISIBILITY, Access, may_see
 from schemas.change_log import Entry, Operation
@@ -24,6 +26,7 @@ _IS_PUBLIC: Final = {
 }
 _SHOWN_VISIBILITIES: Final = ", ".join(f"'{name}'" for name, is_public in _IS_PUBLIC.items() if is_public)
 _PUBLIC: Final = f"visibility in ({_SHOWN_VISIBILITIES})"
+_UNPUBLISHED: Final = f"(state != 'live' or not {_PUBLIC} or key in (select key from adult_tracks))"
 _REACTIONS: Final = ("like", "comment")
 _FIELDS: Final = "key, uri, did, rkey, rev, cid"
 
@@ -32,17 +35,23 @@ class PublishedRecords:
     """Keeps in memory which tracks are stored and not published, and which have likes or comments."""
 
     def __init__(
-        self, catalogue: Database, tracks: RecordTable, accounts: Accounts, collections: Collections
+        self,
+        catalogue: Database,
+        tracks: RecordTable,
+        accounts: Accounts,
+        labels: LabelTable,
+        collections: Collections,
     ) -> None:
         self._catalogue = catalogue
         self._tracks = tracks
         self._accounts = accounts
+        self._labels = labels
         self._collections = collections
         self.load()
 
     def load(self) -> None:
         """Load the memory from the table: at the start, and after a transaction was rolled back."""
-        unseen = self._catalogue.hashes("tracks", "key", f"(state != 'live' or not {_PUBLIC})")
+        unseen = self._catalogue.hashes("tracks", "key", _UNPUBLISHED)
         self._unpublished: set[int] = set(unseen.tolist())
         self._about = HashSet(self._catalogue.hashes("track_counts", "subject_key"))
 
@@ -85,11 +94,17 @@ class PublishedRecords:
         for did, handle in self._accounts.handles(did for did in dids if did not in self._accounts.hidden):
             yield _of_account("identity", did, handle)
 
-    def _is_shown(self, row: Row | None) -> bool:
+    def _is_shown(self, row: Row) -> bool:
         """Whether a version of a track, list or profile is published."""
+        return self._may_be_shown(row) and not self._labels.is_adult(row)
+
+    def _was_shown(self, row: Row | None) -> bool:
+        """Whether a version was published before the transaction."""
+        return row is not None and self._may_be_shown(row) and not self._labels.was_adult(row)
+
+    def _may_be_shown(self, row: Row) -> bool:
         return (
-            row is not None
-            and row["state"] == "live"
+            row["state"] == "live"
             and row["did"] not in self._accounts.hidden
             and _IS_PUBLIC.get(row.get("visibility") or "public", False)
         )
@@ -98,11 +113,12 @@ class PublishedRecords:
         """Note which tracks are published now. Returns those that were not before."""
         appeared = set()
         for key, row in table.after.items():
-            if row["state"] == "live" and _IS_PUBLIC[row["visibility"]]:
+            is_adult = self._labels.is_adult(row)
+            if row["state"] == "live" and _IS_PUBLIC[row["visibility"]] and not is_adult:
                 self._unpublished.discard(key)
             else:
                 self._unpublished.add(key)
-            if self._is_shown(row) and not self._is_shown(table.before.get(key)):
+            if self._is_shown(row) and not self._was_shown(table.before.get(key)):
                 appeared.add(key)
         return appeared
 
@@ -117,7 +133,7 @@ class PublishedRecords:
         published = self._published({key for keys in items.values() for key in keys})
         for key, row in table.after.items():
             before = table.before.get(key)
-            operation = _operation(before, row, self._is_shown(before), self._is_shown(row))
+            operation = _operation(before, row, self._was_shown(before), self._is_shown(row))
             if operation is not None:
                 # A list may name tracks that are not public: such a record is not told.
                 record = _block(table, key) if items.get(key, published) <= published else b""
@@ -171,12 +187,12 @@ class PublishedRecords:
         if not dids:
             return
         words, mine = (join_words(dids),), f"did in {LISTED}"
-        tracks = self._found(f"from visible_tracks where {_PUBLIC} and {mine}", words)
+        tracks = self._found(f"from listed_tracks where {mine}", words)
         keys = {row["key"] for row in tracks}
         tags = self._tags(keys)
         for row in tracks:
             yield _entry(row, self._collections.track, "show", row["did"], tags.get(row["key"], ()))
-        for row in self._found(f"from visible_lists where {mine}", words):
+        for row in self._found(f"from listed_lists where {mine}", words):
             yield _entry(row, self._collections.list, "show", row["did"])
         for row in self._found(f"from profiles where state = 'live' and {mine}", words):
             yield _entry(row, self._collections.of("profile"), "show", row["did"])

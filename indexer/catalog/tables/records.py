@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from indexer import faults
 from indexer.catalog.database import Database, join_keys
@@ -23,7 +23,8 @@ from schemas.records import Invalid, parse_record_as
 REMEMBERED: Final = ("rowid", "key", "uri", "did", "rkey", "rev", "cid", "state", "verified")
 
 
-State = Literal["live", "takendown"]  # of a record with content
+State = Literal["live", "withheld", "takendown"]  # of a record with content
+_WITH_CONTENT: Final = "('live', 'withheld', 'takendown')"
 
 
 class Hashing(NamedTuple):
@@ -45,7 +46,8 @@ class _Rows:
 class RecordTable:
     """One record type's tables, with the set of stored keys in memory.
 
-    `taken_down`: keys of records that the operator has taken down, at every moment.
+    `taken_down`: keys of records that the operator has taken down, and `withholds`: do labels withhold a
+    record, by its key and CID? Both at every moment.
     """
 
     def __init__(
@@ -55,12 +57,14 @@ class RecordTable:
         collections: Collections,
         hashing: Hashing,
         taken_down: Container[int],
+        withholds: Callable[[int, str | None], bool],
     ) -> None:
         self.projection = projection
         self._catalogue = catalogue
         self._collections = collections
         self._key_of = hashing.key
         self._taken_down = taken_down
+        self._withholds = withholds
         self._seen = HashSet(catalogue.hashes(projection.table, "key"))
         self._ids = PublicIds(catalogue, projection.table, hashing.id) if projection.has_id else None
         self._remembered = (*REMEMBERED, *(("id",) if projection.has_id else ()), *projection.remembered)
@@ -90,34 +94,39 @@ class RecordTable:
         """Those of these keys that a record has, or had."""
         return self._seen.known(keys)
 
-    def take_down(self, uris: Iterable[AtUri]) -> Applied:
-        """Hide these records: rows and children stay, and nothing is made of them."""
-        return self._change_state(uris, "live", "takendown")
-
-    def restore(self, uris: Iterable[AtUri]) -> Applied:
-        """Show these records again."""
-        return self._change_state(uris, "takendown", "live")
-
-    def _change_state(self, uris: Iterable[AtUri], before: State, after: State) -> Applied:
+    def settle(self, uris: Iterable[AtUri]) -> Applied:
+        """Show, withhold or hide these records, as is decided now: rows and children stay."""
         table, names = self.projection.table, ("rowid", *self._catalogue.columns(self.projection.table))
         known = self._seen.known({self._key_of(str(uri)) for uri in uris})
         found = known and self._catalogue.rows(
             f"select {', '.join(names)} from {table} where rowid in "
-            f"(select rowid from {table} where key in ({join_keys(known)})) and state = ?",
-            (before,),
+            f"(select rowid from {table} where key in ({join_keys(known)})) and state in {_WITH_CONTENT}"
         )
         rows = [dict(zip(names, values, strict=True)) for values in found or ()]
-        if rows:
-            places = join_keys(row["rowid"] for row in rows)
-            self._catalogue.rows(f"update {table} set state = ? where rowid in ({places})", (after,))
+        after = [{**row, "state": self._state_of(row["key"], row["cid"])} for row in rows]
+        for state in get_args(State):
+            places = [
+                one["rowid"]
+                for row, one in zip(rows, after, strict=True)
+                if one["state"] == state != row["state"]
+            ]
+            if places:
+                where = f"where rowid in ({join_keys(places)})"
+                self._catalogue.rows(f"update {table} set state = ? {where}", (state,))
         children = self._children([row["key"] for row in rows])
         return Applied(
             self.projection,
             {row["key"]: row for row in rows},
-            {row["key"]: {**row, "state": after} for row in rows},
+            {row["key"]: row for row in after},
             children,
             children,
         )
+
+    def _state_of(self, key: int, cid: str | None) -> State:
+        """The state of a record with content."""
+        if key in self._taken_down:
+            return "takendown"
+        return "withheld" if self._withholds(key, cid) else "live"
 
     def _children(self, parents: Collection[int]) -> dict[str, list[Row]]:
         """The child rows of these records, by their tables."""
@@ -191,8 +200,7 @@ class RecordTable:
             return {"state": "invalid", "cid": change.cid}
         for table, rows in children.items():
             made.children[table] += rows
-        state: State = "takendown" if key in self._taken_down else "live"
-        return {"state": state, "cid": change.cid, **columns}
+        return {"state": self._state_of(key, change.cid), "cid": change.cid, **columns}
 
     def _record(self, change: RecordChange) -> Shape | Invalid:
         """Parse the change's block. A proof holds for any bytes, so their form is checked here."""

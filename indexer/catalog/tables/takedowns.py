@@ -8,11 +8,10 @@ from schemas.ids import AtUri, Did
 
 
 class Decided(NamedTuple):
-    """What a change of the takedowns is about: accounts, records taken down, and records restored."""
+    """What a change of the takedowns is about: what was taken down or restored."""
 
     accounts: Set[Did] = frozenset()
-    taken_down: Set[AtUri] = frozenset()
-    restored: Set[AtUri] = frozenset()
+    records: Set[AtUri] = frozenset()
 
 
 class TakedownTable:
@@ -42,8 +41,7 @@ class TakedownTable:
         self._remember(subjects)
         return Decided(
             accounts={Did(subject) for subject in subjects ^ before if subject.startswith("did:")},
-            taken_down=_records(subjects - before),
-            restored=_records(before - subjects),
+            records=_records(subjects ^ before),
         )
 
     def _remember(self, subjects: frozenset[str]) -> None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from indexer.catalog.tables.cursors import ListProgress, StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.tables.images import ImageFact, Picture
+from indexer.catalog.tables.labels import Statement
 from indexer.catalog.tables.waiting_commits import WaitingCommit
 from indexer.events import Account, IdentityFact
 from indexer.repo.changes import RecordChange, RepoHead
 from indexer.repo.extract import Fetched
 from indexer.repo.signing_keys import Key
 from schemas.ids import Did
+from schemas.labels import Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class Batch:
 
     `settled`: dead letters to remove, before others are added. `plays`: play counts by the key of the track.
     `recount`: keys of tracks with wrong counts of likes and comments. `sweep`: remove child rows that belong
-    to no record. `takedowns`: all subjects that are taken down from now on; None: as before.
+    to no record. `takedowns`: all subjects that are taken down from now on; None: as before. `statements`:
+    all that a source of labels says of accounts. `expire`: labels have expired.
     """
 
     changes: list[RecordChange] = field(default_factory=list)
@@ -56,6 +59,9 @@ class Batch:
     recount: set[int] = field(default_factory=set)
     sweep: bool = False
     takedowns: frozenset[str] | None = None
+    labels: list[Label] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    expire: bool = False
     cursors: dict[str, StreamCursor] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -75,6 +81,9 @@ class Batch:
             + len(self.recount)
             + self.sweep
             + (self.takedowns is not None)
+            + len(self.labels)
+            + sum(1 + len(statement.labels) for statement in self.statements)
+            + self.expire
         )
 
 

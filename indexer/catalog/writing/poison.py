@@ -20,7 +20,14 @@ from schemas.ids import Nsid, Rkey
 
 SOURCE: Final = "writer"
 ROUNDS: Final = 3  # a batch that fails for several reasons needs one round for each
-SUSPECTS: Final = ("changes", "accounts", "identities", "images", "waiting")  # fields with input from outside
+SUSPECTS: Final = (
+    "changes",
+    "accounts",
+    "identities",
+    "images",
+    "waiting",
+    "labels",
+)  # fields with input from outside
 
 log = structlog.get_logger()
 

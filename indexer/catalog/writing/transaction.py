@@ -4,8 +4,10 @@ from collections.abc import Set
 from datetime import datetime
 from typing import Final
 
+import orjson
+
 from indexer.catalog import projections
-from indexer.catalog.database import Database
+from indexer.catalog.database import LISTED, Database, join_words
 from indexer.catalog.projections import Applied
 from indexer.catalog.tables.accounts import Accounts
 from indexer.catalog.tables.change_log import ChangeLogTable
@@ -13,18 +15,21 @@ from indexer.catalog.tables.comment_limit import Crowding
 from indexer.catalog.tables.cursors import Cursors
 from indexer.catalog.tables.dead_letters import DeadLetter, DeadLetters
 from indexer.catalog.tables.images import Pictures
+from indexer.catalog.tables.labels import LabelTable, account_of
 from indexer.catalog.tables.outbox import Stale
 from indexer.catalog.tables.published_records import PublishedRecords
 from indexer.catalog.tables.records import Hashing, RecordTable
 from indexer.catalog.tables.repos import RepoTable
-from indexer.catalog.tables.takedowns import Decided, TakedownTable
+from indexer.catalog.tables.takedowns import TakedownTable
 from indexer.catalog.tables.track_counts import Counters, Moves
 from indexer.catalog.tables.waiting_commits import Waiting
 from indexer.catalog.writing.apply_resync import UNKNOWN, ResyncApplier
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.repo.changes import RecordChange, newest_changes
 from schemas.change_log import Entry
-from schemas.ids import Did, Nsid, tid_time
+from schemas.ids import AtUri, Did, Nsid, tid_time
+from schemas.labels import Label
+from schemas.service_identity import service_did
 from schemas.settings import Settings
 
 CLASH: Final = "The key derived from the at-uri is another record's: "
@@ -35,7 +40,8 @@ class BatchTransaction:
 
     def __init__(self, catalogue: Database, settings: Settings, hashing: Hashing) -> None:
         self.takedowns = TakedownTable(catalogue, hashing.key)
-        self.accounts = Accounts(catalogue, self.takedowns.accounts)
+        self.labels = LabelTable(catalogue, hashing.key, service_did(settings.base_url))
+        self.accounts = Accounts(catalogue, self.takedowns.accounts, self.labels.accounts)
         self.pictures = Pictures(catalogue)
         self.dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)
         self.cursors = Cursors(catalogue)
@@ -46,11 +52,20 @@ class BatchTransaction:
         self._counters = Counters(catalogue, self._crowding)
         self._resync_applier = ResyncApplier(catalogue, self.waiting, settings.collections)
         self._tables = {
-            collection: RecordTable(catalogue, projection, settings.collections, hashing, self.takedowns.keys)
+            collection: RecordTable(
+                catalogue,
+                projection,
+                settings.collections,
+                hashing,
+                self.takedowns.keys,
+                self.labels.withholds,
+            )
             for collection, projection in projections.projections_of(settings.collections).items()
         }
         tracks = self._tables[settings.collections.track]
-        self._published = PublishedRecords(catalogue, tracks, self.accounts, settings.collections)
+        self._published = PublishedRecords(
+            catalogue, tracks, self.accounts, self.labels, settings.collections
+        )
         self.change_log = ChangeLogTable(catalogue)
 
     def settle(self, committed: bool) -> None:
@@ -60,6 +75,7 @@ class BatchTransaction:
     def load(self) -> None:
         """Load the caches from the tables again, after a transaction was rolled back."""
         self.takedowns.load()
+        self.labels.load()
         self.accounts.load()
         self.dead_letters.load()
         self.waiting.load()
@@ -83,7 +99,9 @@ class BatchTransaction:
         crowded_out = self.waiting.add(batch.waiting)
         self.marks.store(batch.repos)
         decided = self.takedowns.replace(batch.takedowns)
-        entries += self._published.changed(self._show_or_hide(decided, stale, moves))
+        labelled = self.labels.store(batch.labels, batch.statements, now)
+        records = decided.records | labelled.records | self._tracks_of(labelled.changed)
+        entries += self._published.changed(self._settle(records, stale, moves))
         unresolved = self.accounts.meet([*batch.repos, *(change.did for change in batch.changes)])
         applied = self._take(batch.changes, now, stale, moves)
         entries += self._published.changed(applied)
@@ -92,8 +110,15 @@ class BatchTransaction:
         fetched = self._take(resynced.changes, now, stale, moves)
         entries += self._published.changed(fetched)
         applied += fetched
-        letters = [*batch.dead_letters, *resynced.letters, *_clashes(applied)]
-        returned, removed = self._flip(batch, decided.accounts, stale, moves, entries)
+        letters = [
+            *batch.dead_letters,
+            *resynced.letters,
+            *_clashes(applied),
+            *(_above_limits(label, now) for label in labelled.refused),
+        ]
+        returned, removed = self._flip(batch, decided.accounts | labelled.changed, stale, moves, entries)
+        stale.shown_or_hidden(labelled.changed)
+        stale.named("artist", labelled.named)
         renamed, moved = self.accounts.learn(batch.identities, now)
         stale.renamed(renamed)
         entries += self._published.renamed(renamed)
@@ -131,19 +156,27 @@ class BatchTransaction:
             frame=frame,
         )
 
-    def _show_or_hide(self, decided: Decided, stale: Stale, moves: Moves) -> list[Applied]:
-        """Take records down, and restore them."""
+    def _settle(self, records: Set[AtUri], stale: Stale, moves: Moves) -> list[Applied]:
+        """Show, withhold or hide records of which a takedown or a label has changed."""
         applied = []
         for collection, table in self._tables.items():
-            taken_down = [uri for uri in decided.taken_down if uri.collection == collection]
-            restored = [uri for uri in decided.restored if uri.collection == collection]
-            if taken_down:
-                applied.append(table.take_down(taken_down))
-            if restored:
-                applied.append(table.restore(restored))
+            mine = [uri for uri in records if uri.collection == collection]
+            if mine:
+                applied.append(table.settle(mine))
         for changed in applied:
             self._note(changed, stale, moves)
         return applied
+
+    def _tracks_of(self, accounts: Set[Did]) -> set[AtUri]:
+        """The tracks and lists of these accounts, which are for adults with them."""
+        if not accounts:
+            return set()
+        found: set[AtUri] = set()
+        for table in ("tracks", "lists"):
+            query = f"select uri from {table} where did in {LISTED}"
+            rows = self._catalogue.rows(query, [join_words(accounts)])
+            found.update(AtUri.parse(uri) for (uri,) in rows)
+        return found
 
     def _take(self, changes: list[RecordChange], now: datetime, stale: Stale, moves: Moves) -> list[Applied]:
         """Apply changes to records, counts and the outbox."""
@@ -177,7 +210,7 @@ class BatchTransaction:
     ) -> tuple[list[Did], list[Did]]:
         """Apply statuses, refusals and decisions: hide or show accounts, and remove those both call deleted.
 
-        `decided`: accounts that the operator has taken down or restored just now.
+        `decided`: accounts of which a takedown or a label was just changed.
 
         Returns accounts that came back and were not fetched just now, and accounts that were removed.
         """
@@ -217,3 +250,15 @@ def _clashes(applied: list[Applied]) -> list[DeadLetter]:
         for table in applied
         for change in table.clashes
     ]
+
+
+def _above_limits(label: Label, now: datetime) -> DeadLetter:
+    fields = label._asdict() | {"cts": label.cts.isoformat(), "expires_at": None}
+    return DeadLetter(
+        received_at=now,
+        source=label.source,
+        seq=None,
+        did=account_of(label.subject),
+        reason="The labeler gives more labels than are kept of one subject, or in all.",
+        raw=orjson.dumps(fields),
+    )

@@ -132,6 +132,14 @@ class Writer:
         )
         return [(IdentityFact(*known), at.replace(tzinfo=UTC)) for *known, at in rows]
 
+    def label_sources(self) -> set[str]:
+        """Who gave the labels that are stored."""
+        return {source for (source,) in self._catalogue.rows("select distinct source from labels")}
+
+    def labels_due(self, now: datetime) -> bool:
+        """Has a label expired whose effect stands?"""
+        return self._holdings.labels.is_due(now)
+
     def unmeasured(self) -> list[Picture]:
         """Images without a stored size."""
         return self._holdings.pictures.unmeasured()

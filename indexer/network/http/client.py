@@ -15,6 +15,7 @@ from asyncio import Timeout
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
@@ -255,10 +256,21 @@ class Outbound(Client):
         return is_public(address, allow_loopback=self._allow_loopback)
 
     def _guarded_socket(self, target: AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, address = target
-        if not self._may_visit(str(address[0])):
-            raise PermissionError(errno.EACCES, "not a public address")
-        return socket.socket(family, kind, protocol)
+        return open_guarded(target, allow_loopback=self._allow_loopback)
+
+
+def open_guarded(target: AddrInfoType, *, allow_loopback: bool) -> socket.socket:
+    """A socket to an address, if that may be visited. Raises PermissionError."""
+    family, kind, protocol, _, address = target
+    if not is_public(str(address[0]), allow_loopback=allow_loopback):
+        raise PermissionError(errno.EACCES, "not a public address")
+    return socket.socket(family, kind, protocol)
+
+
+def guarded_session(resolver: AbstractResolver, *, allow_loopback: bool) -> aiohttp.ClientSession:
+    """A session for websockets to addresses from outside: each socket is checked as those of Outbound."""
+    factory = partial(open_guarded, allow_loopback=allow_loopback)
+    return session_over(aiohttp.TCPConnector(resolver=resolver, socket_factory=factory))
 
 
 def session_over(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:

@@ -30,7 +30,7 @@ class Document:
     """The fields of a DID document that we use. `handle` is only a claim; `pds` is an origin.
 
     `space_host`, `space_key`: the host of private Spaces and its signing key; by default `pds` and
-    `signing_key`.
+    `signing_key`. `labeler`, `label_key`: where the account answers as a labeler, and the key of its labels.
     """
 
     handle: Handle | None
@@ -38,6 +38,8 @@ class Document:
     signing_key: str | None
     space_host: str | None
     space_key: str | None
+    labeler: str | None
+    label_key: str | None
 
 
 def document_url(did: Did, plc_url: str, *, allow_loopback: bool = False) -> str | None:
@@ -58,13 +60,16 @@ def parse_document(did: Did, body: bytes, *, allow_loopback: bool = False) -> Do
     document = orjson.loads(body)
     if not isinstance(document, dict) or document.get("id") != did:
         raise ValueError("the document is not about this DID")
-    pds, key = _pds(did, document, allow_loopback), _key(did, document, "atproto")
+    pds = _service(did, document, "atproto_pds", "AtprotoPersonalDataServer", allow_loopback)
+    key = _key(did, document, "atproto")
     return Document(
         handle=_handle(document),
         pds=pds,
         signing_key=key,
         space_host=_origin(_named(did, document, "service", "atproto_space_host"), allow_loopback) or pds,
         space_key=_key(did, document, "atproto_space") or key,
+        labeler=_service(did, document, "atproto_labeler", "AtprotoLabeler", allow_loopback),
+        label_key=_key(did, document, "atproto_label"),
     )
 
 
@@ -107,9 +112,11 @@ def _handle(document: dict[str, object]) -> Handle | None:
     return None
 
 
-def _pds(did: Did, document: dict[str, object], allow_loopback: bool) -> str | None:
-    service = _named(did, document, "service", "atproto_pds")
-    if service is None or service.get("type") != "AtprotoPersonalDataServer":
+def _service(
+    did: Did, document: dict[str, object], fragment: str, kind: str, allow_loopback: bool
+) -> str | None:
+    service = _named(did, document, "service", fragment)
+    if service is None or service.get("type") != kind:
         return None
     return _origin(service, allow_loopback)
 

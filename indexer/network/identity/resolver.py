@@ -167,7 +167,8 @@ class Resolver:
                 return IdentityFact(did, INVALID_HANDLE, None, None)
             handle = await self._handle(did, document.handle)
             keys = document.signing_key, document.space_host, document.space_key
-            return IdentityFact(did, handle, document.pds, *keys)
+            labels = document.labeler, document.label_key
+            return IdentityFact(did, handle, document.pds, *keys, *labels)
 
     async def _document(self, did: Did) -> Document | None:
         """The DID's document; None when it does not exist or cannot be used."""

@@ -8,14 +8,15 @@ import duckdb
 from indexer.catalog.database import join_words
 from indexer.search.documents.fields import (
     EPOCH,
-    EVERYWHERE,
     Documents,
     card_json,
     name_fields,
     of_kind,
     result_fields,
     term_fields,
+    unless_hidden,
 )
+from indexer.search.documents.labels import Labels, label_members
 from indexer.search.documents.people import Person
 from schemas.ids import record_id
 from schemas.pictures import picture_of
@@ -41,7 +42,8 @@ LISTED = """
 """
 
 PRESENT = """
-    select did from visible_tracks where did in (select unnest(string_split($dids, ' ')))
+    select did from tracks
+    where state in ('live', 'withheld') and did in (select unnest(string_split($dids, ' ')))
     union select did from visible_likes where did in (select unnest(string_split($dids, ' ')))
     union select did from visible_comments where did in (select unnest(string_split($dids, ' ')))
 """
@@ -88,7 +90,7 @@ def load_artists(
     return popular | dict.fromkeys(works.present(others) if others else ())
 
 
-def artist_documents(person: Person, popular: int | None) -> Documents:
+def artist_documents(person: Person, popular: int | None, labels: Labels) -> Documents:
     """The account's documents."""
     card = {
         "did": person.did,
@@ -100,6 +102,7 @@ def artist_documents(person: Person, popular: int | None) -> Documents:
         "show_liked_on_profile": True,
         "created_at": person.created_at,
         "updated_at": person.updated_at,
+        **label_members(labels.of(person.did)),
     }
     hit = {
         "type": "artist",
@@ -110,14 +113,16 @@ def artist_documents(person: Person, popular: int | None) -> Documents:
     }
     since, artist_id = min(person.created_at or EPOCH, person.indexed_at or EPOCH), record_id(person.did)
     name = {**name_fields("artist", f"artist:{person.did}", artist_id, since), "did": person.did}
+    effect = labels.effect(person.did)
     shown = {
         **name,
-        **of_kind("artist", EVERYWHERE if popular is not None else ()),
+        **of_kind("artist", unless_hidden(effect if popular is not None else "hidden")),
+        "access": effect.encode(),
         "handle": person.known_handle.lower() if person.known_handle else "",
         "picture": picture_of(person.avatar_url) or "",
         "card": card_json(card),
     }
     if popular is None:
         return Documents(shown, None)
-    found = result_fields("artist", name, popular, artist_id, hit)
+    found = result_fields("artist", name, popular, artist_id, hit, adult=effect == "adult")
     return Documents(shown, found | term_fields(person.names, prose=person.bio, scope="artist"))

@@ -1,6 +1,6 @@
 """The fields of search documents that all kinds share: search terms, sort keys, and cards as JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import chain
@@ -11,7 +11,9 @@ import orjson
 
 from schemas import search_text
 from schemas.access import Place
+from schemas.label_policy import Effect
 from schemas.search_index import (
+    ADULT,
     BETWEEN_NAMES,
     OTHER,
     WHOLE,
@@ -21,6 +23,7 @@ from schemas.search_index import (
     kind_id,
     letter_count,
     name_size,
+    place_term,
     popular_key,
     recent_key,
     round_count,
@@ -65,16 +68,28 @@ def name_fields(kind: Kind, doc: str, public_id: int, since: datetime | None) ->
     }
 
 
-def of_kind(kind: Kind, places: Iterable[Place] = EVERYWHERE) -> Fields:
-    """The document's kind, and the places where the public may see it."""
-    return {"kind": kind, "place": [f"{kind}@{place}" for place in places]}
+def of_kind(kind: Kind, is_seen: Callable[[Place, bool], bool]) -> Fields:
+    """The document's kind, and the places where the public may see it: by a place, and whether adults ask."""
+    places = [
+        place_term(kind, place, adult=not is_seen(place, False))
+        for place in EVERYWHERE
+        if is_seen(place, False) or is_seen(place, True)
+    ]
+    return {"kind": kind, "place": places}
 
 
-def result_fields(kind: Kind, name: Fields, count: int, public_id: int, hit: dict[str, Any]) -> Fields:
+def unless_hidden(effect: Effect) -> Callable[[Place, bool], bool]:
+    """Where the public sees what has no audience of its own, after what follows from its labels."""
+    return lambda place, adult: effect == "none" or (effect == "adult" and (adult or place == "direct"))
+
+
+def result_fields(
+    kind: Kind, name: Fields, count: int, public_id: int, hit: dict[str, Any], *, adult: bool = False
+) -> Fields:
     """The fields of a searchable document besides its terms: popularity, and the card of the result."""
     return {
         **name,
-        "kind": [kind] if kind == "track" else [kind, OTHER],
+        "kind": [kind, *([] if kind == "track" else [OTHER]), *([ADULT] if adult else [])],
         "popular": popular_key(round_count(count), public_id),
         "heat": heats(count),
         "card": open_card(hit),

@@ -20,15 +20,18 @@ from indexer.search.documents.fields import (
     of_kind,
     result_fields,
     term_fields,
+    unless_hidden,
 )
+from indexer.search.documents.labels import Labels
 from indexer.search.documents.people import Person
 from schemas.ids import list_id, record_id
+from schemas.label_policy import Effect
 from schemas.pictures import picture_of
 from schemas.records import MAX_ITEMS
 from schemas.search_index import Kind
 
 LISTS = """
-    select l.key, l.uri, l.did, l.name, l.list_type, l.description, l.image_cid,
+    select l.key, l.uri, l.cid, l.did, l.name, l.list_type, l.description, l.image_cid,
            l.created_at, least(l.created_at, l.indexed_at) as since, i.width, i.height
     from lists l
     left join images i on i.cid = l.image_cid and i.width > 0
@@ -41,15 +44,19 @@ ITEMS = """
         select list_key, position, subject_key from list_items where list_key in ({keys})
     ),
     tracks as materialized (
-        select key, did, visibility
+        select key, did, case when state = 'live' then visibility else 'private' end as visibility
         from tracks
         where rowid in (select rowid from tracks where key in (select subject_key from items))
-          and state = 'live'
+          and state in ('live', 'withheld')
+    ),
+    adult as materialized (
+        select key from adult_tracks where key in (select subject_key from items)
     ),
     counts as materialized (
         select subject_key, plays from track_counts where subject_key in (select subject_key from items)
     )
-    select items.list_key, tracks.key, tracks.did, tracks.visibility, coalesce(counts.plays, 0)
+    select items.list_key, tracks.key, tracks.did, tracks.visibility, coalesce(counts.plays, 0),
+           tracks.key in (select key from adult)
     from items
     join tracks on tracks.key = items.subject_key
     left join counts on counts.subject_key = tracks.key
@@ -58,10 +65,12 @@ ITEMS = """
 
 # Tracks of visible artists that may belong to an album by naming it, in the order of the album.
 NAMING = """
-    select t.key, t.did, t.visibility, coalesce(c.plays, 0), t.album
+    select t.key, t.did, case when t.state = 'live' then t.visibility else 'private' end,
+           coalesce(c.plays, 0), t.key in (select key from adult_tracks), t.album
     from tracks t
     left join track_counts c on c.subject_key = t.key
-    where t.state = 'live' and t.album is not null and t.did in (select unnest(string_split($dids, ' ')))
+    where t.state in ('live', 'withheld') and t.album is not null
+      and t.did in (select unnest(string_split($dids, ' ')))
     order by least(t.created_at, t.indexed_at), t.id
 """
 
@@ -71,6 +80,7 @@ class ListRow(NamedTuple):
 
     key: int
     uri: str
+    cid: str | None
     did: str
     name: str | None
     list_type: str | None
@@ -83,12 +93,13 @@ class ListRow(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A visible track in a list."""
+    """A track in a list. What labels hide is as good as private."""
 
     key: int
     did: str
     visibility: str
     plays: int
+    is_adult: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +148,23 @@ def load_tracklists(
 
 
 def list_documents(
-    row: ListRow, known: Mapping[str, Person], shelves: AlbumsByArtist, contents: Tracklists
+    row: ListRow,
+    known: Mapping[str, Person],
+    shelves: AlbumsByArtist,
+    contents: Tracklists,
+    labels: Labels,
 ) -> Documents:
     """The list's documents."""
     owner = known.get(row.did) or people.unknown_person(row.did)
     album = shelves.albums.get(row.key)
+    effect = labels.effect(row.did, row.key, row.cid)
     if album:
-        return _album(row, owner, album, contents.album(row.key))
-    return _playlist(row, owner, contents.playlist(row.key))
+        return _album(row, owner, album, contents.album(row.key), effect)
+    return _playlist(row, owner, contents.playlist(row.key), effect)
 
 
-def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item]) -> Documents:
-    counted = [track for track in tracks if track.visibility != "private"]
+def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item], effect: Effect) -> Documents:
+    counted = [track for track in tracks if track.visibility != "private" and not track.is_adult]
     plays = sum(track.plays for track in counted)
     image_url = owner.blob_url(row.image_cid)
     card = {
@@ -175,14 +191,14 @@ def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item]) ->
         "image_url": image_url,
     }
     name = _named("album", row)
-    found = result_fields("album", name, plays, record_id(row.uri), hit)
+    found = result_fields("album", name, plays, record_id(row.uri), hit, adult=effect == "adult")
     return Documents(
-        {**name, **_shown("album", row, owner, tracks, card), "slug": album.slug},
+        {**name, **_shown("album", row, owner, tracks, card, effect), "slug": album.slug},
         found | term_fields([album.title], {"artist": owner.names}, row.description, "album"),
     )
 
 
-def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item]) -> Documents:
+def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item], effect: Effect) -> Documents:
     title = (row.name or "").strip() or UNTITLED
     card: dict[str, Any] = {
         "id": str(list_id(row.uri)),
@@ -190,7 +206,7 @@ def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item]) -> Documents:
         "owner_did": row.did,
         "owner_handle": owner.handle,
         "owner_display_name": owner.display_name,
-        "track_count": sum(track.visibility == "public" for track in tracks),
+        "track_count": sum(track.visibility == "public" and not track.is_adult for track in tracks),
         "image_url": owner.blob_url(row.image_cid),
         "show_on_profile": True,
         "atproto_record_uri": row.uri,
@@ -199,9 +215,9 @@ def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item]) -> Documents:
     fields = ("id", "name", "owner_handle", "image_url", "track_count")
     hit = {"type": "playlist", **{key: card[key] for key in fields}, "owner_display_name": owner.name}
     name = _named("playlist", row)
-    found = result_fields("playlist", name, 0, record_id(row.uri), hit)
+    found = result_fields("playlist", name, 0, record_id(row.uri), hit, adult=effect == "adult")
     return Documents(
-        name | _shown("playlist", row, owner, tracks, card),
+        name | _shown("playlist", row, owner, tracks, card, effect),
         found | term_fields([title], {"artist": owner.names}, row.description),
     )
 
@@ -210,10 +226,13 @@ def _named(kind: Kind, row: ListRow) -> Fields:
     return {**name_fields(kind, f"list:{row.key}", record_id(row.uri), row.since), "did": row.did}
 
 
-def _shown(kind: Kind, row: ListRow, owner: Person, tracks: Sequence[Item], card: dict[str, Any]) -> Fields:
+def _shown(
+    kind: Kind, row: ListRow, owner: Person, tracks: Sequence[Item], card: dict[str, Any], effect: Effect
+) -> Fields:
     """The fields that the shown documents of albums and playlists share."""
     return {
-        **of_kind(kind),
+        **of_kind(kind, unless_hidden(effect)),
+        "access": effect.encode(),
         "key": row.key,
         "uuid": card["id"],
         "picture": picture_of(card["image_url"]) or "",

@@ -12,11 +12,12 @@ from indexer.catalog.database import join_words
 from schemas import pictures, search_text
 from schemas.ids import INVALID_HANDLE
 
-# As the view `hidden_accounts`, which costs three times as much.
+# As the view `hidden_accounts`, which costs three times as much; without those that labels hide.
 HIDDEN = (
     "select did from away_accounts union select did from accounts where refusal is not null "
     "union select subject from takedowns"
 )
+WITHHELD = "select account from label_effects where effect = 'hidden' and account is not null"
 
 PEOPLE = """
     with known as materialized (
@@ -90,8 +91,13 @@ class Person:
 
 
 def load_hidden(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The DIDs of all accounts of which nothing may be shown."""
+    """The DIDs of all accounts of which nothing may be shown to anybody."""
     return frozenset(did for (did,) in con.execute(HIDDEN).fetchall())
+
+
+def load_withheld(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """The DIDs of accounts that labels hide: nobody but themselves is shown what they wrote."""
+    return frozenset(did for (did,) in con.execute(WITHHELD).fetchall())
 
 
 def load_people(con: duckdb.DuckDBPyConnection, dids: Iterable[str], hidden: Set[str]) -> dict[str, Person]:

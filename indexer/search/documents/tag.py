@@ -11,6 +11,7 @@ from indexer.search.documents.fields import (
     of_kind,
     result_fields,
     term_fields,
+    unless_hidden,
 )
 from schemas.ids import record_id
 
@@ -22,8 +23,8 @@ TAGS = """
     ),
     tracks as materialized (
         select key
-        from visible_tracks
-        where visibility = 'public' and key in (select track_key from tagged)
+        from listed_tracks
+        where key in (select track_key from tagged)
     ),
     counts as materialized (
         select subject_key, plays from track_counts where subject_key in (select key from tracks)
@@ -48,6 +49,6 @@ def tag_documents(name: str, track_count: int, total_plays: int) -> Documents:
     card = {"name": name, "track_count": track_count, "total_plays": total_plays}
     hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
     return Documents(
-        {**both, **of_kind("tag"), "card": card_json(card)},
+        {**both, **of_kind("tag", unless_hidden("none")), "card": card_json(card)},
         result_fields("tag", both, track_count, tag_id, hit) | term_fields([name], scope="tag"),
     )

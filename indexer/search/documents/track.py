@@ -15,7 +15,6 @@ from indexer.catalog.database import join_keys
 from indexer.search.documents import people
 from indexer.search.documents.albums import Album, AlbumsByArtist
 from indexer.search.documents.fields import (
-    EVERYWHERE,
     Documents,
     Fields,
     card_json,
@@ -25,7 +24,9 @@ from indexer.search.documents.fields import (
     result_fields,
     term_fields,
 )
+from indexer.search.documents.labels import Labels, label_members, self_labels
 from indexer.search.documents.people import Person
+from schemas import label_policy
 from schemas.access import Access, may_download, may_see
 from schemas.audio import file_of, hidden_file
 from schemas.ids import Did, checked_id
@@ -38,7 +39,7 @@ TRACKS = """
         select *, least(created_at, indexed_at) as since
         from tracks
         where rowid in (select rowid from tracks where key in ({keys}))
-          and state = 'live'
+          and state in ('live', 'withheld')
     )
     select t.*, c.likes, c.comments, c.plays, i.width, i.height, g.tags, f.features
     from wanted t
@@ -70,6 +71,7 @@ class TrackRow:
     rev: str
     cid: str | None
     indexed_at: datetime
+    state: str
     verified: str
     verified_at: datetime
     id: int
@@ -105,7 +107,7 @@ class TrackRow:
 def load_tracks(
     con: duckdb.DuckDBPyConnection, track_keys: Iterable[int], hidden: Set[str]
 ) -> list[TrackRow]:
-    """The tracks among these that are live and not of a hidden account."""
+    """The tracks among these that have content and are not of a hidden account."""
     found = con.execute(TRACKS.format(keys=join_keys(track_keys)))
     at = {column[0]: position for position, column in enumerate(found.description or ())}
     wanted = [at[name] for name in TrackRow.__slots__]
@@ -117,19 +119,18 @@ def load_tracks(
 
 
 def track_documents(
-    row: TrackRow, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str
+    row: TrackRow, known: Mapping[str, Person], shelves: AlbumsByArtist, labels: Labels, base_url: str
 ) -> Documents:
     """The track's documents."""
-    track = _Rendering(row, known, shelves, base_url)
+    track = _Rendering(row, known, shelves, labels, base_url)
     return Documents(track.shown(), track.words())
 
 
 def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
     """The shown document's fields, from a card and the track's access."""
-    places = [place for place in EVERYWHERE if may_see(access, None, place)]
     return {
         **name_fields("track", f"track:{key}", card["id"], since),
-        **of_kind("track", places),
+        **of_kind("track", lambda place, adult: may_see(access, None, place, adult=adult)),
         "key": key,
         "uri": card["uri"],
         "file": card["file_id"],
@@ -139,7 +140,7 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         "popular": popular_key(card["like_count"] + card["play_count"], card["id"]),
         "card": open_card(card),
         "address": checked_id(card["uri"]).encode(),
-        "access": f"{access.listening} {access.downloads} {access.visibility}".encode(),
+        "access": " ".join((access.listening, access.downloads, access.visibility, access.labelled)).encode(),
     }
 
 
@@ -147,14 +148,25 @@ class _Rendering:
     """One track with everything its document is made from."""
 
     def __init__(
-        self, row: TrackRow, known: Mapping[str, Person], shelves: AlbumsByArtist, base_url: str
+        self,
+        row: TrackRow,
+        known: Mapping[str, Person],
+        shelves: AlbumsByArtist,
+        labels: Labels,
+        base_url: str,
     ) -> None:
         self.row = row
+        own = self_labels(row.did, row.uri, row.cid, row.created_at, row.labels or ())
+        self._labels = [*own, *labels.of(row.did, row.key, row.cid)]
+        effect = label_policy.stricter(
+            label_policy.self_effect_of(row.labels or ()), labels.effect(row.did, row.key, row.cid)
+        )
         self._base_url = base_url
         self.owner = known.get(row.did) or people.unknown_person(row.did)
         self.features = [known.get(did) or people.unknown_person(did) for did in row.features or ()]
         self.album = shelves.album_of(row.did, row.key, row.album)
-        self.access = Access(Did(row.did), row.listening, row.downloads, row.visibility)  # type: ignore[arg-type]
+        policy = row.listening, row.downloads, row.visibility
+        self.access = Access(Did(row.did), *policy, labelled=effect)  # type: ignore[arg-type]
         self.artist = self.owner.display_name or self.owner.known_handle or row.artist
         self.image_url = self.owner.blob_url(row.image_cid) or row.image_url
 
@@ -169,10 +181,11 @@ class _Rendering:
 
     def words(self) -> Fields | None:
         row = self.row
-        if not may_see(self.access, None, "search"):
+        if not may_see(self.access, None, "search", adult=True):
             return None
         name = name_fields("track", f"track:{row.key}", row.id, row.since)
-        found = result_fields("track", name, (row.likes or 0) + (row.plays or 0), row.id, self.hit())
+        counted, is_adult = (row.likes or 0) + (row.plays or 0), self.access.labelled == "adult"
+        found = result_fields("track", name, counted, row.id, self.hit(), adult=is_adult)
         return {**found, "did": row.did, "tag": row.tags or [], **self._found_by()}
 
     def card(self) -> dict[str, Any]:
@@ -205,7 +218,7 @@ class _Rendering:
             "atproto_record_uri": row.uri,
             "atproto_record_cid": row.cid or "",
             "atproto_record_url": owner.record_url(*row.uri.split("/")[-2:]) or row.uri,
-            "labels": row.labels or [],
+            **label_members(self._labels),
             "rights": orjson.loads(row.rights) if row.rights else None,
         }
 

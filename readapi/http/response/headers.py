@@ -8,11 +8,12 @@ from aiohttp import web
 from yarl import URL
 
 from readapi.answers import Answer
+from readapi.http.response.labelers import ACCEPTED, Labelers
 from schemas.settings import Settings
 
 EXPOSED = (
     "Accept-Ranges, Content-Disposition, Content-Range, ETag, Link, RateLimit-Limit, RateLimit-Remaining,"
-    " RateLimit-Reset, Retry-After, X-As-Of, X-Index-Lag, X-Request-Id"
+    " RateLimit-Reset, Retry-After, X-As-Of, X-Index-Lag, X-Request-Id, atproto-content-labelers"
 )
 
 
@@ -58,13 +59,15 @@ class Cors:
             headers["Access-Control-Allow-Methods"] = allowed
             headers["Access-Control-Allow-Headers"] = (
                 "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Range, Range"
-                + (MCP_HEADERS if request.path == MCP_PATH else "")
+                f", {ACCEPTED}" + (MCP_HEADERS if request.path == MCP_PATH else "")
             )
         else:
             headers["Access-Control-Allow-Methods"] = ", ".join(
                 sorted(methods & {"GET", "HEAD"} | {"OPTIONS"})
             )
-            headers["Access-Control-Allow-Headers"] = "Content-Type, If-None-Match, If-Range, Range"
+            headers["Access-Control-Allow-Headers"] = (
+                f"Content-Type, If-None-Match, If-Range, Range, {ACCEPTED}"
+            )
         return headers
 
 
@@ -106,8 +109,8 @@ class Headers:
     """Writes the heads of responses: the constant headers and an answer's own."""
 
     def __init__(self, settings: Settings, cross_origin: Cors) -> None:
-        self._varies = ("Accept-Encoding", "Origin") if cross_origin.varies else ("Accept-Encoding",)
-        self._every = dict(_SAFE)
+        self._varies = ("Accept-Encoding", ACCEPTED, *(("Origin",) if cross_origin.varies else ()))
+        self._every = {**_SAFE, **Labelers(settings).constant_header}
         if settings.base_url.startswith("https://"):
             self._every["Strict-Transport-Security"] = _HSTS
         self._usual: dict[tuple[int, str, Caching], bytes] = {}

@@ -9,7 +9,7 @@ from readapi.index.lookups import Index
 from readapi.index.paging import MOST_ROWS, Page, Position
 from readapi.index.queries import identifiers, tracks
 from readapi.state.publishing.profile_visibility import ProfileVisibility
-from schemas.access import Place, Viewer
+from schemas.access import Viewer
 from schemas.ids import AtUri, Did
 from schemas.stored import Card
 
@@ -46,14 +46,16 @@ def find_album(index: Index, owner: str, slug: str) -> Card:
     return _require_card(index.album(owner.removeprefix("@"), slug), "album")
 
 
-def album_tracks(index: Index, album: Card, viewer: Viewer | None) -> list[Card]:
+def album_tracks(index: Index, album: Card, viewer: Viewer | None, *, adult: bool = False) -> list[Card]:
     """An album's tracks, in order: the unlisted ones too."""
-    return _contents(index, album, viewer, "profile")
+    return tracks.filter_visible(index.tracks(album.items), viewer, "profile", adult=adult)
 
 
-def playlist_tracks(index: Index, playlist: Card, viewer: Viewer | None) -> list[Card]:
+def playlist_tracks(
+    index: Index, playlist: Card, viewer: Viewer | None, *, adult: bool = False
+) -> list[Card]:
     """A playlist's tracks, in order."""
-    return _contents(index, playlist, viewer, "discovery")
+    return tracks.filter_visible(index.tracks(playlist.items), viewer, "discovery", adult=adult)
 
 
 async def playlists_of(
@@ -91,10 +93,6 @@ def album_summary(album: Card) -> bytes:
     """An album as lists show it, as JSON."""
     metadata: dict[str, Any] = orjson.loads(album.card)
     return orjson.dumps({name: metadata[name] for name in _SUMMARY})
-
-
-def _contents(index: Index, card: Card, viewer: Viewer | None, place: Place) -> list[Card]:
-    return tracks.filter_visible(index.tracks(card.items), viewer, place)
 
 
 def _require_card(card: Card | None, kind: str) -> Card:

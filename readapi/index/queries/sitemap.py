@@ -16,15 +16,15 @@ Kind = Literal["tracks", "artists", "albums", "playlists"]
 
 PART = 500  # of a kind in one part, at most on average
 MOST_PARTS = 16_384  # of each kind: with more, parts grow
-PUBLIC = "select * from visible_tracks where visibility = 'public'"
+PUBLIC = "select * from listed_tracks"
 _ARTISTS = f"select did, max(least(created_at, indexed_at)) as since from ({PUBLIC}) group by did"
 
 COUNTS = f"""
     select
         (select count(*) from ({PUBLIC})),
         (select count(*) from ({_ARTISTS})),
-        (select count(*) from visible_lists where list_type = 'album'),
-        (select count(*) from visible_lists where list_type = 'playlist')
+        (select count(*) from listed_lists where list_type = 'album'),
+        (select count(*) from listed_lists where list_type = 'playlist')
 """
 _IS_IN_PART = "(((key >> 32) & 4294967295) * $parts) >> 32 = $part"
 TRACKS = f"""
@@ -38,14 +38,14 @@ ARTISTS = f"""
 """
 ALBUMS = f"""
     select did, accounts.handle, name, coalesce(updated_at, least(created_at, indexed_at))
-    from visible_lists join accounts using (did)
+    from listed_lists join accounts using (did)
     where list_type = 'album' and {_IS_IN_PART} order by created_at, uri
 """
 
 
 PLAYLISTS = f"""
     select uri, coalesce(updated_at, least(created_at, indexed_at))
-    from visible_lists where list_type = 'playlist' and {_IS_IN_PART} order by uri
+    from listed_lists where list_type = 'playlist' and {_IS_IN_PART} order by uri
 """
 
 

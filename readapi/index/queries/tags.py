@@ -16,9 +16,9 @@ WELL_USED = 10_000  # tags that are counted once for everybody: of these one mil
 COUNTED = """
     select tags.tag, count(*), coalesce(sum(counts.plays), 0)::bigint
     from track_tags as tags
-    join visible_tracks as tracks on tracks.key = tags.track_key
+    join listed_tracks as tracks on tracks.key = tags.track_key
     left join track_counts as counts on counts.subject_key = tags.track_key
-    where tracks.visibility = 'public' and starts_with(tags.tag, $beginning)
+    where starts_with(tags.tag, $beginning)
     group by tags.tag
     order by count(*) desc, tags.tag
     limit $most

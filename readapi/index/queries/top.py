@@ -16,10 +16,11 @@ Period = Literal["all_time", "month", "week", "day"]
 MOST = 100
 _DAYS = {"month": 30, "week": 7, "day": 1}
 
+# `{tracks}`: the view of those that everybody is told of, or the one that has tracks for adults, too.
 EVER = """
     select tracks.id
     from track_counts as counts
-    join visible_tracks as tracks on tracks.key = counts.subject_key
+    join {tracks} as tracks on tracks.key = counts.subject_key
     where tracks.visibility = 'public' and counts.likes > 0
     order by counts.likes desc, least(tracks.created_at, tracks.indexed_at) desc, tracks.id
     limit $most
@@ -34,33 +35,38 @@ SINCE = """
     )
     select tracks.id
     from liked
-    join visible_tracks as tracks on tracks.key = liked.subject_key
+    join {tracks} as tracks on tracks.key = liked.subject_key
     where tracks.visibility = 'public'
     order by liked.people desc, least(tracks.created_at, tracks.indexed_at) desc, tracks.id
     limit $most
 """
 
 
-async def find_top_tracks(catalog: Snapshots, period: Period, until: datetime) -> tuple[list[int], datetime]:
+async def find_top_tracks(
+    catalog: Snapshots, period: Period, until: datetime, *, adult: bool = False
+) -> tuple[list[int], datetime]:
     """Ids of the most liked tracks, at most MOST, and when their likes were counted.
 
     A period ends at `until`, which ages quiet ones too.
     """
+    view = "visible_tracks" if adult else "listed_tracks"
     if period == "all_time":
-        rows, as_of = await catalog.rows(EVER, most=MOST)
+        rows, as_of = await catalog.rows(EVER.format(tracks=view), most=MOST)
     else:
         since = until.replace(tzinfo=None) - timedelta(days=_DAYS[period])
-        rows, as_of = await catalog.rows(SINCE, since=since, most=MOST)
+        rows, as_of = await catalog.rows(SINCE.format(tracks=view), since=since, most=MOST)
     return [track_id for (track_id,) in rows], as_of
 
 
-def first_visible(index: Index, track_ids: Sequence[int], viewer: Viewer | None, limit: int) -> list[Card]:
+def first_visible(
+    index: Index, track_ids: Sequence[int], viewer: Viewer | None, limit: int, *, adult: bool = False
+) -> list[Card]:
     """The first `limit` of these tracks that the viewer may see. Reads no more of them than it has to."""
     rest = iter(track_ids)
     found: list[Card] = []
     for size in batch_sizes(limit):
         batch = list(islice(rest, size))
-        found += tracks.filter_visible(index.tracks_by_id(batch), viewer, "discovery")
+        found += tracks.filter_visible(index.tracks_by_id(batch), viewer, "discovery", adult=adult)
         if len(found) >= limit or not batch:
             break
     return found[:limit]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import Field
 
 from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.index.lookups import Index, Sort
@@ -15,6 +16,9 @@ from schemas.ids import AtUri, Did, checked_id, checked_key, record_id
 from schemas.stored import Card, read_access
 from schemas.takedowns import Takedown
 
+# A parameter of every list, search and player.
+Adult = Annotated[bool, Field(description="Include what labels say is for adults.")]
+
 NO_SUCH_TRACK = "There is no such track."
 
 
@@ -24,6 +28,19 @@ def find_track(index: Index, name: str, viewer: Viewer | None) -> Card:
     if card is None or not _may_see(card, viewer, "direct"):
         raise NotFound(_absence(index, name, viewer))
     return card
+
+
+def find_embedded_track(index: Index, name: str, *, adult: bool) -> Card:
+    """The track for a player in another site, where everybody meets it. Raises NotFound."""
+    card = find_track(index, name, None)
+    refuse_adult(card, adult=adult)
+    return card
+
+
+def refuse_adult(card: Card, *, adult: bool) -> None:
+    """Raises NotFound for what is for adults, unless that was asked for."""
+    if card.is_adult and not adult:
+        raise NotFound("Labels say that this is for adults; with adult=true it is shown.")
 
 
 def _absence(index: Index, name: str, viewer: Viewer | None) -> str:
@@ -100,15 +117,21 @@ def find_track_page(
     artist_did: str | None,
     tags: Sequence[str],
     viewer: Viewer | None,
+    *,
+    adult: bool = False,
 ) -> Page[Card]:
     """Tracks of all artists, or of one: then with the unlisted ones."""
     place: Place = "discovery" if artist_did is None else "profile"
-    return index.track_page(place, sort, after, limit, artist_did=artist_did, tags=tags, viewer=viewer)
+    return index.track_page(
+        place, sort, after, limit, artist_did=artist_did, tags=tags, viewer=viewer, adult=adult
+    )
 
 
-def filter_visible(cards: Iterable[Card], viewer: Viewer | None, place: Place) -> list[Card]:
+def filter_visible(
+    cards: Iterable[Card], viewer: Viewer | None, place: Place, *, adult: bool = False
+) -> list[Card]:
     """Those visible to this viewer in this place, in order."""
-    return [card for card in cards if _may_see(card, viewer, place)]
+    return [card for card in cards if _may_see(card, viewer, place, adult=adult)]
 
 
 def _look_up_track(index: Index, name: str) -> Card | None:
@@ -122,10 +145,12 @@ def _look_up_track(index: Index, name: str) -> Card | None:
     return next((card for card in index.tracks([key]) if checked_id(str(track_uri(card))) == name), None)
 
 
-def _may_see(card: Card, viewer: Viewer | None, place: Place) -> bool:
-    return _stranger_may_see(card.policy, place) if viewer is None else may_see(card.access, viewer, place)
+def _may_see(card: Card, viewer: Viewer | None, place: Place, *, adult: bool = False) -> bool:
+    if viewer is None:
+        return _stranger_may_see(card.policy, place, adult)
+    return may_see(card.access, viewer, place, adult=adult)
 
 
-@lru_cache(maxsize=256)
-def _stranger_may_see(policy: bytes, place: Place) -> bool:
-    return may_see(read_access(Did(""), policy), None, place)
+@lru_cache(maxsize=1024)
+def _stranger_may_see(policy: bytes, place: Place, adult: bool) -> bool:
+    return may_see(read_access(Did(""), policy), None, place, adult=adult)

@@ -24,7 +24,7 @@ from readapi.index.search.query import QueryWords
 from readapi.index.search.tiers import Tiers
 from readapi.index.search.weights import STEPS
 from schemas.ids import normalise_tag
-from schemas.search_index import COUNT_SHIFT, KIND_SPAN, KINDS, Kind, kind_of
+from schemas.search_index import ADULT, COUNT_SHIFT, KIND_SPAN, KINDS, Kind, kind_of
 
 _LARGEST = 2**64 - 1
 _NO_TRACK: Final = -KIND_SPAN  # ids of tracks are below those of other kinds; sorted, all are negative
@@ -53,6 +53,7 @@ class Search:
     tag: str | None = None
     artist_did: str | None = None
     explain: bool = False
+    adult: bool = False
 
 
 class Found(NamedTuple):
@@ -82,6 +83,7 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
         _filters(index, wanted, words),
         wanted.sort,
         reach=cursor.reach if cursor else None,
+        left_out=None if wanted.adult else _adult_results(index),
     )
     shown: list[_Rated] = []
     ends: dict[Kind, Place] = {}
@@ -113,6 +115,11 @@ def _filters(index: Index, wanted: Search, words: QueryWords) -> list[Query]:
     if excluded is not None:
         filters.append(exclude_query(Query.all_query(), excluded))
     return filters
+
+
+def _adult_results(index: Index) -> Query | None:
+    """What is for adults; None where there is nothing, so that searches are not narrowed."""
+    return index.words.term("kind", ADULT) if index.words.has_term("kind", ADULT) else None
 
 
 def _rate_hits(

@@ -71,7 +71,10 @@ RELAXED: Final[Reach] = 2
 
 
 class Matches:
-    """The matches of one search, by kind. `reach` is given when an earlier page has settled it."""
+    """The matches of one search, by kind. `reach` is given when an earlier page has settled it.
+
+    `left_out` narrows a search too, but hardly: few results are among it.
+    """
 
     def __init__(
         self,
@@ -80,9 +83,13 @@ class Matches:
         filters: Iterable[Query],
         sort: Sort,
         reach: Reach | None,
+        left_out: Query | None = None,
     ) -> None:
         self._folder, self.wanted, self._sort = folder, wanted, sort
         self._filters = [ignore_score(query) for query in filters]
+        self._is_narrowed = bool(self._filters)
+        if left_out is not None:
+            self._filters.append(ignore_score(exclude_query(Query.all_query(), left_out)))
         self._few: dict[Kind, list[Match]] = {}
         self._best: dict[Kind, list[Match]] = {}
         self.totals: dict[Kind, int] = {}
@@ -127,7 +134,7 @@ class Matches:
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
-        if not self._filters and self.wanted.is_broad(AT_ONCE):
+        if not self._is_narrowed and self.wanted.is_broad(AT_ONCE):
             # Tier by tier, the first page of a word that many names have is sooner found.
             total = sum(self._count().values())
             if total > AT_ONCE:

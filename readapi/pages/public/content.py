@@ -9,7 +9,7 @@ from readapi.http.supporters import Supporters
 from readapi.index import present
 from readapi.index.lookups import Index
 from readapi.index.paging import Position
-from readapi.index.queries import artists, lists
+from readapi.index.queries import artists, lists, tracks
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas.access import Viewer
 from schemas.api.albums import AlbumMetadata
@@ -42,11 +42,20 @@ async def load_tracks(supporters: Supporters, cards: Sequence[Card], viewer: Vie
 
 
 async def album_content(
-    index: Index, supporters: Supporters, viewer: Viewer | None, owner: str, slug: str
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    owner: str,
+    slug: str,
+    *,
+    adult: bool = False,
+    embedded: bool = False,
 ) -> tuple[AlbumMetadata, list[Track], tuple[int, int] | None]:
     """An album, its tracks, and its picture's size if that is known. Raises NotFound."""
     card = lists.find_album(index, owner, slug)
-    held = lists.album_tracks(index, card, viewer)
+    if embedded:
+        tracks.refuse_adult(card, adult=adult)
+    held = lists.album_tracks(index, card, viewer, adult=adult)
     return (
         AlbumMetadata.model_validate_json(card.card),
         await load_tracks(supporters, held, viewer),
@@ -55,11 +64,19 @@ async def album_content(
 
 
 async def playlist_content(
-    index: Index, supporters: Supporters, viewer: Viewer | None, name: str
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    name: str,
+    *,
+    adult: bool = False,
+    embedded: bool = False,
 ) -> tuple[Playlist, list[Track], tuple[int, int] | None]:
     """A playlist, its tracks, and its picture's size if that is known. Raises NotFound."""
     card = lists.find_list(index, "playlist", name)
-    held = lists.playlist_tracks(index, card, viewer)
+    if embedded:
+        tracks.refuse_adult(card, adult=adult)
+    held = lists.playlist_tracks(index, card, viewer, adult=adult)
     return Playlist.model_validate_json(card.card), await load_tracks(supporters, held, viewer), card.thumb
 
 

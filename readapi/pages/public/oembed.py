@@ -103,7 +103,7 @@ def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
     """The record at a URL of this service, if it is visible without signing in. Raises NotFound."""
     match addresses.read(url):
         case TrackAddress(name):
-            return _track(index, tracks.find_track(index, name, None), addresses)
+            return _track(index, tracks.find_embedded_track(index, name, adult=False), addresses)
         case ArtistAddress(name):
             return _artist(artists.find_artist(index, name), addresses)
         case AlbumAddress(owner, slug):
@@ -119,7 +119,7 @@ def find_embeddable(index: Index, addresses: Addresses, url: str) -> Embeddable:
 def _record(index: Index, uri: str, addresses: Addresses) -> Embeddable:
     """Whatever the record is. A list is an album or a playlist, never both."""
     try:
-        return _track(index, tracks.find_track(index, uri, None), addresses)
+        return _track(index, tracks.find_embedded_track(index, uri, adult=False), addresses)
     except NotFound:
         album = index.find_list("album", uri)
     return (
@@ -148,6 +148,7 @@ def _thumbnail(index: Index, card: Card, track: Any) -> tuple[str | None, tuple[
 
 
 def _artist(card: Card, addresses: Addresses) -> Embeddable:
+    tracks.refuse_adult(card, adult=False)
     artist: Any = orjson.loads(card.card)
     whose = artist["handle"], artist["did"]
     name = artist["display_name"] or artist["handle"]
@@ -155,6 +156,7 @@ def _artist(card: Card, addresses: Addresses) -> Embeddable:
 
 
 def _album(card: Card, addresses: Addresses) -> Embeddable:
+    tracks.refuse_adult(card, adult=False)
     album: Any = orjson.loads(card.card)
     whose = album["artist_handle"], album["artist_did"]
     return Embeddable(
@@ -169,6 +171,7 @@ def _album(card: Card, addresses: Addresses) -> Embeddable:
 
 
 def _playlist(card: Card, addresses: Addresses) -> Embeddable:
+    tracks.refuse_adult(card, adult=False)
     playlist: Any = orjson.loads(card.card)
     return Embeddable(
         playlist["name"],

@@ -7,6 +7,7 @@ from readapi.pages.public.content import ArtistPage
 from readapi.pages.public.metadata import LIST_SIZE, TRACK_SIZE, Metadata, Size
 from readapi.pages.public.player import PlayerTrack, iframe_html, make_player_track
 from readapi.pages.urls import Addresses
+from schemas import label_policy
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
@@ -29,6 +30,7 @@ def of_track(track: Track, size: Size | None, addresses: Addresses, start: int =
         "sound": heard,
         "track": track,
         "start": start,
+        "notice": label_policy.notice_of(label_policy.effect_of(track.labels), track.labels),
         "embed_html": _frame(head, TRACK_SIZE),
     }
 

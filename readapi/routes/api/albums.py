@@ -21,6 +21,7 @@ from readapi.index.lookups import Index
 from readapi.index.paging import Page
 from readapi.index.queries import artists, lists, social
 from readapi.index.queries.identifiers import ArtistName, ListName
+from readapi.index.queries.tracks import Adult
 from readapi.pds.records import albums as authoring
 from readapi.pds.repo import REFUSALS, Pds
 from readapi.pds.writing import Writing
@@ -40,9 +41,11 @@ CHANGES = (NotOwner, Conflict, PrivateAlbum, *REFUSALS)
 
 
 @routes.get("/albums/")
-def list_albums(index: Index, limit: Limit = 50, cursor: Cursor = None) -> Answer[AlbumPage]:
+def list_albums(
+    index: Index, limit: Limit = 50, cursor: Cursor = None, adult: Adult = False
+) -> Answer[AlbumPage]:
     """List all albums, newest first."""
-    return _page(index.list_page("album", cursors.read_position(cursor, "albums"), limit))
+    return _page(index.list_page("album", cursors.read_position(cursor, "albums"), limit, adult=adult))
 
 
 @routes.post("/albums/", requires=("list",), raises=(AudienceUnavailable, *CHANGES))
@@ -58,13 +61,16 @@ async def make_album(
 
 @routes.get("/albums/{album_or_artist}")
 def albums_of(
-    album_or_artist: ArtistName, index: Index, limit: Limit = 50, cursor: Cursor = None
+    album_or_artist: ArtistName,
+    index: Index,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    adult: Adult = False,
 ) -> Answer[AlbumPage]:
     """List an artist's albums, newest first."""
     artist = artists.find_artist(index, album_or_artist)
-    return _page(
-        index.list_page("album", cursors.read_position(cursor, "albums"), limit, artist_did=artist.did)
-    )
+    after = cursors.read_position(cursor, "albums")
+    return _page(index.list_page("album", after, limit, artist_did=artist.did, adult=adult))
 
 
 @routes.patch("/albums/{album_or_artist}", requires=("list",), raises=(AudienceUnavailable, *CHANGES))
@@ -98,10 +104,17 @@ async def delete_album(
 # Before the parts of albums, because an album may be called "Cover": no id of an album is a handle or a DID.
 @routes.get("/albums/{handle:did:[^/]+|[^/:]+[.][^/:]+}/{slug}")
 async def get_album(
-    handle: ArtistName, slug: str, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+    handle: ArtistName,
+    slug: str,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    state: State,
+    adult: Adult = False,
 ) -> Answer[Album]:
     """Get an album and its tracks by the artist and the slug."""
-    return await _album_with_tracks(index, lists.find_album(index, handle, slug), supporters, viewer, state)
+    album = lists.find_album(index, handle, slug)
+    return await _album_with_tracks(index, album, supporters, viewer, state, adult)
 
 
 @routes.post("/albums/{album_id}/cover", requires=("list", "blobs"), raises=(TooLarge, *CHANGES))
@@ -122,11 +135,16 @@ async def put_cover(
 
 @routes.get("/albums/by-id/{album_id}")
 async def album_by_id(
-    album_id: ListName, index: Index, supporters: Supporters, viewer: Viewer | None, state: State
+    album_id: ListName,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    state: State,
+    adult: Adult = False,
 ) -> Answer[Album]:
     """Get an album and its tracks."""
     return await _album_with_tracks(
-        index, lists.find_list(index, "album", album_id), supporters, viewer, state
+        index, lists.find_list(index, "album", album_id), supporters, viewer, state, adult
     )
 
 
@@ -153,9 +171,9 @@ def _page(page: Page[Card]) -> Answer[AlbumPage]:
 
 
 async def _album_with_tracks(
-    index: Index, album: Card, supporters: Supporters, viewer: Viewer | None, state: State
+    index: Index, album: Card, supporters: Supporters, viewer: Viewer | None, state: State, adult: bool
 ) -> Answer[Album]:
-    held = lists.album_tracks(index, album, viewer)
+    held = lists.album_tracks(index, album, viewer, adult=adult)
     viewer = await supporters.among(viewer, held)
     metadata: bytes = album.card
     if viewer is not None and viewer.did == album.did:

@@ -14,6 +14,7 @@ from readapi.index.cursors import Cursor, Limit
 from readapi.index.lookups import Index
 from readapi.index.queries import artists, social
 from readapi.index.queries.identifiers import ArtistName
+from readapi.index.queries.tracks import Adult
 from readapi.pds.records import profiles
 from readapi.pds.repo import REFUSALS
 from readapi.pds.writing import Writing
@@ -70,6 +71,7 @@ async def liked_tracks(
     viewer: Viewer | None,
     limit: Limit = 50,
     cursor: Cursor = None,
+    adult: Adult = False,
 ) -> Answer[LikedTrackPage]:
     """List the tracks that an account likes, newest like first. Others see only the public ones.
 
@@ -79,7 +81,7 @@ async def liked_tracks(
     is_own = viewer is not None and viewer.did == user.did
     if not is_own and not await _shows_likes(user.did, showing, settings):
         raise NotFound("This account does not show its likes.")
-    page = index.liked_page(user.did, cursors.read_position(cursor, "liked"), limit)
+    page = index.liked_page(user.did, cursors.read_position(cursor, "liked"), limit, adult=adult)
     viewer = await supporters.among(viewer, page.items)
     return present.make_answer(
         present.render_object(

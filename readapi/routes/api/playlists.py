@@ -16,6 +16,7 @@ from readapi.index.lookups import Index
 from readapi.index.paging import MOST_ROWS
 from readapi.index.queries import artists, lists, recommendations, social, tracks
 from readapi.index.queries.identifiers import AtUriName, DidName, ListName
+from readapi.index.queries.tracks import Adult
 from readapi.pds.records import lists as authoring
 from readapi.pds.records import playlists
 from readapi.pds.repo import REFUSALS
@@ -67,11 +68,16 @@ async def playlists_of(
 
 @routes.get("/lists/playlists/by-uri", raises=(NotFound,), prompt=True)
 async def playlist_by_uri(
-    uri: AtUriName, index: Index, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
+    uri: AtUriName,
+    index: Index,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    showing: ProfileVisibility,
+    adult: Adult = False,
 ) -> Answer[PlaylistWithTracks]:
     """Get the playlist with an at-uri, and its tracks."""
     return await _playlist_with_tracks(
-        index, lists.find_list(index, "playlist", uri), supporters, viewer, showing
+        index, lists.find_list(index, "playlist", uri), supporters, viewer, showing, adult
     )
 
 
@@ -82,10 +88,11 @@ async def get_playlist(
     supporters: Supporters,
     viewer: Viewer | None,
     showing: ProfileVisibility,
+    adult: Adult = False,
 ) -> Answer[PlaylistWithTracks]:
     """Get a playlist and its tracks."""
     return await _playlist_with_tracks(
-        index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing
+        index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing, adult
     )
 
 
@@ -218,9 +225,14 @@ async def _listed(
 
 
 async def _playlist_with_tracks(
-    index: Index, card: Card, supporters: Supporters, viewer: Viewer | None, showing: ProfileVisibility
+    index: Index,
+    card: Card,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    showing: ProfileVisibility,
+    adult: bool,
 ) -> Answer[PlaylistWithTracks]:
-    held = lists.playlist_tracks(index, card, viewer)
+    held = lists.playlist_tracks(index, card, viewer, adult=adult)
     viewer = await supporters.among(viewer, held)
     playlist = orjson.loads(card.card)
     chosen = await showing.of(playlist["atproto_record_uri"])

@@ -10,6 +10,7 @@ from readapi.index import cursors, present
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries.identifiers import DidName
+from readapi.index.queries.tracks import Adult
 from readapi.index.search import execute, suggest
 from readapi.index.search.execute import Search
 from readapi.index.search.matches import Sort
@@ -32,13 +33,14 @@ def search(
     limit: Limit = 20,
     cursor: Cursor = None,
     explain: Annotated[bool, Field(description="Say of each result why it is there.")] = False,
+    adult: Adult = False,
 ) -> Answer[SearchPage]:
     """Search tracks, artists, albums, playlists and tags by name, words and prefixes, with typo tolerance.
 
     `counts` are totals of every type, whichever were requested. Unlisted tracks are included, private ones
     never.
     """
-    wanted = Search(q, [KINDS[name] for name in type], sort, tag, artist_did, explain)
+    wanted = Search(q, [KINDS[name] for name in type], sort, tag, artist_did, explain, adult)
     found = execute.execute_search(index, wanted, cursors.read_text(cursor, ORDER), limit)
     following = None if found.after is None else cursors.encode_cursor(ORDER, found.after)
     return present.make_answer(

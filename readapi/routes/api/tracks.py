@@ -28,6 +28,7 @@ from readapi.index.queries import tags as tag_queries
 from readapi.index.queries import top as top_queries
 from readapi.index.queries.identifiers import AtUriName, DidName, TrackName
 from readapi.index.queries.top import Period
+from readapi.index.queries.tracks import Adult
 from readapi.index.snapshots import Snapshots
 from readapi.pds.repo import REFUSALS
 from readapi.publishing.edit_track import TrackEdit
@@ -59,11 +60,19 @@ async def list_tracks(
     sort: Sort = "recent",
     limit: Limit = 50,
     cursor: Cursor = None,
+    adult: Adult = False,
 ) -> Answer[TrackPage]:
     """List public tracks; for one artist, also the unlisted ones."""
     order = f"tracks.{sort}"
     page = tracks.find_track_page(
-        index, sort, cursors.read_position(cursor, order), limit, artist_did, tags, viewer
+        index,
+        sort,
+        cursors.read_position(cursor, order),
+        limit,
+        artist_did,
+        tags,
+        viewer,
+        adult=adult,
     )
     following = present.rest_members(cursors.write_cursor(page.after, order))
     viewer = await supporters.among(viewer, page.items)
@@ -79,14 +88,15 @@ async def top_tracks(
     viewer: Viewer | None,
     period: Period = "all_time",
     limit: TopLimit = 10,
+    adult: Adult = False,
 ) -> Answer[list[Track]]:
     """List the tracks with the most likes within a period.
 
     A like counts from its creation or from when it was first seen, whichever is earlier. Periods end now, to
     the minute; the header `X-As-Of` says when the likes were counted.
     """
-    ids, as_of = await top_queries.find_top_tracks(catalog, period, datetimes.this_minute())
-    cards = top_queries.first_visible(index, ids, viewer, limit)
+    ids, as_of = await top_queries.find_top_tracks(catalog, period, datetimes.this_minute(), adult=adult)
+    cards = top_queries.first_visible(index, ids, viewer, limit, adult=adult)
     viewer = await supporters.among(viewer, cards)
     listed = present.render_tracks(cards, viewer, social.liked_keys(index, cards, viewer))
     return present.make_answer(listed, headers={"X-As-Of": datetimes.render(as_of)})
@@ -111,11 +121,12 @@ async def tracks_by_tag(
     viewer: Viewer | None,
     limit: Limit = 100,
     cursor: Cursor = None,
+    adult: Adult = False,
 ) -> Answer[TaggedTrackPage]:
     """List the public tracks with a tag, newest first."""
     head = tag_queries.find_tag(index, name)
     page = tracks.find_track_page(
-        index, "recent", cursors.read_position(cursor, "tag"), limit, None, [name], viewer
+        index, "recent", cursors.read_position(cursor, "tag"), limit, None, [name], viewer, adult=adult
     )
     following = present.rest_members(cursors.write_cursor(page.after, "tag"))
     viewer = await supporters.among(viewer, page.items)

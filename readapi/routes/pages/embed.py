@@ -13,6 +13,7 @@ from readapi.http.supporters import Supporters
 from readapi.index.lookups import Index
 from readapi.index.queries import tracks
 from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
+from readapi.index.queries.tracks import Adult
 from readapi.pages import responses, text
 from readapi.pages.public import content, views
 from readapi.pages.public.look import HEX, Look, Theme
@@ -33,9 +34,10 @@ async def embed_track(
     theme: Theme = "auto",
     color: Color = None,
     t: Start = "",
+    adult: Adult = False,
 ) -> Answer[str]:
     """Show the player of a track, or why it cannot be played."""
-    card = tracks.find_track(index, track_id, None)
+    card = tracks.find_embedded_track(index, track_id, adult=adult)
     (track,) = await content.load_tracks(supporters, [card], None)
     view = views.of_track(track, card.thumb, renderer.addresses)
     return _player(renderer, "embed_track.html", view, Look(theme, color), t)
@@ -67,9 +69,10 @@ async def embed_album(
     theme: Theme = "auto",
     color: Color = None,
     t: Start = "",
+    adult: Adult = False,
 ) -> Answer[str]:
     """Show the player of an album."""
-    found = await content.album_content(index, supporters, None, handle, slug)
+    found = await content.album_content(index, supporters, None, handle, slug, adult=adult, embedded=True)
     view = views.of_album(*found, renderer.addresses)
     return _player(renderer, "embed_list.html", view, Look(theme, color), t)
 
@@ -83,9 +86,10 @@ async def embed_playlist(
     theme: Theme = "auto",
     color: Color = None,
     t: Start = "",
+    adult: Adult = False,
 ) -> Answer[str]:
     """Show the player of a playlist."""
-    found = await content.playlist_content(index, supporters, None, playlist_id)
+    found = await content.playlist_content(index, supporters, None, playlist_id, adult=adult, embedded=True)
     view = views.of_playlist(*found, renderer.addresses)
     return _player(renderer, "embed_list.html", view, Look(theme, color), t)
 

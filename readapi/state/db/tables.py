@@ -140,6 +140,22 @@ takedown_decisions = Table(
     Index("ix_takedown_decisions_subject", "subject", "number"),
 )
 
+# The log of the operator's labels: triggers of the migration refuse to change or delete a row. The last
+# decision about a subject and a value holds.
+label_decisions = Table(
+    "label_decisions",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("subject", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("negated", Boolean, nullable=False),
+    Column("expires_at", Instant),
+    Column("reason", Text, nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Column("decided_at", Instant, nullable=False),
+    Index("ix_label_decisions_subject", "subject", "value", "number"),
+)
+
 # Reports to the operator. `closed_at` is null while a report is open.
 reports = Table(
     "reports",

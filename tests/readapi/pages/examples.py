@@ -48,7 +48,8 @@ def track(track_id: int = 7, **changes: Any) -> Track:
         "stream_url": AUDIO, "r2_url": AUDIO, "audio_storage": "pds", "pds_blob_cid": "bafkaudio",
         "atproto_record_uri": uri, "atproto_record_cid": "bafyrecord",
         "atproto_record_url": "https://pds.example/r",
-        "labels": [], "rights": None, "is_liked": False, "gated": False, "downloadable": True,
+        "labels": [], "label_details": [], "rights": None,
+        "is_liked": False, "gated": False, "downloadable": True,
     }  # fmt: skip
     return Track.model_validate(fields | changes)
 
@@ -94,6 +95,6 @@ def artist(**changes: Any) -> Artist:
     fields: dict[str, Any] = {
         "did": DID, "handle": "mara.example", "display_name": "Mara Lindqvist", "bio": None,
         "avatar_url": None, "support_url": None, "show_liked_on_profile": True,
-        "created_at": TIME, "updated_at": None,
+        "created_at": TIME, "labels": [], "label_details": [], "updated_at": None,
     }  # fmt: skip
     return Artist.model_validate(fields | changes)

@@ -104,6 +104,7 @@ def song(**changes: Any) -> dict[str, Any]:
         "head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in, "start": 0,
         "around": reactions(shown.title), "waveform": "M0 40v-9",
         "own_did": DID, "look": Look("dark", "0af"),
+        "notice": None,
     }  # fmt: skip
 
 

@@ -73,6 +73,7 @@ TRACK: Value = {
         f"{PDS}/xrpc/com.atproto.repo.getRecord?repo={DID}&collection=fm.svc.track&rkey={TRACK_RKEY}"
     ),
     "labels": [],
+    "label_details": [],
     "rights": None,
     "is_liked": True,
     "gated": False,
@@ -122,6 +123,8 @@ ARTIST: Value = {
     "show_liked_on_profile": True,
     "created_at": MADE,
     "updated_at": None,
+    "labels": [],
+    "label_details": [],
 }
 
 PERSON: Value = {"did": DID, "handle": HANDLE, "display_name": "Mara", "avatar_url": None}

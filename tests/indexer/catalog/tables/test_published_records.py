@@ -1,5 +1,6 @@
 """The change log tells what everybody may see, and nothing else: each case as a short story."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from indexer.events import IdentityFact
 from schemas import change_log, data_folder
 from schemas.change_log import Change
 from schemas.ids import Handle
+from schemas.labels import Label
 from tests import documents
 from tests.indexer.changes import (
     account,
@@ -157,3 +159,31 @@ def test_a_like_of_a_removed_track_is_not_told(writer: Writer, tmp_path: Path) -
     writer.write(Batch(accounts=[account("ana", "active", at=3)], refusals={did("ana"): None}))
     write(writer, like("ben", TRACK, at=4))
     assert told(tmp_path) == ["ana create track", "ana account False", "ana account True"]
+
+
+def test_what_labels_hide_or_say_is_for_adults_is_not_told(writer: Writer, tmp_path: Path) -> None:
+    """Of a track, of its account, by itself; a withdrawn label shows it again, with its likes."""
+
+    def label(subject: object, value: str, second: int, *, negated: bool = False) -> None:
+        at = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
+        given = Label("did:plc:labeler", str(subject), None, value, at, negated=negated)
+        writer.write(Batch(labels=[given]))
+
+    write(writer, put("ana", "track", at=1), like("ben", TRACK, at=2))
+    before = len(told(tmp_path))
+    for second, value in enumerate(("porn", "!hide")):
+        label(TRACK, value, 2 * second)
+        label(TRACK, value, 2 * second + 1, negated=True)
+    of_track = told(tmp_path, before)
+    label(did("ana"), "porn", 10)
+    label(did("ana"), "porn", 11, negated=True)
+    of_account = told(tmp_path, before + len(of_track))
+    own = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "nudity"}]}
+    write(writer, put("ana", "track", at=20, labels=own))
+    write(writer, put("ana", "track", at=21))
+    of_itself = told(tmp_path, before + len(of_track) + len(of_account))
+
+    hidden_and_shown = ["ana hide track", "ana show track", "ben show like"]
+    assert of_track == 2 * hidden_and_shown
+    assert of_account == hidden_and_shown
+    assert of_itself == hidden_and_shown

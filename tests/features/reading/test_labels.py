@@ -1,0 +1,119 @@
+"""Labels in answers: what follows from them, who is told of them, and whose a request asks for."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from schemas.ids import Did
+from schemas.labels import Label
+from schemas.service_identity import service_did
+from tests.indexer.changes import did, put, uri
+from tests.readapi.audio.listening import Listening, listening
+from tests.readapi.music import track_id
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ONE, OTHER = Did("did:plc:oneoneoneoneoneoneoneone"), Did("did:plc:twotwotwotwotwotwotwotwo")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TRACK, HIDDEN, SELF = (uri("mara", "track", number) for number in (1, 2, 50))
+OWN = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "nudity"}, {"val": "!hide"}]}
+
+
+def label(source: str, subject: object, value: str) -> Label:
+    return Label(source, str(subject), None, value, START)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Listening]:
+    """A worker whose operator names two labelers; both have said something."""
+    folder: Path = tmp_path_factory.mktemp("stage")
+    async with listening(folder, labelers=(ONE, OTHER)) as stage:
+        await stage.music.add(put("mara", "track", 50, at=50, title="Song Fifty", labels=OWN))
+        await stage.music.label(
+            label(ONE, TRACK, "porn"),
+            label(OTHER, TRACK, "rock"),
+            label(ONE, HIDDEN, "copyright"),
+            label(OTHER, did("ben"), "!hide"),
+            label(OTHER, did("ida"), "spam"),
+        )
+        yield stage
+
+
+def told(track: dict[str, object]) -> tuple[object, set[object]]:
+    """The labels of a track or an artist, and their sources."""
+    details = track["label_details"]
+    assert isinstance(details, list)
+    return track["labels"], {detail["src"] for detail in details}
+
+
+async def test_a_track_tells_its_labels_and_who_gave_them(stage: Listening) -> None:
+    track = (await stage.music.get(f"/tracks/{track_id('mara', 1)}")).json
+    own = (await stage.music.get(f"/tracks/{track_id('mara', 50)}")).json
+    artist = (await stage.music.get(f"/artists/{did('ida')}")).json
+
+    assert told(track) == (["porn", "rock"], {ONE, OTHER})
+    assert told(own) == (["nudity", "!hide"], {did("mara")})
+    assert told(artist) == (["spam"], {OTHER})
+
+
+async def test_a_page_shows_labels_with_a_notice(stage: Listening) -> None:
+    page = (await stage.music.get(f"/track/{track_id('mara', 1)}", Accept="text/html")).json
+    assert '<span class="label">porn</span>' in page
+    assert "Labels say that this is for adults." in page
+
+
+async def test_its_artist_meets_what_labels_hide_and_is_told_why(stage: Listening) -> None:
+    """A record of theirs; and all their records where their account is hidden."""
+    hidden, of_ben = f"/tracks/{track_id('mara', 2)}", f"/tracks/{track_id('ben', 30)}"
+    mara, ben = await stage.as_("mara"), await stage.as_("ben")
+
+    for path, login, value in ((hidden, mara, "copyright"), (of_ben, ben, "!hide")):
+        assert (await stage.music.get(path)).status == 404
+        seen = await stage.music.get(path, **login)
+        assert seen.status == 200
+        assert value in seen.json["labels"]
+    assert (await stage.music.get(hidden, **ben)).status == 404
+    page = await stage.music.get(f"/track/{track_id('mara', 2)}", Accept="text/html", **mara)
+    assert "Labels hide this from everybody but you." in page.json
+    mine = (await stage.music.get("/tracks/me?limit=100", **ben)).json["tracks"]
+    assert track_id("ben", 30) in {track["id"] for track in mine}
+    assert (await stage.music.get(f"/artists/{did('ben')}")).status == 404
+
+
+async def test_a_request_chooses_whose_labels_it_is_told(stage: Listening) -> None:
+    """Records' labels of themselves always; what follows from labels is the same for everybody."""
+    service = service_did(stage.music.address)
+    path, listed = f"/tracks/{track_id('mara', 1)}", "/tracks/?limit=100&adult=true"
+    for accepted, expected, content in (
+        (None, ["porn", "rock"], f"{ONE};redact,{OTHER};redact,{service};redact"),
+        (f"{OTHER};redact, did:plc:stranger", ["rock"], f"{OTHER};redact"),
+        (f"{ONE},{service}", ["porn"], f"{ONE};redact,{service};redact"),
+        ("", [], ""),
+    ):
+        asked = {} if accepted is None else {"atproto_accept_labelers": accepted}
+        for _ in range(2):  # the second answer is the cached one
+            reply = await stage.music.get(path, **asked)
+            assert (reply.json["labels"], reply.headers["atproto-content-labelers"]) == (expected, content)
+            assert "atproto-accept-labelers" in reply.headers["Vary"]
+        tracks = {track["id"]: track for track in (await stage.music.get(listed, **asked)).json["tracks"]}
+        assert tracks[track_id("mara", 1)]["labels"] == expected
+        assert tracks[track_id("mara", 50)]["labels"] == ["nudity", "!hide"]
+        assert track_id("mara", 2) not in tracks
+        plain = (await stage.music.get("/tracks/?limit=100", **asked)).json["tracks"]
+        assert not {track_id("mara", 1), track_id("mara", 50)} & {track["id"] for track in plain}
+
+
+@pytest.mark.parametrize("header", ["porn", "did:plc:a b", f"{ONE};hide", ",".join([ONE] * 21), "x" * 5000])
+async def test_a_header_that_names_no_labelers_is_refused(stage: Listening, header: str) -> None:
+    reply = await stage.music.get("/tracks/", atproto_accept_labelers=header)
+    assert (reply.status, reply.json["detail"]) == (422, "invalid_request")
+
+
+async def test_players_and_exports_leave_out_what_is_for_adults(stage: Listening) -> None:
+    number = track_id("mara", 1)
+    for path in (f"/embed/track/{number}", f"/oembed?url={stage.music.address}/track/{number}"):
+        assert (await stage.music.get(path)).status == 404
+    assert (await stage.music.get(f"/embed/track/{number}?adult=true")).status == 200

@@ -1,0 +1,160 @@
+"""A labeler is followed like the relay: verified, resumed from its cursor, and asked for what was lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from schemas.settings import Settings
+from tests.indexer.running import Running, following, until
+from tests.network import forge
+from tests.network.forge import ForgedRepo, SigningKey
+from tests.network.forged_network import ForgedNetwork
+from tests.network.labeler import Labeler, iso
+from tests.network.relay import Cut, Relay, Send
+
+VALUES = "select value from labels where state = 'stands' order by value"
+
+
+@pytest.fixture(params=["k256", "p256"])
+async def labeler(request: pytest.FixtureRequest) -> AsyncIterator[Labeler]:
+    """A labeler with a key of either curve."""
+    async with Labeler(request.param) as labeler:
+        yield labeler
+
+
+@pytest.fixture
+async def relay() -> AsyncIterator[Relay]:
+    async with Relay() as relay:
+        yield relay
+
+
+@pytest.fixture
+def followed(impatient_settings: Settings, labeler: Labeler) -> Settings:
+    """Settings of an indexer that follows the labeler."""
+    return impatient_settings.model_copy(update={"labelers": (labeler.did,)})
+
+
+ANA = forge.did_of("ana")
+TRACK = f"at://{ANA}/fm.svc.track/3kznmn7xqxl22"
+
+
+def values(indexer: Running) -> list[str]:
+    """The labels that stand."""
+    return [value for (value,) in indexer.rows(VALUES)]
+
+
+async def test_labels_are_stored_once_and_forged_ones_kept_apart(
+    followed: Settings, labeler: Labeler, relay: Relay
+) -> None:
+    """By their signature; what is about others' collections is not even looked at."""
+    forged = labeler.make(TRACK, "!hide") | {"val": "!takedown"}
+    strangers = labeler.make(f"at://{ANA}/app.bsky.feed.post/3k", "porn")
+    another = labeler.make(TRACK, "gore", src=ANA)
+    async with following(followed, relay) as indexer:
+        await labeler.label(TRACK, "porn")
+        await labeler.send(labeler.frame(forged, strangers, another, labeler.make(ANA, "spam")))
+        await labeler.send(b"\xff\x00 no frame", forge.frame("#labels", {"seq": 90, "labels": 7}))
+        await labeler.label(TRACK, "porn", neg=True)
+        await labeler.send(labeler.frame(labeler.make(TRACK, "rock")))
+        await until(lambda: values(indexer) == ["rock", "spam"])
+
+        letters = indexer.rows("select reason from dead_letters order by 1")
+    assert [reason.partition(" the key")[0] for (reason,) in letters] == [
+        "labels is not a list of at most 1,000",
+        "the frame is not DAG-CBOR",
+        "the label is from another labeler",
+        "the labeler's signature does not verify",
+    ]
+
+
+async def test_it_resumes_after_every_end_and_every_restart(
+    followed: Settings, labeler: Labeler, relay: Relay
+) -> None:
+    """Nothing is lost, and nothing is read again that was committed."""
+    labeler.faults = [Cut(after=2), Send(forge.error_frame("ConsumerTooSlow"))]
+    for number in range(4):
+        await labeler.label(TRACK, f"value-{number}")
+    async with following(followed, relay) as indexer:
+        await until(lambda: len(values(indexer)) == 4)
+        await labeler.disconnect(1011)
+        await labeler.label(TRACK, "value-4")
+        await until(lambda: len(values(indexer)) == 5)
+    assert labeler.cursors == [0, 2, 2, 4]
+
+    await labeler.label(TRACK, "value-5")
+    async with following(followed, relay) as indexer:
+        await until(lambda: len(values(indexer)) == 6)
+        assert indexer.rows("select count(*) from dead_letters") == [(0,)]
+    assert labeler.cursors[-1] == 5
+
+
+async def test_what_the_stream_has_lost_is_asked_for(
+    followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
+) -> None:
+    """About the accounts that are known, page by page; negations that were missed too."""
+    ana = ForgedRepo(seed="ana")
+    track = ana.create("fm.svc.track", {"$type": "fm.svc.track", **_TRACK})
+    forged_network.add(ana)
+    await relay.send(ana.commit_frame(1))
+    async with following(followed, relay) as indexer:
+        await indexer.reach(1)
+        withdrawn = await labeler.label(track.uri, "porn")
+        await until(lambda: values(indexer) == ["porn"])
+
+    labeler.tell(withdrawn | {"neg": True})
+    for number in range(5):
+        labeler.tell(labeler.make(track.uri, f"value-{number}"))
+    labeler.tell(labeler.make(ana.did, "spam"))
+    labeler.tell(labeler.make(forge.did_of("stranger"), "spam"))
+    old = labeler.make(ana.did, "old")
+    labeler.tell(old)
+    labeler.frames += [labeler.frame(old) for _ in range(3)]
+    labeler.forget()
+    async with following(followed, relay) as indexer:
+        await until(lambda: "spam" in values(indexer))
+
+        assert values(indexer) == ["old", "spam", *(f"value-{number}" for number in range(5))]
+        assert labeler.queries == 3
+        await until(
+            lambda: (
+                indexer.rows(f"select finished_at is null from discoveries where source = '{labeler.did}'")
+                == [(False,)]
+            )
+        )
+
+
+_TRACK = {"title": "Lua", "artist": "Ana", "fileType": "mp3", "createdAt": "2026-01-01T00:00:00Z"}
+
+
+async def test_a_new_key_is_looked_up_and_an_unknown_cursor_begins_anew(
+    followed: Settings, labeler: Labeler, relay: Relay
+) -> None:
+    async with following(followed, relay) as indexer:
+        await labeler.label(TRACK, "porn")
+        await until(lambda: values(indexer) == ["porn"])
+        await asyncio.sleep(0.06)  # an identity that was just resolved is not doubted
+        labeler.key = SigningKey("another")
+        await labeler.label(TRACK, "rock")
+        await until(lambda: values(indexer) == ["porn", "rock"])
+    labeler.frames.clear()
+    labeler._seq = 0
+    async with following(followed, relay) as indexer:
+        await until(lambda: labeler.cursors[-1] == 0)
+        await labeler.label(TRACK, "spam")
+        await until(lambda: "spam" in values(indexer))
+
+
+async def test_labels_expire_and_a_labeler_that_is_no_longer_named_has_said_nothing(
+    followed: Settings, labeler: Labeler, relay: Relay
+) -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=1)
+    async with following(followed, relay) as indexer:
+        await labeler.label(ANA, "!hide", exp=iso(soon))
+        await labeler.label(ANA, "spam")
+        await until(lambda: values(indexer) == ["!hide", "spam"])
+        await until(lambda: values(indexer) == ["spam"])
+        assert datetime.now(UTC) >= soon
+    async with following(followed, relay, labelers=()) as indexer:
+        await until(lambda: values(indexer) == [])
