@@ -54,6 +54,10 @@ class Settings(BaseModel):
         None, description="Folder with the operator's own about.txt, terms.txt and privacy.txt, any of them."
     )
 
+    admins: Dids = Field(
+        (), max_length=100, description="Accounts that may use the pages under /admin: their DIDs, by commas."
+    )
+
     # who is signed in
     state_url: PostgresqlUrl | None = Field(
         None,

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.state.db.database import Database
 from readapi.state.db.tables import label_decisions
-from readapi.state.numbered_rows import Row, TooBusy, add_row, read_rows
+from readapi.state.numbered_rows import Row, TooBusy, add_row, read_latest, read_rows
 from readapi.state.takedown_decisions import NotDecided
 from schemas.labels import MOST_OF_THE_OPERATOR
 
@@ -55,6 +55,10 @@ class LabelDecisions:
         """Yield all decisions, the first one first."""
         async for row in read_rows(self._database, label_decisions):
             yield LabelDecision(**row)
+
+    async def latest(self, most: int) -> list[LabelDecision]:
+        """The latest decisions, the earliest of them first."""
+        return [LabelDecision(**row) for row in await read_latest(self._database, label_decisions, most)]
 
     async def _row(self, connection: AsyncConnection, new: NewLabel) -> Row:
         columns = label_decisions.c

@@ -46,3 +46,11 @@ async def read_rows(database: Database, table: Table) -> AsyncIterator[Row]:
         if len(rows) < _PAGE:
             return
         last = rows[-1]["number"]
+
+
+async def read_latest(database: Database, table: Table, most: int) -> list[Row]:
+    """The latest rows, the earliest of them first."""
+    page = select(table).order_by(table.c.number.desc()).limit(most)
+    async with database.reading() as connection:
+        rows = (await connection.execute(page)).mappings().all()
+    return [dict(row) for row in reversed(rows)]

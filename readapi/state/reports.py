@@ -54,11 +54,20 @@ class Reports:
         except TooBusy:
             raise TooManyReports("Too many reports are being sent at the moment; try again.") from None
 
-    async def list_open(self, most: int) -> list[Report]:
-        """The open reports, the oldest first."""
+    async def list_open(self, most: int, about: str = "") -> list[Report]:
+        """The open reports whose subject has a text in it, the oldest first."""
         open_ones = select(reports).where(reports.c.closed_at.is_(None)).order_by(reports.c.number)
+        if about:
+            open_ones = open_ones.where(reports.c.subject.contains(about, autoescape=True))
         async with self._database.reading() as connection:
             return [Report(**row) for row in (await connection.execute(open_ones.limit(most))).mappings()]
+
+    async def count(self) -> tuple[int, int]:
+        """How many reports there were, and how many of them are closed."""
+        counts = select(func.count(), func.count(reports.c.closed_at)).select_from(reports)
+        async with self._database.reading() as connection:
+            received, closed = (await connection.execute(counts)).one()
+        return int(received), int(closed)
 
     async def close(self, number: int, note: str, closed_by: str) -> bool:
         """Close a report; False if there is no open one of this number."""

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from readapi.state.db.database import Database
 from readapi.state.db.tables import takedown_decisions
-from readapi.state.numbered_rows import Row, TooBusy, add_row, read_rows
+from readapi.state.numbered_rows import Row, TooBusy, add_row, read_latest, read_rows
 from schemas.takedowns import Action
 
 
@@ -57,6 +57,10 @@ class TakedownDecisions:
         """Yield all decisions, the first one first."""
         async for row in read_rows(self._database, takedown_decisions):
             yield Decision(**row)
+
+    async def latest(self, most: int) -> list[Decision]:
+        """The latest decisions, the earliest of them first."""
+        return [Decision(**row) for row in await read_latest(self._database, takedown_decisions, most)]
 
 
 async def _check_change(connection: AsyncConnection, subject: str, action: Action) -> None:

@@ -15,7 +15,8 @@ _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _PAGES = ("/", "/top", "/new", "/tags", "/about")  # that are about no record
 # Pages of accounts, sign-in, and JSON. Feeds lead to the audio; players may be fetched for previews.
-_CLOSED = ("/portal", "/settings", "/login", "/auth/", "/liked", "/playlists", "/report", "/mcp", "/tracks/")
+_ACCOUNTS = ("/portal", "/settings", "/login", "/auth/", "/liked", "/playlists", "/report", "/admin")
+_CLOSED = (*_ACCOUNTS, "/mcp", "/tracks/")
 _OPEN = ("/tracks/*/stream",)
 
 Entry = tuple[str, datetime | None]  # an address, and when what is there changed last
