@@ -5,10 +5,12 @@ A subject is an account by its DID, a record by its at-uri, or a recording by th
 is `takedown`. Times are Unix microseconds. Only the API writes it; every process follows it.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
 
 from schemas.ids import Did, checked_id, is_cid, is_did, record_id, record_key
 from schemas.settings import Settings
@@ -21,6 +23,7 @@ LOOK_SECONDS: Final = 0.25  # between two looks at the log: a takedown is to hav
 MOST_REASON: Final = 1_000  # characters
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_OF_PROFILE: Final = ("bio", "avatar_url", "support_url", "created_at")  # members of a card
 _RECORD_DOCUMENTS: Final = ("track", "list", "comment")  # kinds of search documents named by a record's key
 _NEWEST: Final = "select coalesce(max(number), 0) from takedown_decisions"
 _STANDING: Final = """
@@ -43,7 +46,7 @@ class Takedown(NamedTuple):
 class Takedowns:
     """The takedowns that stand at one time, and what they cover. Immutable."""
 
-    __slots__ = ("_by_subject", "_documents", "accounts", "records")
+    __slots__ = ("_by_subject", "_documents", "_likes", "_profiles", "accounts", "records")
 
     def __init__(self, standing: Iterable[Takedown] = ()) -> None:
         self._by_subject = {takedown.subject: takedown for takedown in standing}
@@ -51,6 +54,9 @@ class Takedowns:
         self.records = frozenset(subject for subject in self._by_subject if "://" in subject)
         keys = [record_key(uri) for uri in self.records]
         self._documents = frozenset(f"{kind}:{key}" for kind in _RECORD_DOCUMENTS for key in keys)
+        parts = [uri.removeprefix("at://").split("/") for uri in self.records]
+        self._likes = frozenset((one[0], one[-1]) for one in parts if one[-2].endswith(".like"))
+        self._profiles = frozenset(one[0] for one in parts if one[-2].endswith(".profile"))
 
     def __len__(self) -> int:
         return len(self._by_subject)
@@ -58,6 +64,19 @@ class Takedowns:
     def covers_document(self, doc: str, did: str) -> bool:
         """Is this search document, by its name and its account, of a subject that is taken down?"""
         return did in self.accounts or doc in self._documents
+
+    def covers_card(self, doc: str, did: str, card: Callable[[], bytes]) -> bool:
+        """Does this document show a like or a profile that is taken down, which its name does not tell?
+
+        The documents that the indexer makes without the profile show no more than the account's handle.
+        """
+        if did in self._profiles and doc.startswith("artist:"):
+            shown = _read_card(card())
+            named = shown.get("display_name") not in (None, shown["handle"])
+            return named or any(shown.get(name) for name in _OF_PROFILE)
+        if not self._likes or not doc.startswith("like:"):
+            return False
+        return all((did, rkey) in self._likes for rkey in _read_card(card())["rkeys"])
 
     def covers_any(self, subjects: Collection[str]) -> bool:
         """Is one of these subjects taken down?"""
@@ -73,6 +92,12 @@ class Takedowns:
         mine = (uri for uri in self.records if uri.startswith(prefix))
         named = [uri for uri in mine if name in (uri, str(record_id(uri)), checked_id(uri))]
         return self.find([*named, did] if name.startswith(prefix) else named)
+
+
+def _read_card(card: bytes) -> dict[str, Any]:
+    """A card, which in some indexes lacks its closing brace."""
+    known: dict[str, Any] = orjson.loads(card if card.endswith(b"}") else card + b"}")
+    return known
 
 
 class TakedownTable:

@@ -20,6 +20,7 @@ from readapi.oauth.network import Network
 from readapi.oauth.throttle import KeyedSlots, Turn
 from schemas.bounds import MAX_AUDIO_BYTES
 from schemas.ids import Cid, Did, is_cid
+from schemas.takedowns import Takedowns
 
 log = structlog.get_logger()
 
@@ -78,6 +79,7 @@ class Blobs:
         self._network = network
         self._max_bytes = max_bytes
         self._under_way: dict[Path, _Fetch] = {}
+        self._purging: set[asyncio.Task[None]] = set()
         self._failures: dict[Path, float] = {}
         self._turns = KeyedSlots(AT_ONE_SERVER, PATIENCE_SECONDS)
         self._clients = KeyedSlots(OF_ONE_CLIENT, PATIENCE_SECONDS)
@@ -106,12 +108,26 @@ class Blobs:
         """Delete a blob; `place` is a private one's `BlobAccess.name`. Open files stay readable."""
         (self._folder / _name(did, cid, place)).unlink(missing_ok=True)
 
+    def purge_taken_down(self, takedowns: Takedowns) -> None:
+        """Delete the public blobs of what is taken down, in the background."""
+        if takedowns:
+            purging = asyncio.get_running_loop().create_task(asyncio.to_thread(self._purge, takedowns))
+            self._purging.add(purging)
+            purging.add_done_callback(self._purging.discard)
+
+    def _purge(self, takedowns: Takedowns) -> None:
+        owners = {_owner(did) for did in takedowns.accounts}
+        for entry in os.scandir(self._folder) if self._folder.exists() else ():
+            cid, _, owner = entry.name.partition("-")
+            if owner in owners or takedowns.covers_any((cid,)):
+                Path(entry.path).unlink(missing_ok=True)
+
     async def close(self) -> None:
         """Cancel running fetches."""
         tasks = [fetch.task for fetch in self._under_way.values()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, *self._purging, return_exceptions=True)
 
     async def _fetched(
         self, path: Path, did: Did, cid: Cid, entry: BlobAccess | None, client: str | None
@@ -212,8 +228,11 @@ class Blobs:
 
 def _name(did: Did, cid: Cid, place: str | None) -> str:
     """The file name, which includes account and Space: one server's blob must not answer for another's."""
-    owner = did if place is None else f"{did} {place}"
-    return f"{cid}-{hashlib.sha256(owner.encode()).hexdigest()[:16]}"
+    return f"{cid}-{_owner(did if place is None else f'{did} {place}')}"
+
+
+def _owner(named: str) -> str:
+    return hashlib.sha256(named.encode()).hexdigest()[:16]
 
 
 def cid_of(file_id: str) -> Cid:

@@ -203,6 +203,8 @@ async def open_sources(
     """The audio selection with the configured store and cache; running fetches are cancelled at the end."""
     blobs = Blobs(settings.data_dir / FOLDER, network, settings.audio_cache_bytes)
     waveforms = Waveforms(settings.data_dir)
+    blobs.purge_taken_down(takedowns.now)
+    takedowns.on_change(blobs.purge_taken_down)
     try:
         store = AudioStore.of(settings)
         yield AudioSelection(settings.base_url, store, blobs, managed, supporters, takedowns, waveforms)

@@ -379,4 +379,7 @@ class Index(IndexFolders):
 
     def _is_taken_down(self, stored: Stored) -> bool:
         takedowns = self.takedowns.now
-        return bool(takedowns) and takedowns.covers_document(stored.doc, stored.did)
+        if not takedowns:
+            return False
+        doc, did = stored.doc, stored.did
+        return takedowns.covers_document(doc, did) or takedowns.covers_card(doc, did, lambda: stored.card)

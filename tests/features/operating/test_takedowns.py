@@ -136,6 +136,31 @@ async def test_a_comment_can_be_taken_down_alone(stage: Listening) -> None:
     assert [remark["text"] for remark in (await stage.music.get(path)).json["comments"]] == ["a remark"]
 
 
+async def test_a_like_can_be_taken_down_alone(stage: Listening) -> None:
+    path = f"/tracks/{track_id('mara', 50)}/likes"
+    async with taken_down(stage, uri("ben", "like", 50)):
+        hidden = (await stage.music.get(path)).json["users"]
+    assert hidden == []
+    assert [user["did"] for user in (await stage.music.get(path)).json["users"]] == [did("ben")]
+
+
+async def test_a_profile_can_be_taken_down_alone(stage: Listening) -> None:
+    """At once its account is not shown at all; then without it."""
+    profile = f"at://{did('mara')}/fm.svc.actor.profile/self"
+    async with taken_down(stage, profile):
+        at_once = await stage.music.get(f"/artists/{did('mara')}")
+        found = (await stage.music.get("/search/?q=mara&type=artists")).json["results"]
+        await stage.music.take_down(profile)
+        indexed = (await stage.music.get(f"/artists/{did('mara')}")).json
+        found_then = (await stage.music.get("/search/?q=mara&type=artists")).json["results"]
+    await stage.music.take_down()
+
+    assert (at_once.status, found) == (404, [])
+    assert (indexed["display_name"], indexed["bio"], indexed["avatar_url"]) == (None, None, None)
+    assert [one["display_name"] for one in found_then] == ["mara.example"]
+    assert (await stage.music.get(f"/artists/{did('mara')}")).json["bio"] == "Songs"
+
+
 async def test_a_recording_is_not_sent_for_any_track_that_names_it(stage: Listening) -> None:
     """By its CID; the track stays, and its artist does not get it either."""
     login = await stage.as_("mara")

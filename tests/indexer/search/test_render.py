@@ -121,7 +121,7 @@ def test_a_least_record_has_a_whole_card(known):
     assert (card["audio_storage"], card["file_id"], card["updated_at"]) == ("none", "", None)
     assert fields["address"] == checked_id(card["uri"]).encode()
     assert BASE.encode() not in fields["card"]
-    assert fields["access"] == b"public open public"
+    assert fields["access"] == b"public open public none"
 
 
 def test_audio_is_asked_of_us_and_its_blob_told_where_everybody_may_have_it(known):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from readapi.errors import PdsUnavailable
 from readapi.oauth.network import Network
 from schemas.ids import Cid, Did
 from schemas.settings import Settings
+from schemas.takedowns import Takedown, Takedowns
 from tests import documents
 from tests.indexer.changes import put
 from tests.indexer.running import until
@@ -22,6 +24,7 @@ from tests.readapi.audio.blob_server import Server, cid_of, serving_blobs
 from tests.readapi.audio.listening import listening
 from tests.readapi.music import track_id
 
+START = datetime(2026, 1, 1, tzinfo=UTC)
 BEN = Did("did:plc:" + "b" * 24)
 IDA = Did("did:plc:" + "i" * 24)
 CONTENT = os.urandom(300_000)
@@ -336,3 +339,25 @@ async def test_closing_gives_up_what_is_on_its_way(
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert list((tmp_path / "blobs").iterdir()) == []
+
+
+async def test_copies_of_what_is_taken_down_are_deleted(
+    server: tuple[Server, str], blobs: Blobs, tmp_path: Path
+) -> None:
+    """A recording's by its CID, an account's all; others stay."""
+    other, contents = Did("did:plc:" + "t" * 24), [os.urandom(len(CONTENT)) for _ in range(2)]
+    server[0].blobs = {cid_of(content): content for content in contents}
+    for did in (BEN, other):
+        await read(blobs, cid_of(contents[0]), did)
+    await read(blobs, cid_of(contents[1]))
+
+    def kept() -> list[str]:
+        return sorted(path.name.partition("-")[0] for path in (tmp_path / "blobs").iterdir())
+
+    blobs.purge_taken_down(Takedowns([Takedown(cid_of(contents[1]), "Why.", START)]))
+    await until(lambda: kept() == [cid_of(contents[0])] * 2)
+    blobs.purge_taken_down(Takedowns([Takedown(other, "Why.", START)]))
+    await until(lambda: kept() == [cid_of(contents[0])])
+
+    assert await read(blobs, cid_of(contents[0])) == contents[0]
+    assert server[0].asked == 3
