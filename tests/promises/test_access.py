@@ -590,7 +590,7 @@ async def test_music_players_list_what_this_viewer_may_meet_there(
         (f"getSimilarSongs?id=tr-{track_id('mara', 1)}&count=500", ("similarSongs", "song")),
         (f"getSimilarSongs2?id=tr-{track_id('mara', 1)}&count=500", ("similarSongs2", "song")),
     )
-    public = {song.id for song in SONGS if song.visibility == "public"}
+    public = {song.id for song in SONGS if song.listed_as == "public"}
     wanted = [
         *((*one[:2], expected(one[2], viewer)) for one in lists),
         *((*one, public) for one in strangers),
@@ -612,7 +612,7 @@ async def test_music_players_know_play_and_keep_what_this_viewer_may(
     numbers, key = {402: 50, 403: 50, 404: 70}, api_keys[viewer]
 
     for song in SONGS:
-        known, heard, kept = viewer in KNOWN[song.visibility], song.heard_by(viewer), song.kept_by(viewer)
+        known, heard, kept = viewer in KNOWN[song.shown_as], song.heard_by(viewer), song.kept_by(viewer)
         for method in ("getSong", "getSimilarSongs"):
             told = await by_player(stage, key, f"{method}?id=tr-{song.id}")
             assert (told.get("error"), song) == (None if known else 70, song)
