@@ -1,6 +1,6 @@
 """The fields of search documents that all kinds share: search terms, sort keys, and cards as JSON."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import chain
