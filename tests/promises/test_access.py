@@ -349,10 +349,10 @@ async def test_pictures_are_shown_to_who_may_know_of_the_track(
 
         reply = await stage.music.get(f"/img/{cid}/96.webp", **credentials[viewer])
 
-        assert (reply.status, song) == (200 if viewer in KNOWN[song.visibility] else 404, song)
+        assert (reply.status, song) == (200 if viewer in KNOWN[song.shown_as] else 404, song)
         if reply.status == 200:
             control = reply.headers["Cache-Control"].split(",")[0]
-            assert (control, song) == ("private" if song.visibility == "private" else "public", song)
+            assert (control, song) == ("private" if song.shown_as == "private" else "public", song)
 
 
 @in_module
