@@ -26,8 +26,8 @@ GROWING: Final = timedelta(hours=2)  # before the last hour of a file, others ma
 
 # In the snapshot, of what schemas/access.py shows to everybody: public and unlisted tracks, of which only the
 # public ones that are not for adults are in tags and lists of several artists. Private tracks are counted for
-# themselves alone, which readers show to their artists. A record counts on the day that it claims, or on which
-# it was first seen, whichever is earlier. An account's likes of one track count once, on the first day.
+# themselves alone, which readers show to their artists. A record counts on the day that it claims, or on
+# which it was first seen, whichever is earlier. An account's likes of one track count once, on the first day.
 _SHOWN: Final = """
     create temp table shown as
     select
