@@ -59,8 +59,13 @@ class ChangeFiles:
             if self._size and (self._size >= self._segment_bytes or _now() - self._began >= _HOUR):
                 self._next_segment()
             left = memoryview(frame)
-            while left:
-                left = left[self._file.write(left) :]
+            try:
+                while left:
+                    left = left[self._file.write(left) :]
+            except OSError:
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
+                raise
         self._size += len(frame)
         self.position = position
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, Self
 
 import duckdb
+import structlog
 
 from indexer.catalog.database import Database
 from indexer.catalog.published.change_files import ChangeFiles
@@ -21,10 +22,13 @@ from indexer.catalog.tables.repos import StoredRepo
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.transaction import BatchTransaction
 from indexer.events import IdentityFact
+from indexer.faults import StoreError
 from schemas import data_folder
 from schemas.datetimes import to_utc
 from schemas.ids import Did
 from schemas.settings import Settings
+
+log = structlog.get_logger()
 
 CHECKPOINT_BYTES: Final = 64 << 20  # a longer log is moved into the file even without a snapshot
 
@@ -43,8 +47,10 @@ class Writer:
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._holdings = BatchTransaction(catalogue, settings, hashing)
         self._log = ChangeFiles(settings.data_dir / data_folder.CHANGES, settings.log_hours)
+        self._position = self._log.position  # of the last change that is committed
         for position, frame in self._holdings.change_log.frames_after(self._log.position):
             self._log.append(frame, position)
+            self._position = position
         self._op = self._meta("outbox_op")
         self._pruned = self._meta("outbox_pruned")
         self.changes = 0  # transactions so far that changed what a snapshot is for
@@ -147,20 +153,31 @@ class Writer:
     def write(self, batch: Batch) -> BatchResult:
         """Store a batch, whole or not at all. Raises StoreError when the disk refuses."""
         with self._transaction():
-            written = self._holdings.store(batch, datetime.now(UTC), self._op, self._log.position)
+            written = self._holdings.store(batch, datetime.now(UTC), self._op, self._position)
             if written.op > self._op:
                 self._set_meta("outbox_op", written.op)
         self.changes += written.op > self._op or written.rows > 0 or bool(written.resynced)
         self._op = written.op
         if written.frame:
-            self._log.append(written.frame, written.position)
+            self._log_changes(written)
         self._checkpoint_when_long()
         return written
+
+    def _log_changes(self, written: BatchResult) -> None:
+        """Append what is committed to the log's files. What does not fit stays in the table until it does."""
+        is_behind = self._log.position < self._position
+        self._position = written.position
+        try:
+            left = self._holdings.change_log.frames_after(self._log.position) if is_behind else None
+            for position, frame in left or [(written.position, written.frame)]:
+                self._log.append(frame, position)
+        except StoreError as error:
+            log.warning("changes not logged yet", reason=str(error))
 
     def rehearse(self, batch: Batch) -> None:
         """Store the batch and roll back. Raises what `write` would raise."""
         with suppress(_Rehearsed), self._transaction():
-            self._holdings.store(batch, datetime.now(UTC), self._op, self._log.position)
+            self._holdings.store(batch, datetime.now(UTC), self._op, self._position)
             raise _Rehearsed
 
     def prune(self, op: int) -> None:
