@@ -181,11 +181,11 @@ async def uploaded(artist: Visitor, recording: Path) -> Track:
     await page.fill("#profile-display_name", "Ada Path")
     await artist.goes("Save the profile", "/portal")
     for title in ("First Shelf", "Second Shelf"):
-        await page.click("New album")
+        await opened(page, f"{artist.site}/portal/albums")
         await page.fill("#album-title", title)
         await artist.goes("Create the album", "/portal/albums/")
         albums.append((await page.arrive(f"{artist.site}/portal/albums/")).rpartition("/")[2])
-        await opened(page, f"{artist.site}/portal")
+    await opened(page, f"{artist.site}/portal")
     await page.choose_file("#upload-file", recording)
     await page.fill("#upload-title", TITLE)
     await page.evaluate(f"document.getElementById('upload-album_id').value = {json.dumps(albums[0])}")
