@@ -4,6 +4,7 @@ Merging is most of the work of small commits, and nothing waits for it.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,8 @@ def lower_merge_priority() -> None:
     if _TASKS.exists():
         own = os.getpriority(os.PRIO_PROCESS, os.getpid())
         for task in merge_threads():
-            os.setpriority(os.PRIO_PROCESS, task, own + NICE)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.setpriority(os.PRIO_PROCESS, task, own + NICE)
 
 
 def merge_threads() -> list[int]:
@@ -28,5 +30,5 @@ def merge_threads() -> list[int]:
 def _name(task: Path) -> str:
     try:
         return (task / "comm").read_text()
-    except FileNotFoundError:  # it has just ended
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
         return ""

@@ -89,6 +89,7 @@ QUERIES = {
         for name in ("getTrack", "getLikes", "getComments")
     },
     "/xrpc/fm.svc.searchTracks": "?q=song",
+    "/xrpc/parts.page.mention.search": f"?search=song&service={uri('mara', 'track', 1)}",
     "/xrpc/fm.svc.getArtist": f"?artist={NAMES['artist']}",
     "/xrpc/fm.svc.getAlbum": f"?album={NAMES['album_id']}",
     "/xrpc/fm.svc.getPlaylist": f"?playlist={NAMES['playlist_id']}",

@@ -34,6 +34,8 @@ LONG_TRACK = uri("mara", "track", 51)
 ARCHIVE = f"/albums/{public_list_id('mara', 9)}/archive"
 TRACE = (str(TRACK), TITLE, str(track_id("mara", 50)), checked_id(str(TRACK)))
 BROWSER = {"Accept": "text/html"}
+# The artist's server of these tests has no picture to send: tests/readapi/pictures takes pictures down.
+PICTURES = "/img/{cid}/{side}.webp"
 OUR_SECOND = 1.0
 WORKERS = 3
 
@@ -86,6 +88,8 @@ async def traces(stage: Listening, *, as_page: bool = False) -> set[str]:
     """The reads with a trace of the track in their answers."""
     found = set()
     for path in READS:
+        if path == PICTURES:
+            continue
         headers = BROWSER if as_page else {}
         reply = await stage.music.get(address(path, stage.music), **headers)
         assert reply.status < 500, (path, reply.json)

@@ -95,7 +95,9 @@ async def test_how_a_track_was_verified_is_told(world: World) -> None:
     assert (told.uri, told.cid, told.did) == (world.track.uri, world.track.cid, world.repo.did)
     assert (told.rev, told.verified) == (world.repo.rev, "commit")
     assert told.verified_at[:10] == datetime.now(UTC).isoformat()[:10]
-    assert response.headers["Vary"] == "Accept-Encoding, Authorization, Cookie, Accept"
+    assert response.headers["Vary"] == (
+        "Accept-Encoding, atproto-accept-labelers, Authorization, Cookie, Accept"
+    )
     assert response.headers["Access-Control-Allow-Origin"] == "*"
 
 
