@@ -7,6 +7,7 @@ are told when the search index shows the change, or after some seconds without o
 import asyncio
 import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from readapi.errors import InvalidRequest
@@ -43,6 +44,8 @@ class Feed:
         self._groups: dict[Wanted, set[Subscriber]] = {}
         self._waiting: deque[tuple[Event, float]] = deque()  # for the search index, and until when
         self._replays = asyncio.Semaphore(REPLAYS)
+        # One alone: it reads what is withdrawn once for all, and closes a reader after its last call.
+        self._replay_thread = ThreadPoolExecutor(1, thread_name_prefix="live-replay")
         self._heartbeat_at = time.monotonic() + HEARTBEAT_SECONDS
         self._closed = False
 
@@ -100,7 +103,8 @@ class Feed:
             for subscriber in group:
                 subscriber.ended.set()
         self._reader.close()
-        self._withdrawn.close()
+        self._replay_thread.submit(self._withdrawn.close)
+        self._replay_thread.shutdown(wait=True)
 
     def watch(self, metrics: Metrics) -> None:
         """Register the counts as metrics."""
@@ -109,16 +113,20 @@ class Feed:
 
     async def _replay(self, subscriber: Subscriber, cursor: int) -> None:
         """Send what is logged after the cursor. At its end nothing lies between it and the feed."""
-        reader = LogReader(self._folder, cursor)
+        reader, loop = LogReader(self._folder, cursor), asyncio.get_running_loop()
         try:
-            while not subscriber.ended.is_set():
-                changes = await asyncio.to_thread(self._read, reader)
+            while not subscriber.ended.is_set() and not self._closed:
+                changes = await loop.run_in_executor(self._replay_thread, self._read, reader)
                 for start in range(0, len(changes), AT_ONCE):
                     await self._send_old(subscriber, changes[start : start + AT_ONCE])
                 if not changes and reader.position >= self.position:
                     return
         finally:
-            reader.close()
+            # The thread may still be reading for a client that has left.
+            if self._closed:
+                reader.close()
+            else:
+                self._replay_thread.submit(reader.close)
 
     def _read(self, reader: LogReader) -> list[Change]:
         changes = reader.read()

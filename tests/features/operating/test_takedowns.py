@@ -209,6 +209,8 @@ async def begin(host: str, path: str) -> tuple[asyncio.StreamReader, asyncio.Str
     reader, writer = await asyncio.open_connection(sock=ours, limit=64 << 10)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     assert (await reader.readexactly(100)).startswith(b"HTTP/1.1 200")
+    # An archive leaves out a track that is taken down before its turn: the recording itself is under way.
+    await reader.readexactly(32 << 10)
     return reader, writer
 
 
