@@ -115,11 +115,7 @@ class IndexFolder:
         """The first matches in the order of a field, or of scores times log2(2 + the field `weight`)."""
         if self.searcher is None:
             return IndexMatches([], 0)
-        found = (
-            self.searcher.search(query, most, count)
-            if by is None and weight is None
-            else self.searcher.search(query, most, count, by, 0, order, weight)
-        )
+        found = self.searcher.search(query, most, count, by, 0, order, weight)
         hits = found.hits
         self.rows_read += len(hits)
         total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
