@@ -34,6 +34,7 @@ _OPERATOR = _unserved("For operators and their monitoring.")
 _PLAYER = _unserved("For players: `stream_url` of a track is its address.")
 _DATA = _unserved("For analysts' tools, which read the addresses themselves.")
 _AUTHORIZATION = _unserved("For authorization servers.")
+_FEED = _unserved("For any client of server-sent events or of WebSocket.")
 
 _NO_WRITES = Missing(
     "Assistants like tracks and change access; other changes are made with the command line."
@@ -76,6 +77,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "drop_account": Operation("session.drop_account", _PROGRAM, _NO_ACCOUNT),
     "exchange": _BROWSER,
     "fetch_export": _DATA,
+    "follow_changes": _FEED,
     "get_album": Operation("albums.get_by_slug", _NO_SECOND_COMMAND, _NO_SECOND_TOOL),
     "get_artist": Operation("artists.get", "artists get", "get_artist"),
     "get_capabilities": Operation("capabilities", "publishing choices", "publishing_capabilities"),

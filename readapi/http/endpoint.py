@@ -52,6 +52,7 @@ class Endpoint:
     not in the OpenAPI description: it speaks a protocol of its own. A GET whose handler is no coroutine is
     answered without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
     `by_accept`: its path has a page for browsers and JSON for programs, each an endpoint of its own.
+    `endless`: its answer goes on until either side ends it, as server-sent events or a WebSocket.
     """
 
     method: Method
@@ -69,6 +70,7 @@ class Endpoint:
     described: bool = True
     prompt: bool = False
     by_accept: bool = False
+    endless: bool = False
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -203,6 +205,7 @@ class Options(TypedDict, total=False):
     described: bool
     prompt: bool
     by_accept: bool
+    endless: bool
 
 
 class Conditions(Options, total=False):

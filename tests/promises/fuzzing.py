@@ -48,7 +48,9 @@ def operations(address: str, *, signed_in: bool = False) -> list[APIOperation]:
     credentials that are good, so that none are to be made up.
     """
     described = [
-        endpoint for endpoint in all_endpoints() if endpoint.described and not endpoint.is_page_beside_json
+        endpoint
+        for endpoint in all_endpoints()
+        if endpoint.described and not endpoint.endless and not endpoint.is_page_beside_json
     ]
     document: dict[str, Any] = orjson.loads(describe_api(described, address))
     if signed_in:

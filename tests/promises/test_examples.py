@@ -58,7 +58,7 @@ async def test_every_example_is_answered_as_it_says(own_studio: Studio) -> None:
     """With the names of what somebody really has in the place of those of the examples."""
     owner = await owner_of_everything(own_studio)
     wrong = {}
-    for name in sorted(EXAMPLES, key=order):
+    for name in sorted((name for name in EXAMPLES if not ENDPOINTS[name].endless), key=order):
         example = await in_truth(own_studio, owner, name)
         if (fault := await fault_of(name, owner, example)) is not None:
             wrong[name] = fault

@@ -21,7 +21,7 @@ from readapi.http.openapi import body_schemas
 from readapi.http.openapi.examples.operations import EXAMPLES
 from readapi.http.openapi.examples.showing import show_example
 from readapi.http.request import cookies, encodings
-from readapi.http.request.headers import Conditions, IdempotencyKey
+from readapi.http.request.headers import Conditions, IdempotencyKey, LastEventId
 from readapi.index.lookups import Index
 from readapi.index.snapshots import Snapshots
 from schemas.errors import ErrorBody
@@ -75,7 +75,14 @@ _HEADERS: Mapping[type, dict[str, Any]] = {
         "required": False,
         "description": "Your name for this request: repeating it with the same name does nothing more.",
         "schema": {"type": "string", "maxLength": IdempotencyKey.MOST_LETTERS},
-    }
+    },
+    LastEventId: {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": False,
+        "description": "The `id` of the last event received: what came after it follows. Browsers send it.",
+        "schema": {"type": "string"},
+    },
 }
 _ALWAYS: tuple[type[errors.ApiError], ...] = (errors.BadRequest, errors.Internal)
 
@@ -245,6 +252,10 @@ def _responses(endpoint: Endpoint, shapes: _Shapes) -> dict[str, Any]:
         responses["304"] = {"description": "The cached answer is still current."}
     if Conditions in endpoint.signature.headers.values():
         responses["206"] = {**success, "description": "The requested range."}
+    if endpoint.endless:
+        responses["101"] = {
+            "description": "A WebSocket, where the request asks for one: each message is JSON."
+        }
     if endpoint.redirects is not None:
         responses[str(int(endpoint.redirects))] = {
             "description": "A redirect to Location. With `Accept: application/json`, the URL as JSON instead."

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from aiohttp import web
 from pydantic import Field
 
-from readapi.answers import EVENT_STREAM, Answer
+from readapi.answers import EVENT_STREAM
 from readapi.errors import BadRequest, InvalidRequest, NotFound, RateLimited
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
@@ -34,7 +34,7 @@ Cursor = Annotated[
     raises=(InvalidRequest, NotFound, RateLimited),
     media_types=(EVENT_STREAM,),
     acts=True,
-    described=False,
+    endless=True,
 )
 async def follow_changes(
     request: web.Request,
@@ -48,7 +48,7 @@ async def follow_changes(
     artist: Names = [],  # noqa: B006
     cursor: Cursor | None = None,
     cards: bool = False,
-) -> Answer[Any] | web.StreamResponse:
+) -> web.StreamResponse:
     """Follow everything that is published, changed, hidden or deleted, as it happens.
 
     Server-sent events, or a WebSocket where the request asks for an upgrade. Each event is JSON as Jetstream

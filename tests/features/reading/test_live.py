@@ -10,6 +10,7 @@ import random
 import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,14 @@ from httpx_sse import aconnect_sse
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from readapi.live import feed as live_feed
+from readapi.state.state import open_state
 from schemas import change_log, data_folder
+from schemas.labels import Label
 from schemas.settings import Settings
 from tests.indexer.catalog.published.test_change_files import endless
 from tests.indexer.changes import comment, delete, did, like, put, uri
 from tests.indexer.running import until
+from tests.network.testnet import NODE
 from tests.readapi.music import NOWHERE, PICTURE, UNLIMITED, Music, playing
 from tests.readapi.serving import serving
 
@@ -37,6 +41,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KILLS = int(os.environ.get("LIVE_KILLS", "12"))
 TRACK = uri("mara", "track", 2)
+LABELLED, LATER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+CONSUMERS = Path(__file__).parents[2] / "consumers"
 
 children = multiprocessing.get_context("forkserver")
 
@@ -106,17 +112,55 @@ class ByAiohttp(Listener):
                 self.heard.append(orjson.loads(event.data) | {"id": event.last_event_id})
 
 
+class FromNpm(Listener):
+    """One of npm's clients, in a process of its own."""
+
+    client: str
+
+    async def listen(self) -> None:
+        program = await asyncio.create_subprocess_exec(
+            NODE, CONSUMERS / "live.mjs", self.client, self.address, stdout=asyncio.subprocess.PIPE
+        )
+        assert program.stdout is not None
+        try:
+            async for line in program.stdout:
+                self.heard.append(orjson.loads(line))
+        finally:
+            program.kill()
+            await program.wait()
+
+
+class ByEventSource(FromNpm):
+    """Server-sent events, by `eventsource`, which connects again by itself."""
+
+    client = "eventsource"
+
+
+class ByWs(FromNpm):
+    """WebSocket, by `ws`."""
+
+    client = "ws"
+
+
 def told(change: dict[str, Any]) -> tuple[str, str]:
     """What happened, and to whose record of which type."""
     commit = change["commit"]
     return commit["operation"], commit["collection"].rpartition(".")[2]
 
 
-@pytest.mark.parametrize("kind", [Listener, ByHttpx, ByAiohttp])
+def told_type(change: dict[str, Any]) -> str:
+    """Of whose record it is; empty: of an account."""
+    return told(change)[1] if change["kind"] == "commit" else ""
+
+
+@pytest.mark.parametrize("kind", [Listener, ByHttpx, ByAiohttp, ByEventSource, ByWs])
 async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
     busy: Music, kind: type[Listener]
 ) -> None:
-    number = {Listener: 100, ByHttpx: 110, ByAiohttp: 120}[kind]
+    if issubclass(kind, FromNpm) and not (CONSUMERS / "node_modules").is_dir():
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell("they are not installed: npm --prefix tests/consumers ci --ignore-scripts")
+    number = {Listener: 100, ByHttpx: 110, ByAiohttp: 120, ByEventSource: 200, ByWs: 210}[kind]
     listener = await kind(busy).ready()
     track = put("mara", "track", number, at=number, title="New", image=PICTURE)
     await busy.add(track)
@@ -135,7 +179,7 @@ async def test_each_client_hears_what_is_published_as_jetstream_writes_it(
     assert first["commit"]["rev"] == track.rev
     assert first["time_us"] < changes[1]["time_us"]
     assert "record" not in changes[1]["commit"]
-    if kind is not Listener:
+    if kind not in (Listener, ByWs):
         assert int(first["id"]) == first["time_us"]
 
 
@@ -208,6 +252,64 @@ async def test_what_is_no_longer_public_is_not_told_again(busy: Music) -> None:
     assert [told(one) for one in about] == [("delete", "track")]
     assert "Regretted" not in str(listener.changes)
     assert "Copied" in str(listener.changes)
+
+
+async def test_what_is_taken_down_or_labelled_is_hidden_and_not_told_again(busy: Music) -> None:
+    """A takedown, a label that hides, one for adults, and one of an account; restored, all is shown again."""
+    labeler, secret = "did:plc:labelerlabelerlabelerla", "Secret"
+    numbers = range(220, 223)
+    tracks = [put("mara", "track", n, at=n, title=f"{secret} {n}") for n in numbers]
+    await busy.add(*tracks, put("ida", "track", 223, at=223, title=f"{secret} 223"))
+    values = {str(tracks[1].uri): "copyright", str(tracks[2].uri): "porn", did("ida"): "!hide"}
+    listener = await Listener(busy).ready()
+    labels = [Label(labeler, subject, None, value, LABELLED) for subject, value in values.items()]
+    await busy.label(*labels)
+    await busy.take_down(tracks[0].uri)
+    changes = await listener.told(4)
+
+    hidden = {one["commit"]["rkey"] for one in changes if one["kind"] == "commit"}
+    assert hidden == {track.rkey for track in tracks}
+    assert {one["commit"]["operation"] for one in changes if one["kind"] == "commit"} == {"hide"}
+    assert [one["account"]["active"] for one in changes if one["kind"] == "account"] == [False]
+    assert "record" not in str(changes)
+
+    # Whoever is hidden goes on writing, and is liked: none of it is told, at once or by a replay.
+    await busy.add(
+        *(put("mara", "track", n, at=n + 100, title=f"{secret} again") for n in numbers),
+        *(like("ben", track.uri, n, at=n + 200) for n, track in zip(numbers, tracks, strict=True)),
+        comment("ben", uri("ida", "track", 223), 224, at=500, text=secret),
+        put("ben", "track", 225, at=501, title="The end"),
+    )
+    assert [one["commit"]["record"]["title"] for one in (await listener.told(5))[4:]] == ["The end"]
+    replayed = await Listener(busy, "?cursor=0&cards=true").ready()
+    await until(lambda: "The end" in str(replayed.changes))
+    assert secret not in str(replayed.changes)
+    await replayed.stop()
+
+    await busy.label(*(label._replace(negated=True, cts=LATER) for label in labels))
+    await busy.take_down()
+    # Three tracks with their likes; the account, with its track and the comment of it.
+    back = (await listener.told(14))[5:]
+    assert {told(one)[0] for one in back if one["kind"] == "commit"} == {"show"}
+    assert {one["commit"]["rkey"] for one in back if told_type(one) == "track"} >= hidden
+    assert [one["account"]["active"] for one in back if one["kind"] == "account"] == [True]
+    await listener.stop()
+
+
+async def test_a_takedown_holds_before_the_indexer_knows_of_it(busy: Music) -> None:
+    listener = await Listener(busy).ready()
+    track = put("mara", "track", 230, at=230, title="Decided on")
+    async with open_state(busy.settings) as state:
+        decided = await state.takedown_decisions.decide(str(track.uri), "takedown", "Copied.", "operator")
+        await until(lambda: busy.stores.takedowns.number == decided.number)
+        await busy.add(
+            track, like("ben", track.uri, 231, at=231), put("ben", "track", 232, at=232, title="Own")
+        )
+        await listener.told(1)
+        last = await state.takedown_decisions.decide(str(track.uri), "restore", "A mistake.", "operator")
+        await until(lambda: busy.stores.takedowns.number == last.number)
+    assert [one["commit"]["record"]["title"] for one in listener.changes] == ["Own"]
+    await listener.stop()
 
 
 async def test_slow_clients_are_dropped_with_a_cursor(busy: Music, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,9 @@ _META = {
     "oauth_client_metadata_alias": Example(service.CLIENT),
     "oauth_keys": Example({"keys": []}),
     "service_document": Example(service.DID_DOCUMENT),
+    "follow_changes": Example(
+        service.CHANGES, asked={"wantedCollections": ["fm.svc.track"], "tag": ["ambient"]}
+    ),
     "list_exports": Example(service.MANIFEST),
     "fetch_export": Example(asked={"export": names.EXPORT, "file": "tracks.parquet"}),
     "run_sql": Example(service.SQL_ANSWER, {"query": "select count(*) as likes from likes"}),

@@ -1,6 +1,14 @@
 """Example answers about the service itself, uploads and jobs."""
 
-from readapi.http.openapi.examples.names import BASE, EXPORT, TRACK_ID, TRACK_URI, UPLOAD_ID
+from readapi.http.openapi.examples.names import (
+    BASE,
+    DID,
+    EXPORT,
+    TRACK_ID,
+    TRACK_RKEY,
+    TRACK_URI,
+    UPLOAD_ID,
+)
 from readapi.http.openapi.examples.values import MADE, Value
 
 TOTALS: Value = {
@@ -106,6 +114,17 @@ retry: 1000
 id: 7
 data: {{"upload_id":"{UPLOAD_ID}","status":"completed","message":"The track is published.",\
 "phase":"completed","progress_pct":100,"track_id":{TRACK_ID},"atproto_uri":"{TRACK_URI}","error":null}}
+
+"""
+
+CHANGES = f"""\
+event: heartbeat
+id: 1772366423000000
+data: {{"kind":"heartbeat","time_us":1772366423000000}}
+
+id: 1772366423000123
+data: {{"did":"{DID}","time_us":1772366423000123,"kind":"commit","commit":{{"rev":"{TRACK_RKEY}",\
+"operation":"delete","collection":"fm.svc.track","rkey":"{TRACK_RKEY}"}}}}
 
 """
 
