@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from urllib.parse import quote
 
 import structlog
 from aiohttp import web
@@ -22,11 +23,10 @@ from readapi.http.limits.quota import Quota
 from readapi.http.request import bodies
 from readapi.http.request.encodings import Encoding
 from readapi.http.request.validation import Members
-from readapi.http.router import PATH_NAME, READY, Reply, Response
+from readapi.http.router import PATH_NAME, PATH_VALUES, READY, Reply, Response
 from readapi.http.router import Handler as Answering
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.scopes import Need
-from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas.api.shape import AskedInParts
 from schemas.settings import Settings
 
@@ -53,6 +53,7 @@ class Endpoint:
     answered without a task (see `http/eager.py`). So is one that is `prompt`, unless there is an account.
     `by_accept`: its path has a page for browsers and JSON for programs, each an endpoint of its own.
     `endless`: its answer goes on until either side ends it, as server-sent events or a WebSocket.
+    `form_on`: the path of the page with the form that is sent here, which may use this path's names.
     """
 
     method: Method
@@ -71,6 +72,7 @@ class Endpoint:
     prompt: bool = False
     by_accept: bool = False
     endless: bool = False
+    form_on: str | None = None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -89,8 +91,8 @@ class Endpoint:
 
     @property
     def is_of_stores(self) -> bool:
-        """Whether its answers depend on the index and the snapshot alone, not on accounts' choices."""
-        return ProfileVisibility not in self.signature.services.values()
+        """Whether its answers depend on the index and the snapshot alone: no service has BESIDE_STORES."""
+        return not any(hasattr(service, "BESIDE_STORES") for service in self.signature.services.values())
 
     @property
     def is_personal(self) -> bool:
@@ -104,6 +106,13 @@ class Endpoint:
     @property
     def description(self) -> str:
         return (inspect.getdoc(self.function) or "").partition("\n")[2].strip()
+
+    def page_of_form(self, request: web.Request) -> str | None:
+        """The path of the page with the form that this request sent; None for other requests."""
+        if self.form_on is None:
+            return None
+        values = {name: quote(value, safe="") for name, value in request[PATH_VALUES].items()}
+        return self.form_on.format_map(values)
 
     @property
     def documented_path(self) -> str:
@@ -206,6 +215,7 @@ class Options(TypedDict, total=False):
     prompt: bool
     by_accept: bool
     endless: bool
+    form_on: str
 
 
 class Conditions(Options, total=False):

@@ -58,13 +58,14 @@ class Gate:
         access_log: AccessLog,
         version: Callable[[], object],
         lag: Callable[[], str | None],
-        refusal_page: Callable[[Answer[Any], str], Answer[Any]] | None = None,
+        refusal_page: Callable[[Answer[Any], str, str | None], Answer[Any]] | None = None,
         rest_refusal: Callable[[Answer[Any], web.Request], Answer[Any]] | None = None,
     ) -> None:
         """`version` changes whenever answers may; `lag` gives the value of X-Index-Lag.
 
-        `refusal_page` renders a refusal at a path as an HTML page, for browsers that navigate; `rest_refusal`
-        one of a method of OpenSubsonic in that protocol's form.
+        `refusal_page` renders a refusal at a path as an HTML page, for browsers that navigate; its last
+        argument is the path of the page whose form was refused, if one was. `rest_refusal` renders one of a
+        method of OpenSubsonic in that protocol's form.
         """
         self.limits = limits
         self.cache = AnswerCache(settings.response_cache_bytes)
@@ -214,7 +215,8 @@ class Gate:
             and self._refusal_page
             and request_headers.prefers_page(request.headers.get("Accept", ""))
         ):
-            return self._refusal_page(refused, request.raw_path)
+            page = None if endpoint is None else endpoint.page_of_form(request)
+            return self._refusal_page(refused, request.raw_path, page)
         return refused
 
     def _request_id(self, request: web.Request) -> str:

@@ -39,6 +39,8 @@ _GOOD: dict[str, str] = {
     "account-removed": "The account was removed.",
     "permissions-changed": "Your server answered. The permissions that it granted are listed below.",
     "token-revoked": "The token was revoked. Programs that use it are refused from now on.",
+    "likes-shown": "Others see on your profile which tracks you like.",
+    "likes-hidden": "Others do not see on your profile which tracks you like.",
     "profile-saved": "Your profile was saved.",
     "template-saved": "The Portal template was saved. It applies to new tracks.",
     "upload-begun": "The file was received and is being processed.",
@@ -54,6 +56,9 @@ _GOOD: dict[str, str] = {
     "album-deleted": "The album was deleted. Its tracks were kept.",
 }
 _BAD: dict[str, str] = {
+    "sign-in-first": "You are not signed in, so nothing was changed. Sign in to go on.",
+    "permission-missing": "You have not granted the permission for this, so nothing was changed. "
+    "Request it in the settings.",
     "expired": "This sign-in was completed already, or took too long. If something is missing, start again.",
     "access_denied": "You declined on your server’s page, so nothing changed.",
     "identity_not_found": "There is no account with this name on the network.",

@@ -41,6 +41,7 @@ class Renderer:
         self._environment.globals.update(
             site_name=SITE_NAME,
             account=None,
+            note=None,
             sign_in=None,
             picture_sides=SIDES,
             invalid_handle=INVALID_HANDLE,

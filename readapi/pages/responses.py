@@ -25,6 +25,7 @@ def public_page(
     style: str = "",
     *,
     is_player: bool = False,
+    status: int = HTTPStatus.OK,
 ) -> Answer[str]:
     """A public page. Its oEmbed links are in a header as well, for clients that send HEAD.
 
@@ -42,7 +43,8 @@ def public_page(
             for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
         )
     sign_in, account = (addresses.sign_in(head.address), None) if who is None else (None, who.name)
-    return Answer(renderer.page(template, sign_in=sign_in, account=account, **view), HTML, headers=headers)
+    body = renderer.page(template, sign_in=sign_in, account=account, **view)
+    return Answer(body, HTML, status, headers)
 
 
 def player_page(

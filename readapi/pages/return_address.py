@@ -11,7 +11,7 @@ _LONGEST = 1000
 _SEGMENT = r"(?:[\w.~:@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+"
 _QUERY = r"(?:\?(?:[\w.~:@$'()*+,;&=-]|%[0-9A-Fa-f]{2})*)?"
 _PUBLIC = re.compile(
-    rf"/(?:track|playlist|tag)/{_SEGMENT}|/u/{_SEGMENT}(?:/album/{_SEGMENT})?"
+    rf"/(?:track|playlists?|tag)/{_SEGMENT}|/u/{_SEGMENT}(?:/likes|/album/{_SEGMENT})?"
     rf"|/(?:(?:search/?|top|new|tags|liked|playlists|report){_QUERY})?",
     re.ASCII,
 )

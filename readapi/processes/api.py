@@ -48,6 +48,8 @@ from readapi.pages.assets import Assets
 from readapi.pages.outbound_links import Leaving
 from readapi.pages.portal.pages import PortalPages
 from readapi.pages.public.operator import OperatorTexts
+from readapi.pages.public.playlist_pages import PlaylistPages
+from readapi.pages.public.track_pages import TrackPages
 from readapi.pages.render import Renderer
 from readapi.pages.urls import Addresses
 from readapi.pds.refresh_process import RefreshProcess
@@ -62,7 +64,9 @@ from readapi.processes.periodic import repeat
 from readapi.processes.publishing_services import PublishingDependencies
 from readapi.processes.stores import Stores
 from readapi.publishing.access.capabilities import Capabilities
+from readapi.spaces.find_track import SpaceTrackFinder
 from readapi.sql.queries import Queries
+from readapi.state.publishing.profile_visibility import ProfileVisibility
 from readapi.state.state import State, StateError, open_state
 from readapi.subsonic.covers import Covers
 from readapi.subsonic.service import Subsonic, render_gate_refusal
@@ -254,8 +258,16 @@ def _authoring(
     made = publishing_services.publishing_services(
         given, offered[Supporters], offered[AudioSelection], index, network
     )
-    desk = PortalPages(offered[Renderer], index, people.state, made[Capabilities], settings)
-    return {Writing: writing, PortalPages: desk, **made}
+    renderer, supporters, showing = offered[Renderer], offered[Supporters], offered[ProfileVisibility]
+    return {
+        Writing: writing,
+        PortalPages: PortalPages(renderer, index, people.state, showing, made[Capabilities], settings),
+        TrackPages: TrackPages(
+            renderer, index, made[SpaceTrackFinder], supporters, showing, offered[AudioSelection]
+        ),
+        PlaylistPages: PlaylistPages(renderer, index, supporters, showing, writing),
+        **made,
+    }
 
 
 def build_services(

@@ -89,6 +89,7 @@ OTHERS = (
     "/tracks/tags/ambient?limit=100",
     "/tracks/top?limit=50",
     f"/u/{HANDLE}",
+    f"/u/{HANDLE}/likes",
     "/u/mara.example/album/first-light",
 )
 # Of OpenSubsonic, asked for with an API key.

@@ -41,6 +41,12 @@ class ProfileForm(PageForm):
         return self.image or (None if self.remove_image is None else b"")
 
 
+class LikesForm(PageForm):
+    """Whether the profile shows what the account likes."""
+
+    show_liked_on_profile: str | None = None
+
+
 class TemplateForm(PageForm):
     """The questions of a template."""
 

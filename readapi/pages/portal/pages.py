@@ -11,15 +11,17 @@ from readapi.index import cursors, present
 from readapi.index.lookups import Index
 from readapi.index.queries import library, lists, tracks
 from readapi.pages import responses
+from readapi.pages.form_errors import FRESH, FormErrors
 from readapi.pages.notices import Notice
 from readapi.pages.portal import views
-from readapi.pages.portal.form_errors import FRESH, FormErrors
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import PortalLists, Publisher, View, Work
 from readapi.pages.render import Renderer
+from readapi.pds.records import profiles
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.state.db.claims import UNFINISHED
 from readapi.state.publishing.jobs import Job
+from readapi.state.publishing.profile_visibility import ProfileVisibility
 from readapi.state.publishing.uploads import Upload
 from readapi.state.state import State
 from schemas.api.albums import AlbumMetadata
@@ -46,12 +48,14 @@ class PortalPages:
         renderer: Renderer,
         index: Index,
         state: State,
+        showing: ProfileVisibility,
         capabilities: Capabilities,
         settings: Settings,
     ) -> None:
         self._renderer = renderer
         self._index = index
         self._state = state
+        self._showing = showing
         self._capabilities = capabilities
         self._collections = settings.collections
 
@@ -65,8 +69,7 @@ class PortalPages:
         """The artist's tracks, and the form to publish one; to others, the form for a profile."""
         publisher = await self._publisher(who)
         if publisher.profile is None:
-            view = views.of_profile(publisher, note, attempt)
-            return self._page(who, "portal_profile.html", view, attempt)
+            return await self.profile(who, attempt, note)
         after = cursors.read_position(cursor, _ORDER)
         found = library.own_tracks(self._index, who.viewer, "", "recent", after, MOST_TRACKS).page
         older = cursors.write_cursor(found.after, _ORDER)
@@ -101,7 +104,8 @@ class PortalPages:
         self, who: InSession, attempt: FormErrors = FRESH, note: Notice | None = None
     ) -> Answer[str]:
         """The artist's profile."""
-        view = views.of_profile(await self._publisher(who), note, attempt)
+        shown = await profiles.shows_likes(self._showing, self._collections, who.did)
+        view = views.of_profile(await self._publisher(who), note, attempt, shows_likes=shown)
         return self._page(who, "portal_profile.html", view, attempt)
 
     def is_artist(self, who: InSession) -> bool:

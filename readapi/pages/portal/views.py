@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import orjson
 
 from readapi.pages import choices
+from readapi.pages.form_errors import FormErrors
 from readapi.pages.notices import Notice
 from readapi.pages.portal import rights_form
-from readapi.pages.portal.form_errors import FormErrors
 from readapi.pages.portal.forms import NO_ALBUM, read_shown_texts
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.public.player import make_player_track
@@ -110,9 +110,9 @@ def of_defaults(who: Publisher, chosen: Preferences, note: Notice | None, attemp
     }
 
 
-def of_profile(who: Publisher, note: Notice | None, attempt: FormErrors) -> View:
-    """For the page of the artist's profile."""
-    return _of_section("profile", who, note, attempt)
+def of_profile(who: Publisher, note: Notice | None, attempt: FormErrors, *, shows_likes: bool) -> View:
+    """For the page of the artist's profile. `shows_likes`: whether others see the account's likes there."""
+    return {**_of_section("profile", who, note, attempt), "shows_likes": shows_likes}
 
 
 def _of_section(section: str, who: Publisher, note: Notice | None, attempt: FormErrors) -> View:

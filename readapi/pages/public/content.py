@@ -5,34 +5,39 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
+from readapi.errors import NotFound
 from readapi.http.supporters import Supporters
 from readapi.index import present
 from readapi.index.lookups import Index
 from readapi.index.paging import Position
 from readapi.index.queries import artists, lists, tracks
+from readapi.pds.records import profiles
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas.access import Viewer
 from schemas.api.albums import AlbumMetadata
 from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
+from schemas.collections import Collections
 from schemas.stored import Card
 
 MOST_TRACKS = 50  # of an artist, on one page
 MOST_LISTS = 100  # of each kind
+_MOST_LIKES = 5
 
 _TRACKS = TypeAdapter(list[Track])
 
 
 @dataclass(frozen=True, slots=True)
 class ArtistPage:
-    """The content of an artist's page: one page of tracks, and the newest albums and playlists."""
+    """The content of an artist's page: one page of tracks, the newest albums, playlists and likes."""
 
     artist: Artist
     tracks: list[Track]
     older: Position | None
     albums: list[AlbumMetadata]
     playlists: list[Playlist]
+    likes: list[Track]
 
 
 async def load_tracks(supporters: Supporters, cards: Sequence[Card], viewer: Viewer | None) -> list[Track]:
@@ -93,6 +98,7 @@ async def newest_of_artist(
 async def artist_content(
     index: Index,
     showing: ProfileVisibility,
+    collections: Collections,
     supporters: Supporters,
     viewer: Viewer | None,
     name: str,
@@ -103,10 +109,33 @@ async def artist_content(
     page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did, viewer=viewer)
     albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did)
     playlists = await lists.playlists_of(index, showing, card.did, viewer, None, MOST_LISTS)
+    likes = []
+    if await profiles.shows_likes(showing, collections, card.did):
+        likes = index.liked_page(card.did, None, _MOST_LIKES).items
     return ArtistPage(
         Artist.model_validate_json(card.card),
         await load_tracks(supporters, page.items, viewer),
         page.after,
         [AlbumMetadata.model_validate_json(found.card) for found in albums.items],
         [Playlist.model_validate(found) for found in playlists.items[:MOST_LISTS]],
+        await load_tracks(supporters, likes, viewer),
     )
+
+
+async def likes_content(
+    index: Index,
+    showing: ProfileVisibility,
+    collections: Collections,
+    supporters: Supporters,
+    viewer: Viewer | None,
+    name: str,
+    after: Position | None,
+) -> tuple[Artist, list[Track], int, Position | None]:
+    """An account, public tracks that it likes, how many there are, and what follows. Raises NotFound."""
+    card = artists.find_artist(index, name)
+    is_own = viewer is not None and viewer.did == card.did
+    if not is_own and not await profiles.shows_likes(showing, collections, card.did):
+        raise NotFound("This account does not show its likes.")
+    page = index.liked_page(card.did, after, MOST_TRACKS)
+    found = await load_tracks(supporters, page.items, viewer)
+    return Artist.model_validate_json(card.card), found, index.liked_count(card.did), page.after

@@ -3,6 +3,7 @@
 from readapi.errors import InvalidRequest
 from readapi.http.request.page_forms import PageForm
 from readapi.pages import text
+from readapi.pds.repo import Value
 from schemas.api.comments import NewComment
 from schemas.api.playlists import NewPlaylist
 
@@ -13,12 +14,13 @@ class CommentForm(PageForm):
     text: str = ""
     moment: str = ""
 
-    def wanted(self) -> NewComment:
-        """Raises InvalidRequest."""
+    def said(self) -> Value:
+        """What a comment's record says. Raises InvalidRequest."""
         seconds = text.parse_clock(self.moment or "0")
         if seconds is None:
             raise InvalidRequest.of_field("moment", "must be a time such as 1:07")
-        return self.fitted(NewComment, {"text": self.text, "timestamp_ms": seconds * 1000})
+        wanted = self.fitted(NewComment, {"text": self.text, "timestamp_ms": seconds * 1000})
+        return {"text": wanted.text, "timestampMs": wanted.timestamp_ms}
 
 
 class PlaylistForm(PageForm):

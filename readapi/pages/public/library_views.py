@@ -7,6 +7,7 @@ from readapi.pages.public import metadata
 from readapi.pages.public.player import make_player_track
 from readapi.pages.public.views import View, first_playable, onward
 from readapi.pages.urls import Addresses
+from schemas.api.artists import Artist
 from schemas.api.playlists import Playlist
 from schemas.api.tracks import Track
 
@@ -23,6 +24,25 @@ def of_liked(found: Sequence[Track], total: int, after: str | None, addresses: A
         "first": first_playable(sounds),
         "older": onward(after),
         "empty": "You like no track yet.",
+        "choice": addresses.page("/portal/profile#likes"),
+    }
+
+
+def of_likes(
+    artist: Artist, found: Sequence[Track], total: int, after: str | None, addresses: Addresses
+) -> View:
+    """For the tracks that an account likes, as others see them."""
+    sounds = [make_player_track(track, addresses) for track in found]
+    name = artist.display_name or artist.handle
+    address = f"{addresses.artist(artist.handle, artist.did)}/likes"
+    return {
+        "head": metadata.of_page(f"Liked by {name}", f"Tracks that {name} likes.", address, indexed=False),
+        "title": f"Liked by {name}",
+        "count": text.format_count(total, "track"),
+        "sounds": sounds,
+        "first": first_playable(sounds),
+        "older": onward(after),
+        "empty": f"{name} likes no track yet.",
     }
 
 
@@ -32,8 +52,10 @@ def of_playlists(found: Sequence[Playlist], after: str | None, addresses: Addres
     return {"head": head, "playlists": found, "older": onward(after)}
 
 
-def of_playlist(playlist: Playlist, found: Sequence[Track], addresses: Addresses) -> View:
-    """For changing a playlist."""
+def of_playlist(
+    playlist: Playlist, found: Sequence[Track], fitting: Sequence[Track], addresses: Addresses
+) -> View:
+    """For changing a playlist. `fitting`: tracks that may be added."""
     address = addresses.page(f"/playlists/{playlist.id}")
     head = metadata.of_page(f"Change {playlist.name}", "One of your playlists.", address, indexed=False)
-    return {"head": head, "playlist": playlist, "tracks": found}
+    return {"head": head, "playlist": playlist, "tracks": found, "fitting": fitting}

@@ -72,6 +72,7 @@ def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> Vie
         "artist": shelf.artist,
         "albums": shelf.albums,
         "playlists": shelf.playlists,
+        "likes": shelf.likes,
         "sounds": sounds,
         "first": first_playable(sounds),
         "older": onward(cursor),

@@ -122,14 +122,17 @@ def reorder_items(found: Value, uris: Iterable[str]) -> Value:
 
 
 def move_item(found: Value, uri: str, before: str) -> Value:
-    """Move one item to right before another. Raises Conflict when one of them is missing."""
+    """Move one item to right before another; to the end if `before` is empty.
+
+    Raises Conflict when one of them is missing.
+    """
     items = list(found["items"])
     uris = [item["subject"]["uri"] for item in items]
-    if uri == before or uri not in uris or before not in uris:
+    if uri == before or uri not in uris or (before and before not in uris):
         raise Conflict("These tracks are no longer in the list.")
     item = items.pop(uris.index(uri))
     uris.remove(uri)
-    items.insert(uris.index(before), item)
+    items.insert(uris.index(before) if before else len(items), item)
     return _mark_edited({**found, "items": items})
 
 

@@ -1,4 +1,4 @@
-"""Writes artist profiles."""
+"""Writes artist profiles, and reads what their owners chose to show."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,12 +7,24 @@ from pydantic.alias_generators import to_camel
 
 from readapi.pds.repo import Author, Record, Value
 from readapi.pds.writing import Writing
+from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas import datetimes
 from schemas.api.artists import ProfileChange
-from schemas.ids import Rkey
+from schemas.collections import Collections
+from schemas.ids import AtUri, Did, Rkey
 
 RKEY = Rkey("self")
 _NO_PICTURES: Final[Mapping[str, Value | None]] = {}
+
+
+def profile_uri(collections: Collections, did: Did) -> str:
+    """The at-uri of an account's profile, under which its choices are stored."""
+    return str(AtUri(did, collections.profile, RKEY))
+
+
+async def shows_likes(showing: ProfileVisibility, collections: Collections, did: Did) -> bool:
+    """Likes are public records, so a profile shows them unless its owner turns that off."""
+    return await showing.of(profile_uri(collections, did)) is not False
 
 
 async def put_profile(

@@ -22,7 +22,6 @@ from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas.access import Viewer
 from schemas.api.artists import Artist, ProfileChange
 from schemas.api.tracks import LikedTrackPage
-from schemas.ids import AtUri, Did
 from schemas.settings import Settings
 
 routes = Routes("artists")
@@ -49,7 +48,7 @@ async def put_profile(
     index.require()
     await profiles.put_profile(writing, who, sent)
     if sent.show_liked_on_profile is not None:
-        await showing.choose(_profile(settings, who.did), sent.show_liked_on_profile)
+        await showing.choose(profiles.profile_uri(settings.collections, who.did), sent.show_liked_on_profile)
     return await _own(index, who, showing, settings)
 
 
@@ -79,7 +78,7 @@ async def liked_tracks(
     """
     user = artists.find_artist(index, handle)
     is_own = viewer is not None and viewer.did == user.did
-    if not is_own and not await _shows_likes(user.did, showing, settings):
+    if not is_own and not await profiles.shows_likes(showing, settings.collections, user.did):
         raise NotFound("This account does not show its likes.")
     page = index.liked_page(user.did, cursors.read_position(cursor, "liked"), limit, adult=adult)
     viewer = await supporters.among(viewer, page.items)
@@ -104,16 +103,5 @@ async def _own(index: Index, who: SignedIn, showing: ProfileVisibility, settings
 
 
 async def _shown(artist: dict[str, Any], showing: ProfileVisibility, settings: Settings) -> Answer[Artist]:
-    shown = await _shows_likes(artist["did"], showing, settings)
+    shown = await profiles.shows_likes(showing, settings.collections, artist["did"])
     return Answer(orjson.dumps({**artist, "show_liked_on_profile": shown}))
-
-
-async def _shows_likes(did: Did, showing: ProfileVisibility, settings: Settings) -> bool:
-    """Likes are public records, so a profile shows them unless its owner turns that off."""
-    chosen = await showing.of(_profile(settings, did))
-    return True if chosen is None else chosen
-
-
-def _profile(settings: Settings, did: Did) -> str:
-    """The URI of the account's profile record, under which its choices are stored."""
-    return str(AtUri(did, settings.collections.profile, profiles.RKEY))

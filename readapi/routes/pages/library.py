@@ -2,33 +2,29 @@
 
 from readapi.answers import Answer
 from readapi.errors import Conflict, InvalidRequest, NotFound, NotOwner
+from readapi.http.request.headers import Accept
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import InSession
 from readapi.index import cursors
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
-from readapi.index.queries import library, lists
+from readapi.index.queries import library
 from readapi.index.queries.identifiers import ListName
-from readapi.pages import responses
+from readapi.pages import notices, responses
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.public import content, library_views
 from readapi.pages.public.browsing import MOST_TRACKS
-from readapi.pages.public.content import MOST_LISTS
 from readapi.pages.public.forms import PlaceForm, PlaylistForm
+from readapi.pages.public.playlist_pages import PlaylistPages
 from readapi.pages.render import Renderer
 from readapi.pds.records import lists as authoring
-from readapi.pds.records import playlists
 from readapi.pds.repo import REFUSALS
-from readapi.pds.writing import Change, Writing
-from readapi.state.publishing.profile_visibility import ProfileVisibility
-from schemas.api.playlists import Playlist
-from schemas.ids import list_id
 
 routes = PageRoutes()
 
 CHANGES = (NotFound, NotOwner, Conflict, InvalidRequest, *REFUSALS)
 _LIKED = "page of likes"
-_PLAYLISTS = "page of playlists"
+_EDITED = "/playlists/{playlist_id}"
 
 
 @routes.page("/liked")
@@ -48,110 +44,63 @@ async def liked_page(
 
 @routes.page("/playlists")
 async def playlists_page(
-    index: Index,
-    showing: ProfileVisibility,
-    who: InSession | None,
-    renderer: Renderer,
-    cursor: Cursor = None,
+    who: InSession | None, shelves: PlaylistPages, note: str | None = None, cursor: Cursor = None
 ) -> Answer[str]:
     """Show the account's playlists and the form for a new one; to others, the sign-in page."""
     if who is None:
-        return responses.sign_in("/playlists")
-    after = cursors.read_position(cursor, _PLAYLISTS)
-    page = await lists.playlists_of(index, showing, who.did, who.viewer, after, MOST_LISTS)
-    following = cursors.write_cursor(page.after, _PLAYLISTS)
-    view = library_views.of_playlists(
-        [Playlist.model_validate(one) for one in page.items], following, renderer.addresses
-    )
-    return responses.public_page(renderer, "playlists.html", view, who)
+        return responses.sign_in("/playlists", note)
+    return await shelves.all(who, note=notices.find_notice(note), cursor=cursor)
 
 
 @routes.page("/playlists/{playlist_id}", raises=(NotFound, NotOwner))
 async def edit_playlist_page(
-    playlist_id: ListName,
-    index: Index,
-    supporters: Supporters,
-    showing: ProfileVisibility,
-    who: InSession | None,
-    renderer: Renderer,
+    playlist_id: ListName, who: InSession | None, shelves: PlaylistPages, note: str | None = None
 ) -> Answer[str]:
     """Show a playlist of the account with what can be changed about it."""
     if who is None:
-        return responses.sign_in("/playlists")
-    card = lists.find_own_list(index, "playlist", playlist_id, who.did)
-    held = lists.playlist_tracks(index, card, who.viewer)
-    found = await content.load_tracks(supporters, held, who.viewer)
-    uri = str(lists.list_uri(card))
-    playlist = Playlist.model_validate_json(card.card).model_copy(
-        update={"show_on_profile": await showing.of(uri) is not False}
-    )
-    view = library_views.of_playlist(playlist, found, renderer.addresses)
-    return responses.public_page(renderer, "playlist_edit.html", view, who)
+        return responses.sign_in(f"/playlists/{playlist_id}", note)
+    return await shelves.one(who, playlist_id, note=notices.find_notice(note))
 
 
-@routes.deed("/playlists", requires=("list",), raises=(InvalidRequest, *REFUSALS))
+@routes.deed("/playlists", requires=("list",), raises=(InvalidRequest, *REFUSALS), form_on="/playlists")
 async def create_playlist(
-    sent: PlaylistForm, who: InSession, showing: ProfileVisibility, writing: Writing
+    sent: PlaylistForm, who: InSession, accept: Accept, shelves: PlaylistPages
 ) -> Answer[str]:
     """Create an empty playlist."""
-    wanted = sent.wanted()
-    uri, _ = await playlists.create_playlist(writing, showing, who, wanted.name, wanted.show_on_profile)
-    return responses.redirect_away(f"/playlists/{list_id(str(uri))}")
+    return await shelves.create(who, sent, accept)
 
 
-@routes.deed("/playlists/{playlist_id}", requires=("list",), raises=CHANGES)
+@routes.deed("/playlists/{playlist_id}", requires=("list",), raises=CHANGES, form_on=_EDITED)
 async def save_playlist(
-    playlist_id: ListName,
-    sent: PlaylistForm,
-    who: InSession,
-    index: Index,
-    showing: ProfileVisibility,
-    writing: Writing,
+    playlist_id: ListName, sent: PlaylistForm, who: InSession, accept: Accept, shelves: PlaylistPages
 ) -> Answer[str]:
     """Rename a playlist, and choose whether the profile shows it."""
-    wanted = sent.wanted()
-    uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
-    answer = await _changed(
-        playlist_id, lambda found: authoring.rename_list(found, wanted.name, None), who, index, writing
-    )
-    await showing.choose(str(uri), wanted.show_on_profile)
-    return answer
+    return await shelves.save(who, playlist_id, sent, accept)
 
 
-@routes.deed("/playlists/{playlist_id}/order", requires=("list",), raises=CHANGES)
+@routes.deed("/playlists/{playlist_id}/order", requires=("list",), raises=CHANGES, form_on=_EDITED)
 async def move_in_playlist(
-    playlist_id: ListName, sent: PlaceForm, who: InSession, index: Index, writing: Writing
+    playlist_id: ListName, sent: PlaceForm, who: InSession, accept: Accept, shelves: PlaylistPages
 ) -> Answer[str]:
-    """Move a track of a playlist to right before another."""
-    return await _changed(
-        playlist_id, lambda found: authoring.move_item(found, sent.track, sent.before), who, index, writing
+    """Move a track of a playlist to right before another, or to the end."""
+    return await shelves.change(
+        who, playlist_id, sent, accept, lambda found: authoring.move_item(found, sent.track, sent.before)
     )
 
 
-@routes.deed("/playlists/{playlist_id}/remove", requires=("list",), raises=CHANGES)
+@routes.deed("/playlists/{playlist_id}/remove", requires=("list",), raises=CHANGES, form_on=_EDITED)
 async def remove_from_playlist(
-    playlist_id: ListName, sent: PlaceForm, who: InSession, index: Index, writing: Writing
+    playlist_id: ListName, sent: PlaceForm, who: InSession, accept: Accept, shelves: PlaylistPages
 ) -> Answer[str]:
     """Remove a track from a playlist."""
-    return await _changed(
-        playlist_id, lambda found: authoring.remove_track(found, sent.track), who, index, writing
+    return await shelves.change(
+        who, playlist_id, sent, accept, lambda found: authoring.remove_track(found, sent.track)
     )
 
 
-@routes.deed("/playlists/{playlist_id}/delete", requires=("list",), raises=CHANGES)
+@routes.deed("/playlists/{playlist_id}/delete", requires=("list",), raises=CHANGES, form_on=_EDITED)
 async def drop_playlist(
-    playlist_id: ListName, who: InSession, index: Index, showing: ProfileVisibility, writing: Writing
+    playlist_id: ListName, who: InSession, accept: Accept, shelves: PlaylistPages
 ) -> Answer[str]:
     """Delete a playlist. Its tracks stay."""
-    uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
-    await playlists.delete_playlist(writing, showing, who, uri)
-    return responses.redirect_away("/playlists")
-
-
-async def _changed(
-    playlist_id: str, change: Change, who: InSession, index: Index, writing: Writing
-) -> Answer[str]:
-    """Change one of the account's playlists, and show it again."""
-    uri = lists.list_uri(lists.find_own_list(index, "playlist", playlist_id, who.did))
-    await writing.edit(who, uri.collection, uri.rkey, change)
-    return responses.redirect_away(f"/playlists/{list_id(str(uri))}")
+    return await shelves.delete(who, playlist_id, accept)

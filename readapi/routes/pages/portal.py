@@ -18,10 +18,9 @@ from readapi.http.request.cookies import Cookies
 from readapi.http.request.headers import Accept
 from readapi.http.viewer import InSession
 from readapi.index.cursors import Cursor
-from readapi.pages import notices, responses
+from readapi.pages import form_errors, notices, responses
 from readapi.pages.page_routes import PageRoutes
-from readapi.pages.portal import form_errors
-from readapi.pages.portal.forms import ProfileForm, TemplateForm, UploadForm
+from readapi.pages.portal.forms import LikesForm, ProfileForm, TemplateForm, UploadForm
 from readapi.pages.portal.pages import PortalPages
 from readapi.pages.portal.rights_form import RightsForm
 from readapi.pds.records import images, profiles
@@ -29,7 +28,9 @@ from readapi.pds.repo import REFUSALS, Pds
 from readapi.pds.writing import Writing
 from readapi.publishing.access.policies import Policies
 from readapi.publishing.uploads.receive import UploadIntake
+from readapi.state.publishing.profile_visibility import ProfileVisibility
 from readapi.state.state import State
+from schemas.settings import Settings
 
 routes = PageRoutes()
 
@@ -80,6 +81,16 @@ async def save_profile(
         tried = form_errors.form_errors("profile", sent, error, accept)
         return await desk.profile(who, tried)
     return responses.redirect_with_notice(page, "profile-saved")
+
+
+@routes.deed("/portal/profile/likes", form_on="/portal/profile")
+async def choose_likes(
+    sent: LikesForm, who: InSession, showing: ProfileVisibility, settings: Settings
+) -> Answer[str]:
+    """Choose whether others see on the profile which tracks the account likes."""
+    shown = sent.show_liked_on_profile is not None
+    await showing.choose(profiles.profile_uri(settings.collections, who.did), shown)
+    return responses.redirect_with_notice("/portal/profile", "likes-shown" if shown else "likes-hidden")
 
 
 @routes.deed("/portal/template", raises=(InvalidRequest, AudienceUnavailable))

@@ -15,9 +15,8 @@ from readapi.http.viewer import InSession
 from readapi.index.lookups import Index
 from readapi.index.queries import lists
 from readapi.index.queries.identifiers import ListName
-from readapi.pages import notices, responses
+from readapi.pages import form_errors, notices, responses
 from readapi.pages.page_routes import PageRoutes
-from readapi.pages.portal import form_errors
 from readapi.pages.portal.forms import AlbumForm, AlbumTemplateForm, CoverForm, MoveForm
 from readapi.pages.portal.pages import PortalPages
 from readapi.pds.records import albums

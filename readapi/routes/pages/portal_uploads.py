@@ -19,11 +19,10 @@ from readapi.http.viewer import InSession
 from readapi.index.lookups import Index
 from readapi.index.queries import lists
 from readapi.index.queries.identifiers import ListName
-from readapi.pages import responses
+from readapi.pages import form_errors, responses
+from readapi.pages.form_errors import FormErrors
 from readapi.pages.notices import Notice
 from readapi.pages.page_routes import PageRoutes
-from readapi.pages.portal import form_errors
-from readapi.pages.portal.form_errors import FormErrors
 from readapi.pages.portal.forms import TracksForm, file_title
 from readapi.pages.portal.pages import PortalPages
 from readapi.pds.repo import REFUSALS

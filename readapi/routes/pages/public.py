@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import Field
 
 from readapi.answers import HTML, Answer
-from readapi.audio.select import AudioSelection
 from readapi.errors import NotFound, PdsUnavailable, SessionExpired
 from readapi.http.endpoint import Routes
 from readapi.http.supporters import Supporters
@@ -14,40 +13,30 @@ from readapi.index import cursors
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
-from readapi.pages import responses, text
-from readapi.pages.public import content, reactions, views
+from readapi.pages import notices, responses, text
+from readapi.pages.public import content, library_views, views
+from readapi.pages.public.track_pages import TrackPages
 from readapi.pages.render import Renderer
-from readapi.spaces.find_track import SpaceTrackFinder
 from readapi.state.publishing.profile_visibility import ProfileVisibility
+from schemas.settings import Settings
 
 routes = Routes("pages")
 
 _ORDER = "page of an artist"
+_LIKES = "page of an account's likes"
 
 
 @routes.get("/track/{track_id}", media_types=(HTML,), raises=(NotFound, PdsUnavailable, SessionExpired))
 async def track_page(
     track_id: TrackName,
-    finder: SpaceTrackFinder,
-    supporters: Supporters,
     who: SignedIn | None,
-    renderer: Renderer,
-    index: Index,
-    showing: ProfileVisibility,
-    sources: AudioSelection,
+    pages: TrackPages,
     t: Annotated[str, Field(max_length=20, description="Where to begin, in seconds.")] = "",
+    note: str | None = None,
 ) -> Answer[str]:
     """Show a track; one in a private Space only to viewers that the Space admits."""
-    card, viewer = await finder.show(track_id, who)
-    (track,) = await content.load_tracks(supporters, [card], viewer)
-    around = await reactions.load_reactions(index, supporters, showing, card, viewer, renderer.addresses)
-    view = {
-        **views.of_track(track, card.thumb, renderer.addresses, text.parse_clock(t) or 0),
-        "around": around,
-        "waveform": views.draw_waveform(await sources.peaks(card, viewer)),
-        "own_did": None if who is None else who.did,
-    }
-    return responses.public_page(renderer, "track.html", view, who)
+    found = None if who is None else notices.find_notice(note)
+    return await pages.show(who, track_id, text.parse_clock(t) or 0, note=found)
 
 
 @routes.get("/u/{handle}", media_types=(HTML,))
@@ -55,17 +44,40 @@ async def artist_page(
     handle: ArtistName,
     index: Index,
     showing: ProfileVisibility,
+    settings: Settings,
     supporters: Supporters,
     who: SignedIn | None,
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
-    """Show an artist's profile, tracks, albums and playlists."""
+    """Show an artist's profile, tracks, albums, playlists and last likes."""
+    after = cursors.read_position(cursor, _ORDER)
     shelf = await content.artist_content(
-        index, showing, supporters, viewer_of(who), handle, cursors.read_position(cursor, _ORDER)
+        index, showing, settings.collections, supporters, viewer_of(who), handle, after
     )
     view = views.of_shelf(shelf, cursors.write_cursor(shelf.older, _ORDER), renderer.addresses)
     return responses.public_page(renderer, "artist.html", view, who)
+
+
+@routes.get("/u/{handle}/likes", media_types=(HTML,))
+async def likes_page(
+    handle: ArtistName,
+    index: Index,
+    showing: ProfileVisibility,
+    settings: Settings,
+    supporters: Supporters,
+    who: SignedIn | None,
+    renderer: Renderer,
+    cursor: Cursor = None,
+) -> Answer[str]:
+    """Show the tracks that an account likes, unless it hides them: the last liked first."""
+    after = cursors.read_position(cursor, _LIKES)
+    artist, found, total, older = await content.likes_content(
+        index, showing, settings.collections, supporters, viewer_of(who), handle, after
+    )
+    following = cursors.write_cursor(older, _LIKES)
+    view = library_views.of_likes(artist, found, total, following, renderer.addresses)
+    return responses.public_page(renderer, "browse.html", view, who)
 
 
 @routes.get("/u/{handle}/album/{slug}", media_types=(HTML,))

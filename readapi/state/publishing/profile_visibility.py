@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 from sqlalchemy import delete, select
 
@@ -22,6 +22,8 @@ class ProfileVisibility:
     choice takes effect with the next question. Where they are too many, or the state changes all the time, or
     is in PostgreSQL, questions are queries.
     """
+
+    BESIDE_STORES: ClassVar = True  # answers that depend on it are not kept until the index changes
 
     def __init__(self, database: Database) -> None:
         self._database = database

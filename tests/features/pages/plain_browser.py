@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -52,6 +53,13 @@ class PlainBrowser:
         """The same of a form that leads nowhere: the status, and the page that is shown instead."""
         async with self.in_parts(path, **members) as answer:
             return answer.status, await answer.text()
+
+    async def refused_plainly(self, path: str, **form: str) -> tuple[int, str, str]:
+        """Send a form that is refused: the status, the sentence on the page that is shown, and the page."""
+        async with self.post(path, **form) as answer:
+            page = await answer.text()
+            (sentence,) = re.findall(r'<p class="note bad" role="alert"[^>]*>([^<]+)</p>', page)
+            return answer.status, sentence, page
 
     async def sends_files(self, path: str, files: list[tuple[str, bytes]], **members: str) -> tuple[int, str]:
         """Send a form with several files in one field: the status, and where it leads or what is shown."""

@@ -46,13 +46,13 @@ async def test_a_listener_reacts_to_a_track_by_its_forms(listener: PlainBrowser,
     )
     assert await listener.shows(path, "That &lt;b&gt;bridge&lt;/b&gt;")
     commented = await listener.text(path)
-    async with listener.post(f"{path}/comments", moment="9:00", text="Too late") as late:
-        assert late.status == 422
-    async with listener.post(f"{path}/comments", moment="soon", text="When?") as unread:
-        assert unread.status == 422
     async with listener.post(like, origin="https://elsewhere.example") as foreign:
         assert foreign.status == 403
     (own,) = re.findall(r'action="([^"]+/delete)"', commented)
+    edit = own.removesuffix("/delete")
+    assert await listener.led(edit, moment="0:30", text="Rather here") == f"{path}#comments"
+    assert await listener.shows(path, "Rather here")
+    edited = await listener.text(path)
     assert await listener.led(own) == f"{path}#comments"
     assert await listener.led(f"{path}/unlike") == path
     assert await listener.shows(path, f'action="{like}"')
@@ -60,7 +60,84 @@ async def test_a_listener_reacts_to_a_track_by_its_forms(listener: PlainBrowser,
     assert name in page
     assert "Liked by" in liked
     assert 'data-moment="67" aria-label="Play at 1:07">1:07</a>' in commented
-    assert "bridge" not in await listener.text(path)
+    assert 'data-moment="30" aria-label="Play at 0:30">0:30</a>' in edited
+    assert "bridge" not in edited
+    assert "Rather here" not in await listener.text(path)
+
+
+async def test_a_refused_form_comes_back_with_one_sentence_and_what_was_typed(
+    listener: PlainBrowser, studio: Studio
+):
+    """A comment and a playlist's name that do not fit; strangers come back to the page by signing in."""
+    artist = await studio.artist(profile=False)
+    track_id, _ = await artist.write_track(title="Refused Of", duration=90)
+    (like,) = re.findall(r'action="(/track/[^"]+/like)"', await listener.text(f"/track/{track_id}"))
+    path = like.removesuffix("/like")
+    await listener.led(f"{path}/comments", moment="0:05", text="Mine")
+    assert await listener.shows(path, "Mine")
+    (own,) = re.findall(r'action="([^"]+/delete)"', await listener.text(path))
+    page = await listener.led("/playlists", name="Refusals")
+
+    late = await listener.refused_plainly(f"{path}/comments", moment="9:00", text="Too <late>")
+    unread = await listener.refused_plainly(f"{path}/comments", moment="soon", text="When?")
+    long = await listener.refused_plainly(own.removesuffix("/delete"), moment="0:05", text="long " * 300)
+    elsewhere = await listener.refused_plainly(f"{path}/playlists", playlist_id="123")
+    nameless = await listener.refused_plainly("/playlists", name=" ")
+    renamed = await listener.refused_plainly(page, name="")
+    moved = await listener.refused_plainly(f"{page}/order", track="at://gone", before="")
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        stranger = PlainBrowser(listener.person, listener.site, client)
+        led = [await stranger.led(like), await stranger.led(f"{page}/remove", track="at://any")]
+        told = await stranger.text(led[0])
+    assert await listener.led(f"{page}/delete") == "/playlists"
+
+    assert late[:2] == (
+        422,
+        "Nothing was changed. moment: must not be after the track&#39;s end, 90 seconds.",
+    )
+    assert 'value="Too &lt;late&gt;"' in late[2]
+    assert unread[:2] == (422, "Nothing was changed. moment: must be a time such as 1:07.")
+    assert (long[0], long[1].partition(":")[0]) == (422, "Nothing was changed. text")
+    assert '<details class="edit" open>' in long[2]
+    assert elsewhere[0] == 404
+    assert 'action="/track/' in elsewhere[2]
+    assert (nameless[0], nameless[1].partition(":")[0]) == (422, "Nothing was changed. name")
+    assert (renamed[0], renamed[1].partition(":")[0]) == (422, "Nothing was changed. name")
+    assert moved[:2] == (409, "These tracks are no longer in the list.")
+    assert led == [
+        f"/login?to={path}&note=sign-in-first",
+        f"/login?to={page}&note=sign-in-first",
+    ]
+    assert "You are not signed in, so nothing was changed." in told
+
+
+async def test_a_listener_chooses_whether_the_profile_shows_what_they_like(
+    listener: PlainBrowser, studio: Studio
+):
+    """On the page of the profile; the page of the account and that of its likes follow at once."""
+    artist = await studio.artist(profile=False)
+    track_id, _ = await artist.write_track(title="Liked In Public")
+    (like,) = re.findall(r'action="(/track/[^"]+/like)"', await listener.text(f"/track/{track_id}"))
+    await listener.led(like)
+    profile = f"/u/{listener.person.account.handle}"
+    assert await listener.shows(profile, "Liked In Public")
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        stranger = PlainBrowser(listener.person, listener.site, client)
+        shown = await stranger.text(f"{profile}/likes")
+
+        assert await listener.led("/portal/profile/likes") == "/portal/profile?note=likes-hidden"
+        hidden = await stranger.text(profile)
+        async with stranger.get(f"{profile}/likes") as refused:
+            assert refused.status == 404
+        assert "Liked In Public" in await listener.text(f"{profile}/likes")
+        again = await listener.led("/portal/profile/likes", show_liked_on_profile="on")
+
+        assert again == "/portal/profile?note=likes-shown"
+        assert "Liked In Public" in await stranger.text(profile)
+        await listener.led(like.removesuffix("/like") + "/unlike")
+
+    assert "Liked In Public" in shown
+    assert "Liked In Public" not in hidden
 
 
 async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser, studio: Studio):
@@ -81,10 +158,9 @@ async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser,
     moved = await titles(listener, page)
     assert await listener.led(f"{page}/remove", track=first) == page
     left = await titles(listener, page)
+    assert 'Add<span class="unseen"> First</span>' in await listener.text(page)  # it would fit
     assert await listener.led(page, name="Renamed") == page
     assert await listener.shows("/playlists", "not on your profile")
-    async with listener.post(page, name=" ") as nameless:
-        assert nameless.status == 422
     async with aiohttp.ClientSession() as stranger:
         for path in ("/liked", "/playlists", page):
             async with stranger.get(listener.site + path, allow_redirects=False) as sent:
@@ -99,7 +175,7 @@ async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser,
 
 async def titles(listener: PlainBrowser, page: str) -> list[str]:
     """The tracks of a playlist that is being changed, in order."""
-    shown = await listener.text(page)
+    shown = (await listener.text(page)).partition('id="fitting"')[0]
     return re.findall(r"<li><span><a [^>]+><bdi>([^<]+)</bdi>", shown)
 
 

@@ -39,8 +39,8 @@ def routes() -> Routes:
 
 @pytest.fixture
 async def erring_site():
-    def shown(refused, path):
-        return error_page.error_page(refused, path, RENDERER)
+    def shown(refused, path, form_on):
+        return error_page.error_page(refused, path, form_on, RENDERER)
 
     async with running(routes(), refusal_page=shown) as running_site:
         yield running_site

@@ -12,10 +12,10 @@ import pytest
 from readapi.index.lookups import Index
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.parameters import KINDS
-from readapi.pages import text
+from readapi.pages import form_errors, text
 from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
-from readapi.pages.portal import account_views, form_errors
+from readapi.pages.portal import account_views
 from readapi.pages.portal.account_views import SignInAttempt
 from readapi.pages.portal.numbers import Total
 from readapi.pages.portal.permissions import Permissions
@@ -105,7 +105,14 @@ def song(**changes: Any) -> dict[str, Any]:
         "around": reactions(shown.title), "waveform": "M0 40v-9",
         "own_did": DID, "look": Look("dark", "0af"),
         "notice": None,
+        "attempt": refused("comment-1", text=shown.title),
     }  # fmt: skip
+
+
+def refused(form: str, **values: str) -> form_errors.FormErrors:
+    """A form that was refused, with what was typed, and an error with it at each field and in the note."""
+    told = Notice(next(iter(values.values())), is_bad=True)
+    return form_errors.FormErrors(form, values, values, told)
 
 
 def reactions(text: str) -> Reactions:
@@ -134,8 +141,14 @@ def lists(text: str) -> dict[str, dict[str, Any]]:
         "browse.html": browsing_views.of_tag(TagHead(name=text, track_count=2), heard, None, None, ADDRESSES),
         "tags.html": browsing_views.of_tags([tag], text, ADDRESSES),
         "search.html": found(text),
-        "playlists.html": library_views.of_playlists([playlist(name=text)], None, ADDRESSES),
-        "playlist_edit.html": library_views.of_playlist(playlist(name=text), heard * 2, ADDRESSES),
+        "playlists.html": {
+            **library_views.of_playlists([playlist(name=text)], None, ADDRESSES),
+            "attempt": refused("playlist", name=text),
+        },
+        "playlist_edit.html": {
+            **library_views.of_playlist(playlist(name=text), heard * 2, heard, ADDRESSES),
+            "attempt": refused("playlist", name=text),
+        },
     }
 
 
@@ -179,6 +192,7 @@ def person(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
         "sign_in": ADDRESSES.sign_in(text),
         "albums": [album(title=text)],
         "playlists": [playlist(name=text)],
+        "likes": [track(title=text, artist=text)],
     }
     return {"head": head, "sounds": heard, "first": heard[0], "older": f"?cursor={text}", **made}
 
@@ -234,7 +248,7 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
         "portal.html": of_front(who, shelf, Preferences(rights=rights(text)), None, forms["upload"]),
         "portal_albums.html": of_albums(who, [belongs], None, forms["album"]),
         "portal_defaults.html": of_defaults(who, Preferences(rights=rights(text)), None, forms["rights"]),
-        "portal_profile.html": of_profile(who, None, forms["profile"]),
+        "portal_profile.html": of_profile(who, None, forms["profile"], shows_likes=True),
         "portal_numbers.html": {
             "section": "numbers",
             "note": None,
@@ -264,7 +278,9 @@ def pages(text: str) -> dict[str, bytes]:
         "list.html": RENDERER.page("list.html", **collection(text, heard)),
         "artist.html": RENDERER.page("artist.html", **person(text, heard)),
         "embed_gone.html": RENDERER.page("embed_gone.html", message=text),
-        "error.html": RENDERER.page("error.html", status=404, detail="not_found", message=text, errors=[]),
+        "error.html": RENDERER.page(
+            "error.html", status=404, detail="not_found", message=text, errors=[], form_on="/track/1"
+        ),
         "login.html": RENDERER.page(
             "login.html", **account_views.of_login("portal", None, SignInAttempt(text, text))
         ),

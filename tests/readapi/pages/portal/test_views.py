@@ -1,7 +1,7 @@
 """What the Portal's pages are given."""
 
+from readapi.pages.form_errors import FRESH
 from readapi.pages.portal import views
-from readapi.pages.portal.form_errors import FRESH
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import Publisher
 from readapi.pages.urls import Addresses

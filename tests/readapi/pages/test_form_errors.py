@@ -4,8 +4,8 @@ import pytest
 
 from readapi.errors import Conflict, InvalidRequest
 from readapi.http.request.headers import Accept
-from readapi.pages.portal import form_errors
-from readapi.pages.portal.form_errors import FRESH
+from readapi.pages import form_errors
+from readapi.pages.form_errors import FRESH
 from readapi.pages.portal.forms import AlbumForm
 from schemas.errors import FieldError
 

@@ -11,6 +11,7 @@ from readapi.pages.notices import Notice
 
 _UNCHANGED = "Nothing was changed."
 _OUTER = ("access", "publishing", "rights", "settings")
+_SHOWN_AS = {"timestamp_ms": "moment"}  # members of the API whose fields on pages have other names
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +64,5 @@ def form_errors(
 def _field(name: str) -> str:
     """The API's name of a field without what it lies in: `settings.access.listening`, `tags.0`."""
     parts = [part for part in name.split(".") if part not in _OUTER]
-    return parts[0] if parts else name
+    first = parts[0] if parts else name
+    return _SHOWN_AS.get(first, first)
