@@ -24,19 +24,16 @@ def public_page(
     who: SignedIn | None = None,
     style: str = "",
     *,
-    is_player: bool = False,
     status: int = HTTPStatus.OK,
 ) -> Answer[str]:
     """A public page. Its oEmbed links are in a header as well, for clients that send HEAD.
 
     `who`: the account that it is made for; pages for strangers offer to sign in and come back.
-    `style`: the one style element of the page, if it has one. `is_player`: in other sites' frames.
+    `style`: the one style element of the page, if it has one.
     """
     addresses, head = renderer.addresses, view["head"]
     assert isinstance(head, Metadata)
-    headers = security_headers.page_headers(
-        addresses.base_url, is_personal=who is not None, is_player=is_player, style=style
-    )
+    headers = security_headers.page_headers(addresses.base_url, is_personal=who is not None, style=style)
     if head.player:
         headers["Link"] = ", ".join(
             f'<{addresses.oembed(head.address, form)}>; rel="alternate"; type="{media_type}"'
@@ -51,9 +48,7 @@ def player_page(
     renderer: Renderer, template: str, view: Mapping[str, object], look: Look, start: int
 ) -> Answer[str]:
     """A player for other sites. `start`: the second at which it begins."""
-    return public_page(
-        renderer, template, {**view, "look": look, "start": start}, style=look.style, is_player=True
-    )
+    return public_page(renderer, template, {**view, "look": look, "start": start}, style=look.style)
 
 
 def account_page(
@@ -66,7 +61,7 @@ def account_page(
     headers: Mapping[str, str] = _NOTHING_MORE,
 ) -> Answer[str]:
     """A page of the sign-in or the settings. `account`: the name of who is signed in."""
-    told = {**security_headers.account_headers(renderer.addresses.base_url), **headers}
+    told = {**security_headers.account_headers(), **headers}
     return Answer(renderer.page(template, account=account, **view), HTML, status, told)
 
 
@@ -104,6 +99,15 @@ def redirect_after_sign_in(
     return redirect_with_notice(
         return_address.page_path(to), note if to in return_address.OWN else None, headers
     )
+
+
+def lead_away(renderer: Renderer, address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:
+    """Answer a form by going on to another server, by way of a page of ours.
+
+    Chromium holds redirects of a form's answer to `form-action` too, and that allows this service only.
+    """
+    told = {**security_headers.account_headers(), **headers}
+    return Answer(renderer.page("onward.html", address=address), HTML, headers=told)
 
 
 def redirect_away(address: str, headers: Mapping[str, str] = _NOTHING_MORE) -> Answer[str]:

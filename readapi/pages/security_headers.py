@@ -11,14 +11,12 @@ _BARE_SOURCES = "style-src 'self'; img-src 'self'; manifest-src 'self'"
 _COMMON = f"{_NOTHING}; form-action 'self'"
 
 
-def page_headers(
-    base_url: str, *, is_personal: bool = False, is_player: bool = False, style: str = ""
-) -> dict[str, str]:
+def page_headers(base_url: str, *, is_personal: bool = False, style: str = "") -> dict[str, str]:
     """For players and public pages: scripts, styles and pictures of ours only, sound from any server.
 
     Our origin stands beside 'self' because browsers disagree about what 'self' is in a sandboxed frame.
-    `is_personal`: made for a signed-in viewer, so that no other site may frame or load it. `is_player`: in
-    other sites' frames. `style`: the one style element of the page, which is allowed by its hash.
+    `is_personal`: made for a signed-in viewer, so that no other site may frame or load it. `style`: the one
+    style element of the page, which is allowed by its hash.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     chosen = " blob:" if is_personal else ""  # a picture for the Portal, which may be shown in place
@@ -27,17 +25,15 @@ def page_headers(
         f"img-src 'self' {base_url}/img/{chosen}; media-src {servers} blob:; connect-src {servers}; "
         "manifest-src 'self'"
     )
-    # Signing in and the settings may be shown in place, and their forms lead to the account's server.
-    forms = f"{_NOTHING}; form-action 'self'{'' if is_player else f' {servers}'}"
     if is_personal:
         return {
-            "Content-Security-Policy": f"{forms}; {sources}; frame-ancestors 'none'",
+            "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Referrer-Policy": "no-referrer",
         }
     return {
-        "Content-Security-Policy": f"{forms}; {sources}; frame-ancestors *",
+        "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors *",
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "no-referrer",
     }
@@ -76,32 +72,30 @@ def leaving_headers() -> dict[str, str]:
     }
 
 
-def account_headers(base_url: str) -> dict[str, str]:
+def account_headers() -> dict[str, str]:
     """For pages of the signed-in account: own resources only, never framed, never cached.
 
-    Chromium holds the redirects of a form's answer to `form-action` too, and ours lead to whatever server a
-    person is on. Without a referrer browsers would send no origin with a form either.
+    Without a referrer browsers would send no origin with a form either.
     """
-    servers = "https:" if base_url.startswith("https://") else "https: http:"
-    return _own(f"form-action 'self' {servers}; {_OWN_SOURCES}")
+    return _own(_OWN_SOURCES)
 
 
 def portal_headers(base_url: str) -> dict[str, str]:
     """For the Portal: own scripts, styles and pictures, but sound from any server, which its player plays.
 
-    Other pages may be shown in place while it plays, hence their sources and the settings' `form-action`.
-    `blob:`: a picture that was chosen, and a recording that was fetched whole.
+    Other pages may be shown in place while it plays, hence their sources. `blob:`: a picture that was chosen,
+    and a recording that was fetched whole.
     """
     servers = "https:" if base_url.startswith("https://") else "https: http:"
     return _own(
-        f"form-action 'self' {servers}; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+        "script-src 'self'; style-src 'self'; img-src 'self' blob:; "
         f"media-src 'self' {servers} blob:; connect-src 'self' {servers}; manifest-src 'self'"
     )
 
 
 def _own(sources: str) -> dict[str, str]:
     return {
-        "Content-Security-Policy": f"{_NOTHING}; {sources}; frame-ancestors 'none'",
+        "Content-Security-Policy": f"{_COMMON}; {sources}; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",

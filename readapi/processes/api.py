@@ -187,7 +187,7 @@ async def _serving(
         Clients(settings.trusted_proxies).key,
         ServiceTokens(service_did(settings.base_url), network, people.state.service_tokens, limits.servers),
     )
-    offered[Subsonic] = _make_subsonic(settings, authenticator, offered, network)
+    offered[Subsonic] = _make_subsonic(settings, authenticator, offered)
     show = partial(error_page.error_page, renderer=renderer)
     gate = Gate(
         settings,
@@ -233,12 +233,10 @@ async def _serving(
         access_log.flush()
 
 
-def _make_subsonic(
-    settings: Settings, authenticator: Authenticator, offered: dict[type, Any], network: Network
-) -> Subsonic:
+def _make_subsonic(settings: Settings, authenticator: Authenticator, offered: dict[type, Any]) -> Subsonic:
     """OpenSubsonic over the services that handlers have."""
     songs = Songs(offered[Index], offered[Supporters])
-    used = {**offered, Songs: songs, Covers: Covers(network)}
+    used = {**offered, Songs: songs, Covers: Covers(offered[Index], offered[Pictures])}
     return Subsonic(settings, authenticator, offered[Authorization], offered[BodyIntake], used)
 
 

@@ -1,73 +1,53 @@
-"""Pictures of songs, albums, artists and playlists: found by id, fetched, and passed on as bytes."""
+"""Pictures of songs, albums, artists and playlists: found by id, and sent in one of this service's sizes."""
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
+from aiohttp import web
 
-from readapi.answers import Answer
-from readapi.errors import NotFound, PdsUnavailable
-from readapi.http.response.headers import PRIVATE
+from readapi.audio.sending import Sending
+from readapi.errors import NotFound
+from readapi.http.request.headers import Conditions
+from readapi.http.response import headers
 from readapi.index.lookups import Index
 from readapi.index.queries import artists, lists, tracks
-from readapi.oauth.errors import Unavailable
-from readapi.oauth.network import Network
-from readapi.oauth.throttle import KeyedSlots
-from readapi.pages.text import is_web_address
-from readapi.pds.records.images import media_type
+from readapi.pictures.cache import Pictures
+from readapi.pictures.visible import find_visible
 from readapi.subsonic import ids
 from schemas.access import Viewer
-from schemas.bounds import MAX_IMAGE_BYTES
+from schemas.ids import Cid
+from schemas.pictures import LARGEST, SIDES, Side, picture_of
 from schemas.stored import Card
 
-_OF_ONE_ACCOUNT: Final = 4  # pictures that are fetched at once
-_PATIENCE_SECONDS: Final = 20.0
-_TIMEOUT_SECONDS: Final = 10.0
-_KEPT = "private, max-age=86400"
-_NO_PICTURE = "There is no picture."
+_NO_PICTURE: Final = "There is no picture."
 
 
 class Covers:
-    """Fetches pictures from the servers of artists, a few at a time for each account."""
+    """Sends the pictures that the viewer may see."""
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self._turns = KeyedSlots(_OF_ONE_ACCOUNT, _PATIENCE_SECONDS)
+    def __init__(self, index: Index, pictures: Pictures) -> None:
+        self._index = index
+        self._pictures = pictures
 
-    async def fetch(self, url: str, client: str) -> Answer[Any]:
-        """The picture at an address in a record. Raises NotFound and PdsUnavailable.
-
-        Whatever the server says of its type, only pictures that browsers show are passed on.
-        """
-        try:
-            turn = await self._turns.take(client)
-        except Unavailable as error:
-            raise PdsUnavailable(
-                "You already have several requests for pictures; try again later."
-            ) from error
-        try:
-            response = await self._network.send(
-                "GET",
-                url,
-                headers={"Accept": "image/*"},
-                max_bytes=MAX_IMAGE_BYTES,
-                timeout_seconds=_TIMEOUT_SECONDS,
-            )
-        except Unavailable as error:
-            raise PdsUnavailable("The server that has this picture cannot be reached.") from error
-        finally:
-            turn.end()
-        kind = media_type(response.body)
-        if response.status != 200 or kind is None:
-            raise NotFound(_NO_PICTURE)
-        headers = {"Cache-Control": _KEPT, "Vary": ", ".join(PRIVATE.varies)}
-        return Answer(response.body, kind, headers=headers)
+    async def send(self, id: str, size: int, viewer: Viewer, asked: Conditions) -> web.StreamResponse:
+        """The picture of something, in the smallest size of at least `size` pixels. Raises NotFound."""
+        cid = find_picture(self._index, id, viewer)
+        source, _ = await find_visible(
+            self._index, self._pictures, cid, fitting_side(size), viewer, viewer.did
+        )
+        return Sending(source, asked, headers.picture_headers(is_public=False))
 
 
-def find_picture(index: Index, id: str, viewer: Viewer) -> str:
-    """The address of something's picture; a song's may be its album's or artist's. Raises NotFound."""
+def fitting_side(size: int) -> Side:
+    """The smallest of this service's sizes that is at least `size`, or else the largest."""
+    return next((side for side in SIDES if side >= size), LARGEST)
+
+
+def find_picture(index: Index, id: str, viewer: Viewer) -> Cid:
+    """The CID of something's picture; a song's may be its album's or artist's. Raises NotFound."""
     for url in _addresses(index, id, viewer):
-        if is_web_address(url):
-            return str(url)
+        if cid := picture_of(url):
+            return cid
     raise NotFound(_NO_PICTURE)
 
 

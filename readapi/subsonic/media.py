@@ -1,11 +1,9 @@
 """Methods that answer with bytes: recordings and pictures."""
 
 from http import HTTPStatus
-from typing import Any
 
 from aiohttp import web
 
-from readapi.answers import Answer
 from readapi.audio import file_names
 from readapi.audio.select import AudioSelection, Elsewhere
 from readapi.audio.sending import Sending
@@ -16,7 +14,8 @@ from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
 from readapi.index.queries import artists, tracks
 from readapi.subsonic import ids
-from readapi.subsonic.covers import Covers, find_picture
+from readapi.subsonic.covers import Covers
+from schemas.pictures import LARGEST
 from schemas.settings import Settings
 from schemas.stored import Card
 
@@ -40,15 +39,19 @@ async def download(
     return _answer(card, await sources.original(card, who.viewer, who.did), asked, settings, named)
 
 
-async def get_cover_art(id: str, index: Index, who: SignedIn, covers: Covers) -> Answer[Any]:
-    """A picture, of the size that its artist published."""
-    return await covers.fetch(find_picture(index, id, who.viewer), who.did)
+async def get_cover_art(
+    id: str, who: SignedIn, covers: Covers, asked: Conditions, size: int = LARGEST
+) -> web.StreamResponse:
+    """A picture as WebP, in the smallest size of at least `size` pixels."""
+    return await covers.send(id, size, who.viewer, asked)
 
 
-async def get_avatar(username: str, index: Index, who: SignedIn, covers: Covers) -> Answer[Any]:
-    """An account's picture."""
-    found = str(ids.ItemId(ids.ARTIST, artists.find_artist(index, username).did))
-    return await covers.fetch(find_picture(index, found, who.viewer), who.did)
+async def get_avatar(
+    username: str, index: Index, who: SignedIn, covers: Covers, asked: Conditions
+) -> web.StreamResponse:
+    """An account's picture as WebP."""
+    found = ids.ItemId(ids.ARTIST, artists.find_artist(index, username).did)
+    return await covers.send(str(found), LARGEST, who.viewer, asked)
 
 
 def _find(index: Index, id: str, who: SignedIn) -> Card:

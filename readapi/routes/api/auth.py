@@ -56,6 +56,7 @@ async def start(
     starts: SignInStart,
     accept: Accept,
     browser: Browser,
+    renderer: Renderer,
     handle: shapes.Name | None = None,
     did: shapes.Name | None = None,
     redirect_uri: shapes.Parameter | None = None,
@@ -82,7 +83,9 @@ async def start(
         raise InvalidRequest(str(error), errors=[named]) from None
     if native is not None and browser.is_one:
         raise InvalidRequest("A code challenge is for programs; a browser's page begins without one.")
-    return await _leave(starts, accept, browser, _named(handle, did), by_form=True, native=native)
+    # The form of our own page, whose CSP allows no form to be redirected to another server.
+    page = renderer if browser.origin == renderer.addresses.base_url else None
+    return await _leave(starts, accept, browser, _named(handle, did), by_form=True, native=native, page=page)
 
 
 @routes.get("/auth/start", **(_START | {"acts": True}))
@@ -281,12 +284,17 @@ async def _leave(
     *,
     by_form: bool = False,
     native: NativeClient | None = None,
+    page: Renderer | None = None,
 ) -> Answer[shapes.ToVisit]:
+    """Lead to the account's server: by a redirect, or by a `page` that goes on by itself."""
     with oauth_errors.translate_start():
-        page, headers = await starts.begin(name, browser, by_form=by_form, native=native)
+        address, headers = await starts.begin(name, browser, by_form=by_form, native=native)
     if _wants_json(accept):
-        return _made_anew(shapes.ToVisit(auth_url=page), headers)
-    return _redirect(page, HTTPStatus.FOUND, headers)
+        return _made_anew(shapes.ToVisit(auth_url=address), headers)
+    if page is not None:
+        onward: Answer[Any] = responses.lead_away(page, address, headers)
+        return onward
+    return _redirect(address, HTTPStatus.FOUND, headers)
 
 
 def _onward(back: Return, settings: Settings) -> str | None:

@@ -41,7 +41,7 @@ async def leave_to_sign_in(
     renderer: Renderer,
     to: Landing = "settings",
 ) -> Answer[str]:
-    """Redirect an account to its own server to sign in."""
+    """Lead an account to its own server to sign in."""
     secret = cookies.secret(browser)
     purpose = AuthorizationPurpose(
         "sign_in", details={PAGE: notices.return_url("signed-in", to), **bind_to_browser(secret)}
@@ -54,7 +54,7 @@ async def leave_to_sign_in(
             raise refusal from error
         view = account_views.of_login(to, attempt=SignInAttempt(sent.handle, error.sentence))
         return responses.account_page(renderer, "login.html", view, status=refusal.status)
-    return responses.redirect_away(page, cookies.leaving(secret))
+    return responses.lead_away(renderer, page, cookies.leaving(secret))
 
 
 @routes.page(notices.RETURN, acts=True, even_ended=True)

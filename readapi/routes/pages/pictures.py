@@ -12,8 +12,8 @@ from readapi.http.limits.clients import Client
 from readapi.http.request.headers import Conditions
 from readapi.http.response import headers
 from readapi.index.lookups import Index
-from readapi.index.queries import pictures
 from readapi.pictures.cache import MEDIA_TYPE, Pictures
+from readapi.pictures.visible import find_visible
 from schemas.access import Viewer
 from schemas.ids import Cid
 from schemas.pictures import SIDES, Side
@@ -47,8 +47,5 @@ async def picture(
     It is fetched from the account's server with the first request, which waits. Only pictures in records that
     the requester may see are.
     """
-    owners, _ = pictures.find_owners(index, Cid(cid), viewer)
-    source = await found.find(Cid(cid), _SIDES[side], owners, client if viewer is None else viewer.did)
-    # The takedown may have come while it was fetched.
-    _, is_public = pictures.find_owners(index, Cid(cid), viewer)
+    source, is_public = await find_visible(index, found, Cid(cid), _SIDES[side], viewer, client)
     return Sending(source, asked, headers.picture_headers(is_public))

@@ -59,7 +59,7 @@ async def leave_to_add_account(
     signing_in: SignIn,
     renderer: Renderer,
 ) -> Answer[str]:
-    """Redirect to the server of another account, to link it."""
+    """Lead to the server of another account, to link it."""
     try:
         page = await signing_in.add_account(who, sent.handle, **{PAGE: notices.return_url("account-added")})
     except OAuthError as error:
@@ -70,7 +70,7 @@ async def leave_to_add_account(
         return responses.account_page(
             renderer, "settings.html", view, account=who.name, status=refusal.status
         )
-    return responses.redirect_away(page)
+    return responses.lead_away(renderer, page)
 
 
 @routes.deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
@@ -89,28 +89,32 @@ async def remove_account(did: str, who: InSession, belongings: OwnSessions, cook
 
 
 @routes.deed("/settings/permissions", even_ended=True)
-async def leave_for_permissions(who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Redirect to the account's server to request the scopes not granted yet."""
-    return await _away(signing_in.upgrade(who, (), **_PERMISSIONS_CHANGED))
+async def leave_for_permissions(who: InSession, signing_in: SignIn, renderer: Renderer) -> Answer[str]:
+    """Lead to the account's server to request the scopes not granted yet."""
+    return await _away(renderer, signing_in.upgrade(who, (), **_PERMISSIONS_CHANGED))
 
 
 @routes.deed("/settings/scrobbling/on")
-async def turn_scrobbling_on(who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Redirect to the account's server to request the scope for scrobbling."""
-    return await _away(signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
+async def turn_scrobbling_on(who: InSession, signing_in: SignIn, renderer: Renderer) -> Answer[str]:
+    """Lead to the account's server to request the scope for scrobbling."""
+    return await _away(renderer, signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
 
 
 @routes.deed("/settings/scrobbling/off")
-async def turn_scrobbling_off(who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Redirect to the account's server to authorize without scrobbling: no scope can be revoked singly."""
+async def turn_scrobbling_off(who: InSession, signing_in: SignIn, renderer: Renderer) -> Answer[str]:
+    """Lead to the account's server to authorize without scrobbling: no scope can be revoked singly."""
     purpose = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
-    return await _away(signing_in.begin(who.did, purpose))
+    return await _away(renderer, signing_in.begin(who.did, purpose))
 
 
 @routes.deed("/settings/tokens")
-async def leave_for_token(sent: WantedToken, who: InSession, signing_in: SignIn) -> Answer[str]:
-    """Redirect to the account's server to authorize a new developer token."""
-    return await _away(signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notices.RETURN}))
+async def leave_for_token(
+    sent: WantedToken, who: InSession, signing_in: SignIn, renderer: Renderer
+) -> Answer[str]:
+    """Lead to the account's server to authorize a new developer token."""
+    return await _away(
+        renderer, signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notices.RETURN})
+    )
 
 
 @routes.deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
@@ -123,10 +127,10 @@ async def revoke_token(token_id: str, who: InSession, belongings: OwnSessions) -
 _PERMISSIONS_CHANGED = {PAGE: notices.return_url("permissions-changed")}
 
 
-async def _away(leaving: Awaitable[str]) -> Answer[str]:
-    """Redirect to the account's authorization server, or to the settings with the error."""
+async def _away(renderer: Renderer, leaving: Awaitable[str]) -> Answer[str]:
+    """Lead to the account's authorization server, or to the settings with the error."""
     try:
-        return responses.redirect_away(await leaving)
+        return responses.lead_away(renderer, await leaving)
     except OAuthError as error:
         return responses.redirect_with_notice("/settings", error.kind)
 

@@ -197,6 +197,26 @@ class Page:
         up = {"type": "keyUp", "windowsVirtualKeyCode": code, **named}
         await self._browser.call("Input.dispatchKeyEvent", session or self.session, **up)
 
+    async def drag(self, start: str, end: str) -> None:
+        """Drag with the mouse from the middle of one element to the upper edge of another."""
+        middle = (
+            "(({ left, top, width, height }) => [left + width / 2, top + height / 2])"
+            f"(document.querySelector({json.dumps(start)}).getBoundingClientRect())"
+        )
+        edge = (
+            "(({ left, top, width }) => [left + width / 2, top + 2])"
+            f"(document.querySelector({json.dumps(end)}).getBoundingClientRect())"
+        )
+        for kind, place in (
+            ("mouseMoved", middle),
+            ("mousePressed", middle),
+            ("mouseMoved", edge),
+            ("mouseReleased", edge),
+        ):
+            x, y = await self.evaluate(place)
+            held = {"button": "left", "buttons": 1, "clickCount": 1} if kind != "mouseMoved" else {}
+            await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
+
     async def paint(self, scheme: Literal["light", "dark"]) -> None:
         """Let it be light or dark around."""
         preferred = {"name": "prefers-color-scheme", "value": scheme}

@@ -1,6 +1,7 @@
 """A browser that shows nothing: it keeps cookies and sends forms, and follows nothing by itself."""
 
 import asyncio
+import html
 import io
 import re
 from dataclasses import dataclass
@@ -14,6 +15,13 @@ from tests.network.person import Person
 from tests.patience import PATIENCE_SECONDS
 
 HTML = {"Accept": "text/html"}
+
+
+def leads_on(page: str) -> str:
+    """Where a page goes on by itself."""
+    refresh = re.search(r'<meta http-equiv="refresh" content="0; url=([^"]+)">', page)
+    assert refresh is not None, page
+    return html.unescape(refresh[1])
 
 
 @dataclass(slots=True)
@@ -38,10 +46,11 @@ class PlainBrowser:
         return self.client.cookie_jar.filter_cookies(URL(self.site))[name].value
 
     async def led(self, path: str, **form: str) -> str:
-        """Where a form leads."""
+        """Where a form leads: by a redirect, or by a page that goes on to another server."""
         async with self.post(path, **form) as answer:
-            assert answer.status == 303, await answer.text()
-            return answer.headers["Location"]
+            if answer.status == 303:
+                return answer.headers["Location"]
+            return leads_on(await answer.text())
 
     async def sent(self, path: str, **members: str | bytes) -> str:
         """Where a form with parts leads; bytes are files."""

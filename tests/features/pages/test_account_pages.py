@@ -91,9 +91,7 @@ async def test_a_link_asks_and_then_ends_on_a_page_of_ours(visit: PlainBrowser) 
     """Without a web application; the page after it names the account."""
     start = f"/auth/start?handle={visit.person.account.handle}"
     asked = await visit.text(start)
-    async with visit.post(start) as answer:
-        assert answer.status == 302
-        end = await visit.brought_back(answer.headers["Location"])
+    end = await visit.brought_back(await visit.led(start))
     async with visit.get(end) as ended:
         assert ended.headers["Location"] == "/settings?note=signed-in"
 

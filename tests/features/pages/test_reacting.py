@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.features.pages.browser import Browser
+from tests.features.pages.browser import Browser, Page
 from tests.features.pages.plain_browser import PlainBrowser
 from tests.network.media import tone
 from tests.network.person import Person
@@ -173,10 +173,50 @@ async def test_a_listener_keeps_playlists_by_their_forms(listener: PlainBrowser,
     assert await listener.shows("/liked", "You like no track yet.")
 
 
+async def test_tracks_of_a_playlist_are_put_in_order_by_mouse_and_by_keyboard(
+    listener: PlainBrowser, studio: Studio, chromium: Browser
+):
+    """Both in place: what was done is announced, the focus stays, and the record has the new order."""
+    artist = await studio.artist(profile=False)
+    path = await listener.led("/playlists", name="In order")
+    for title in ("First", "Second", "Third"):
+        track_id, _ = await artist.write_track(title=title)
+        (add,) = re.findall(r'action="(/track/[^"]+/playlists)"', await listener.text(f"/track/{track_id}"))
+        await listener.led(add, playlist_id=path.removeprefix("/playlists/"))
+    page = await at_page(listener, chromium, path)
+    order = "[...document.querySelectorAll('[data-item] a bdi')].map((one) => one.textContent).join()"
+    told = "document.querySelector('[data-moved]').textContent"
+
+    await page.until("document.querySelectorAll('.handle').length === 3")
+    await page.drag("li:last-child .handle", "li:first-child")
+    await page.until("document.querySelector('[data-moved]').textContent")
+    dragged = (await page.evaluate(order), await page.evaluate(told))
+    await page.evaluate("document.querySelector('[data-item] [data-move] button').focus()")  # Third: Down
+    await page.press("Enter")
+    await page.until(f"{told}.includes('number 2')")
+    pressed = await page.evaluate("document.activeElement.textContent")
+
+    assert dragged == ("Third,First,Second", "Third is number 1 of 3.")
+    assert pressed == "Down Third"
+    assert await titles(listener, path) == ["First", "Third", "Second"]
+    assert page.complaints == []
+    await listener.led(f"{path}/delete")
+
+
+async def at_page(listener: PlainBrowser, chromium: Browser, path: str) -> Page:
+    """The listener's page in a real browser in which they are signed in."""
+    page = await chromium.page(f"{listener.site}/openapi.json", profile=await chromium.profile())
+    cookie = {"name": "session_id", "value": listener.cookie("session_id"), "url": listener.site}
+    await page.call("Network.setCookie", **cookie, httpOnly=True)
+    await page.call("Page.navigate", url=listener.site + path)
+    await page.arrive(listener.site + path)
+    return page
+
+
 async def titles(listener: PlainBrowser, page: str) -> list[str]:
     """The tracks of a playlist that is being changed, in order."""
     shown = (await listener.text(page)).partition('id="fitting"')[0]
-    return re.findall(r"<li><span><a [^>]+><bdi>([^<]+)</bdi>", shown)
+    return re.findall(r'<li data-item="[^"]+"><span class="names"><a [^>]+><bdi>([^<]+)</bdi>', shown)
 
 
 async def test_a_listener_likes_and_comments_while_the_music_plays(
@@ -186,11 +226,7 @@ async def test_a_listener_likes_and_comments_while_the_music_plays(
     (tmp_path / "tone.wav").write_bytes(tone(30, 440))
     artist = await studio.artist()
     track = await artist.publish(tmp_path / "tone.wav", title="Played On")
-    page = await chromium.page(f"{listener.site}/openapi.json", profile=await chromium.profile())
-    cookie = {"name": "session_id", "value": listener.cookie("session_id"), "url": listener.site}
-    await page.call("Network.setCookie", **cookie, httpOnly=True)
-    await page.call("Page.navigate", url=f"{listener.site}/track/{track['id']}")
-    await page.arrive(f"{listener.site}/track/{track['id']}")
+    page = await at_page(listener, chromium, f"/track/{track['id']}")
     sounding = "[...document.querySelectorAll('audio')].some((one) => !one.paused && one.currentTime > 1.1)"
 
     page.loaded.clear()

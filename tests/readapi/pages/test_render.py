@@ -281,6 +281,7 @@ def pages(text: str) -> dict[str, bytes]:
         "error.html": RENDERER.page(
             "error.html", status=404, detail="not_found", message=text, errors=[], form_on="/track/1"
         ),
+        "onward.html": RENDERER.page("onward.html", address=f"https://pds.example/?request={text}"),
         "login.html": RENDERER.page(
             "login.html", **account_views.of_login("portal", None, SignInAttempt(text, text))
         ),
