@@ -34,6 +34,7 @@ _OPERATOR = _unserved("For operators and their monitoring.")
 _PLAYER = _unserved("For players: `stream_url` of a track is its address.")
 _DATA = _unserved("For analysts' tools, which read the addresses themselves.")
 _AUTHORIZATION = _unserved("For authorization servers.")
+_WEBHOOK = _unserved("For services that receive webhooks: made once, by one request or on the settings page.")
 _FEED = _unserved("For any client of server-sent events or of WebSocket.")
 
 _NO_WRITES = Missing(
@@ -67,10 +68,12 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "change_track": Operation("tracks.update", "tracks update", _NO_WRITES),
     "comment_on_track": Operation("comments.add", "comments add", _NO_WRITES),
     "count_series": Operation("discover.series", "discover series", _COUNTS),
+    "create_webhook": _WEBHOOK,
     "delete_album": Operation("albums.delete", "albums delete", _NO_WRITES),
     "delete_comment": Operation("comments.delete", "comments delete", _NO_WRITES),
     "delete_playlist": Operation("playlists.delete", "playlists delete", _NO_WRITES),
     "delete_track": Operation("tracks.delete", "tracks delete", _NO_WRITES),
+    "delete_webhook": _WEBHOOK,
     "download_file": _SAME,
     "download_file_alias": _SAME,
     "download_track": Operation("tracks.download", "tracks download", _NO_FILES),
@@ -96,6 +99,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "list_revisions": Operation("tracks.revisions", "tracks revisions", "list_revisions"),
     "list_tags": Operation("tags.list", "tags list", "list_tags"),
     "list_tracks": Operation("tracks.list", "tracks list", "list_tracks"),
+    "list_webhooks": _WEBHOOK,
     "logout": Operation("session.logout", "logout", _NO_ACCOUNT),
     "make_album": Operation("albums.create", "albums create", _NO_WRITES),
     "make_playlist": Operation("playlists.create", "playlists create", _NO_WRITES),
@@ -126,7 +130,9 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "replace_audio": Operation("tracks.replace_audio", "tracks replace-audio", _NO_FILES),
     "run_sql": _DATA,
     "restore_revision": Operation("tracks.restore_revision", "tracks restore-revision", _NO_WRITES),
+    "resume_webhook": _WEBHOOK,
     "revoke_developer_token": Operation("session.revoke_developer_token", "tokens revoke", _NO_ACCOUNT),
+    "rotate_webhook_secret": _WEBHOOK,
     "search": Operation("discover.search", "search", "search"),
     "suggest_names": Operation("discover.suggest", _TYPING, _TYPING),
     "service_document": _unserved("For servers of accounts, which send XRPC queries on."),

@@ -230,6 +230,9 @@ class Settings(BaseModel):
     live_clients_of_one: int = Field(
         8, ge=1, description="How many of them may have one address, or network of IPv6 addresses."
     )
+    webhooks: int = Field(
+        200, ge=0, le=10_000, description="Webhooks of all developer tokens together; 0: there are none."
+    )
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     query_memory: Memory = Field(
         "64MB",

@@ -15,9 +15,11 @@ def migrate() -> None:
     """
     settings = begin("migrate")
 
-    async def prepare() -> tuple[str, int]:
+    async def prepare() -> tuple[str, int, int]:
         async with open_state(settings) as state:
-            return state.revision, await state.grants.reseal()
+            return state.revision, await state.grants.reseal(), await state.webhooks.reseal()
 
-    revision, resealed = explained(lambda: asyncio.run(prepare()))
+    revision, resealed, of_webhooks = explained(lambda: asyncio.run(prepare()))
     print(f"The state database has schema {revision}; {resealed:,} grants were encrypted again.")
+    if of_webhooks:
+        print(f"So were the secrets of {of_webhooks:,} webhooks.")

@@ -16,6 +16,7 @@ from readapi.index import present
 from readapi.index.lookups import Index
 from readapi.index.queries import tracks
 from readapi.live.event import Event
+from readapi.live.log_identity import log_identity
 from readapi.live.log_reader import LogReader, oldest_position
 from readapi.live.subscriber import Subscriber, Wanted
 from readapi.live.withdrawn import Withdrawn
@@ -32,11 +33,12 @@ REPLAYS: Final = 4  # clients that are sent old changes at the same time
 
 
 class Feed:
-    """Call `step` again and again. All calls are on the event loop."""
+    """Call `step` again and again. All calls are on the event loop. `log`: which log positions are of."""
 
     def __init__(self, settings: Settings, index: Index) -> None:
         self.limits = StreamLimits(settings.live_clients, settings.live_clients_of_one, seconds=float("inf"))
         self.delivered = 0
+        self.log = log_identity(settings.data_dir)
         self._folder = settings.data_dir / data_folder.CHANGES
         self._index = index
         self._reader = LogReader.at_end(self._folder)

@@ -40,6 +40,7 @@ class Sender(Protocol):
 class HttpSender(Sender, Protocol):
     """HTTP to untrusted addresses."""
 
+    def check(self, url: str) -> None: ...
     async def stream(
         self,
         url: str,
@@ -124,6 +125,13 @@ class Network:
             )
         except self._failure as error:
             raise Unavailable("Your server cannot be reached at the moment.") from error
+
+    def check_address(self, url: str) -> None:
+        """Raise Unavailable where no request to this URL would ever be sent, as its form shows already."""
+        try:
+            self._outbound.check(url)
+        except self._failure as error:
+            raise Unavailable("This address may not be requested.") from error
 
     async def ask_operator(
         self, url: str, *, headers: Mapping[str, str], max_bytes: int, timeout_seconds: float

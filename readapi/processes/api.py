@@ -71,6 +71,7 @@ from readapi.state.state import State, StateError, open_state
 from readapi.subsonic.covers import Covers
 from readapi.subsonic.service import Subsonic, render_gate_refusal
 from readapi.subsonic.songs import Songs
+from readapi.webhooks.own import OwnWebhooks
 from schemas import data_folder, heap
 from schemas.service_identity import service_did
 from schemas.settings import Settings
@@ -177,6 +178,7 @@ async def _serving(
     renderer = Renderer(Addresses(settings.base_url, settings.web_url), Assets(), settings)
     offered = build_services(settings, stores, metrics, renderer, endpoints) | people.services() | listening
     feed = offered[Feed] = Feed(settings, stores.index)
+    offered[OwnWebhooks] = OwnWebhooks(settings, people.state, stores.index, feed, network)
     offered[Processes] = Processes(settings, name)
     offered |= _authoring(settings, people, stores.index, offered, network)
     of_tools = inner.socket_of(settings.data_dir, name)

@@ -23,6 +23,7 @@ from readapi.processes import publishing_services
 from readapi.processes.account_services import AccountServices
 from readapi.processes.periodic import repeat
 from readapi.processes.publishing_services import PublishingDependencies
+from readapi.processes.webhooks import deliver_webhooks
 from readapi.publishing.originals.references import Originals
 from readapi.state.state import open_state
 from schemas import heap
@@ -65,6 +66,7 @@ async def open_job_worker(
                 repeat(SWEEP_SECONDS, publishing_services.build_reconciliation(given, blobs, index).reconcile)
             ),
             asyncio.create_task(publishing_services.build_worker(given, blobs, index, network).run()),
+            asyncio.create_task(deliver_webhooks(settings, state, network)),
             asyncio.create_task(heap.keep_trimming()),
         ]
         try:

@@ -32,6 +32,7 @@ from readapi.state.sign_in.linked_accounts import LinkedAccounts
 from readapi.state.sign_in.service_tokens import UsedServiceTokens
 from readapi.state.sign_in.sessions import Sessions
 from readapi.state.takedown_decisions import TakedownDecisions
+from readapi.state.webhooks import Webhooks
 from schemas import data_folder
 from schemas.settings import Settings
 
@@ -53,6 +54,7 @@ class State:
         self.sessions = Sessions(database)
         self.accounts = LinkedAccounts(database)
         self.developer_tokens = DeveloperTokens(database)
+        self.webhooks = Webhooks(database, vault)
         self.service_tokens = UsedServiceTokens(database)
         self.preferences = PreferenceStore(database)
         self.album_templates = AlbumTemplates(database)

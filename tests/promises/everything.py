@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from readapi.http.openapi.examples.names import RECEIVER
 from tests.network import media
 from tests.network.person import Person
 from tests.readapi.studio import Artist, Studio, is_there, template
@@ -116,6 +117,14 @@ async def _of_account(studio: Studio, artist: Artist) -> dict[str, Any]:
     assert back.status == 200, back.json
     await door.make_token(Person(artist.account), artist.session, "old radio")
     tokens = (await artist.ask("GET", "/auth/developer-tokens")).json["tokens"]
+    wanted = {
+        "url": RECEIVER,
+        "token_id": tokens[0]["id"],
+        "wanted_collections": ["fm.svc.track"],
+        "tags": [TAG],
+    }
+    hooked = await artist.ask("POST", "/webhooks", wanted)
+    assert hooked.status == 200, hooked.json
     return {
         "artist": artist.account.handle,
         "handle": artist.account.handle,
@@ -123,6 +132,7 @@ async def _of_account(studio: Studio, artist: Artist) -> dict[str, Any]:
         "did": other.account.did,
         "target_did": other.account.did,
         "token_id": tokens[0]["id"],
+        "webhook_id": hooked.json["webhook"]["id"],
     }
 
 

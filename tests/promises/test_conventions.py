@@ -67,6 +67,7 @@ NAMES = {
     "playlist_id": public_list_id("ben", 2),
     "did": did("ben"),
     "token_id": "0" * 32,
+    "webhook_id": "0" * 32,
     "album_or_artist": "mara.example",
     "comment_id": "1",
     "number": "1",

@@ -141,6 +141,7 @@ async def reader(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
         assert (await artist.ask("POST", f"/tracks/{track['id']}/like")).status == 200
         (programs / "fmsvc").write_text(CLIENT.format(address=studio.door.address, python=python))
         (programs / "fmsvc").chmod(0o755)
+        token = await studio.door.make_token(Person(artist.account), artist.session, "reader")
         port = int(studio.door.address.rpartition(":")[2])
         variables = {
             **server.settings(net, data_dir, port),
@@ -153,6 +154,7 @@ async def reader(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
             "{id}": str(track["id"]),
             "at://…": track["uri"],
             "mara.example": artist.account.handle,
+            "Bearer fmsvc_…": f"Bearer {token}",
             BACKUPS: f"{folder}/backups/",
         }
         yield Reader(studio, artist, variables, names, folder)

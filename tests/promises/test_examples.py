@@ -154,6 +154,7 @@ def truth(studio: Studio, owner: Owner) -> dict[str, str]:
         names.UPLOAD_ID: real["upload_id"],
         names.JOB_ID: real["job_id"],
         names.TOKEN_ID: real["token_id"],
+        names.WEBHOOK_ID: real["webhook_id"],
         names.EXPORT: real["export"],
         f'"revision_id":{names.REVISION_ID}': f'"revision_id":{real["revision_id"]}',
     }

@@ -192,6 +192,10 @@ class Outbound(Client):
         self._lanes = Slots(limits or SlotLimits())
         self._known: OrderedDict[tuple[str, int], tuple[float, list[HostAddress]]] = OrderedDict()
 
+    def check(self, url: str) -> None:
+        """Raise Forbidden where the URL itself shows that it may not be requested. Looks nothing up."""
+        self._permitted(url)
+
     @asynccontextmanager
     async def _asking(
         self, method: str, url: str, headers: Mapping[str, str], body: Body = None

@@ -66,6 +66,7 @@ _TAGS = {
     "reactions": "Likes, comments and plays.",
     "search": "Full-text search over all types.",
     "signing in": "Sessions, linked accounts and developer tokens.",
+    "webhooks": "Changes sent to addresses of developers, as they happen.",
     "tracks": "Tracks, with their likes, comments and proofs.",
 }
 _HEADERS: Mapping[type, dict[str, Any]] = {

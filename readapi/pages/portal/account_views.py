@@ -1,7 +1,8 @@
 """Template variables of the sign-in and settings pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from readapi.pages.notices import Notice
 from readapi.pages.portal.permissions import Permissions
@@ -11,6 +12,7 @@ from readapi.state.sign_in.developer_tokens import DeveloperToken
 from readapi.state.sign_in.linked_accounts import LinkedAccount
 from readapi.state.sign_in.sessions import Session
 from schemas.api.auth import DEFAULT_DAYS, MOST_DAYS
+from schemas.api.webhooks import Webhook
 
 View = dict[str, object]
 
@@ -46,10 +48,12 @@ def of_settings(
     accounts: Sequence[LinkedAccount],
     permissions: Permissions,
     tokens: Sequence[DeveloperToken],
+    collections: Mapping[str, str],
+    webhooks: Sequence[Webhook],
     note: Notice | None = None,
     attempt: SignInAttempt = FRESH,
 ) -> View:
-    """For the settings page."""
+    """For the settings page. `collections`: names of record types by their NSIDs."""
     return {
         "note": note,
         "attempt": attempt,
@@ -57,9 +61,18 @@ def of_settings(
         "accounts": accounts,
         "permissions": permissions,
         "tokens": tokens,
+        "webhooks": webhooks,
+        "valid_tokens": [token for token in tokens if token.ended_because is None],
+        "token_names": {token.id: token.name for token in tokens},
+        "collections": collections,
         "default_days": DEFAULT_DAYS,
         "most_days": MOST_DAYS,
     }
+
+
+def of_webhook_secret(url: str, secret: str, previous_until: datetime | None = None) -> View:
+    """For the page that shows a webhook's new secret, once."""
+    return {"note": None, "url": url, "secret": secret, "previous_until": previous_until}
 
 
 def of_token(made: TokenMade) -> View:

@@ -1,6 +1,6 @@
 """The live feed of what is published."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import Field
@@ -11,12 +11,10 @@ from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
 from readapi.http.request.headers import LastEventId
 from readapi.index.lookups import Index
-from readapi.index.queries import artists
+from readapi.live.chosen import read_filter
 from readapi.live.feed import Feed
-from readapi.live.filters import Filter
 from readapi.live.streams import EventStream, SocketStream, Subscription, is_chunked, is_websocket
 from readapi.live.subscriber import Wanted
-from schemas.ids import is_did, is_nsid, normalise_tag
 
 routes = Routes("meta")
 
@@ -56,12 +54,7 @@ async def follow_changes(
     `Last-Event-ID`) misses nothing and receives nothing twice, as long as changes are kept. docs/live.md
     describes the events.
     """
-    chosen = Filter(
-        _checked("wantedCollections", wantedCollections, _is_collection),
-        _checked("wantedDids", wantedDids, is_did),
-        frozenset(name if is_did(name) else artists.find_artist(index, name).did for name in artist),
-        frozenset(filter(None, map(normalise_tag, tag))),
-    )
+    chosen = read_filter(index, wantedCollections, wantedDids, tag, artist)
     resumed = cursor if last.position is None else last.position
     feed.require(resumed)
     wanted = Wanted(chosen, cards, is_websocket(request), is_chunked(request))
@@ -69,14 +62,3 @@ async def follow_changes(
         raise BadRequest
     subscription = Subscription(feed, wanted, resumed, feed.limits.enter(client))
     return SocketStream(subscription) if wanted.websocket else EventStream(subscription, {})
-
-
-def _is_collection(name: str) -> bool:
-    return is_nsid(f"{name[:-1]}any" if name.endswith(".*") else name)
-
-
-def _checked(field: str, names: list[str], is_valid: Any) -> frozenset[str]:
-    for name in names:
-        if not is_valid(name):
-            raise InvalidRequest.of_field(field, f"{name[:100]!r} is not valid here.")
-    return frozenset(names)

@@ -1,9 +1,12 @@
 """The settings page of the signed-in account: linked accounts, permissions and developer tokens."""
 
 from collections.abc import Awaitable
+from typing import Annotated
+
+from pydantic import Field
 
 from readapi.answers import Answer
-from readapi.errors import NotAuthenticated, NotFound
+from readapi.errors import Conflict, InvalidRequest, NotAuthenticated, NotFound
 from readapi.http.request.cookies import Cookies
 from readapi.http.request.headers import Accept, prefers_page
 from readapi.http.viewer import InSession, SignedIn
@@ -20,11 +23,33 @@ from readapi.pds.sessions import OwnSessions
 from readapi.pds.signing_in import PAGE, SignIn
 from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
 from readapi.state.state import State
+from readapi.webhooks.own import OwnWebhooks
 from schemas.api.auth import AddAccount, WantedToken
+from schemas.api.shape import Asked
+from schemas.api.webhooks import Url, WantedWebhook
 from schemas.collections import SCROBBLING
 from schemas.settings import Settings
 
 routes = PageRoutes()
+
+_KINDS = {
+    "track": "tracks",
+    "list": "albums and playlists",
+    "like": "likes",
+    "comment": "comments",
+    "profile": "profiles",
+}
+
+
+class WebhookForm(Asked):
+    """The form of a new webhook. Names of artists and tags are separated by commas or spaces."""
+
+    url: Url
+    token_id: Annotated[str, Field(max_length=64)]
+    wanted_collections: Annotated[list[str], Field(default_factory=list, max_length=5)]
+    artists: Annotated[str, Field(max_length=2000)] = ""
+    tags: Annotated[str, Field(max_length=2000)] = ""
+    cards: bool = False
 
 
 @routes.page("/settings", even_ended=True)
@@ -33,12 +58,13 @@ async def settings_page(
     state: State,
     settings: Settings,
     renderer: Renderer,
+    webhooks: OwnWebhooks,
     note: str | None = None,
 ) -> Answer[str]:
     """Show the account's linked accounts, permissions and developer tokens, or the sign-in page."""
     if who is None:
         return responses.sign_in("settings", note)
-    view = await _view(who, state, settings, notices.find_notice(note, who.name))
+    view = await _view(who, state, settings, webhooks, notices.find_notice(note, who.name))
     return responses.account_page(renderer, "settings.html", view, account=who.name)
 
 
@@ -58,6 +84,7 @@ async def leave_to_add_account(
     settings: Settings,
     signing_in: SignIn,
     renderer: Renderer,
+    webhooks: OwnWebhooks,
 ) -> Answer[str]:
     """Lead to the server of another account, to link it."""
     try:
@@ -66,7 +93,7 @@ async def leave_to_add_account(
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):
             raise refusal from error
-        view = await _view(who, state, settings, attempt=SignInAttempt(sent.handle, error.sentence))
+        view = await _view(who, state, settings, webhooks, attempt=SignInAttempt(sent.handle, error.sentence))
         return responses.account_page(
             renderer, "settings.html", view, account=who.name, status=refusal.status
         )
@@ -124,6 +151,53 @@ async def revoke_token(token_id: str, who: InSession, belongings: OwnSessions) -
     return responses.redirect_with_notice("/settings", "token-revoked")
 
 
+@routes.deed("/settings/webhooks", raises=(InvalidRequest, NotFound, Conflict))
+async def create_own_webhook(
+    sent: WebhookForm, who: InSession, webhooks: OwnWebhooks, renderer: Renderer
+) -> Answer[str]:
+    """Create a webhook, and show its secret, once."""
+    wanted = WantedWebhook(
+        url=sent.url,
+        token_id=sent.token_id,
+        wanted_collections=tuple(sent.wanted_collections),
+        artists=_words(sent.artists),
+        tags=_words(sent.tags),
+        cards=sent.cards,
+    )
+    created = await webhooks.create(who, wanted)
+    view = account_views.of_webhook_secret(created.webhook.url, created.secret)
+    return responses.account_page(renderer, "webhook.html", view, account=who.name)
+
+
+@routes.deed("/settings/webhooks/{webhook_id}/rotate", raises=(NotFound,))
+async def rotate_own_webhook_secret(
+    webhook_id: str, who: InSession, webhooks: OwnWebhooks, renderer: Renderer
+) -> Answer[str]:
+    """Replace the secret of a webhook, and show the new one, once."""
+    secret, until = await webhooks.rotate(who, webhook_id)
+    view = account_views.of_webhook_secret("", secret, until)
+    return responses.account_page(renderer, "webhook.html", view, account=who.name)
+
+
+@routes.deed("/settings/webhooks/{webhook_id}/resume", raises=(NotFound,))
+async def resume_own_webhook(webhook_id: str, who: InSession, webhooks: OwnWebhooks) -> Answer[str]:
+    """Resume a webhook from where it was."""
+    await webhooks.resume(who, webhook_id)
+    return responses.redirect_with_notice("/settings", "webhook-resumed")
+
+
+@routes.deed("/settings/webhooks/{webhook_id}/delete", raises=(NotFound,))
+async def delete_own_webhook(webhook_id: str, who: InSession, webhooks: OwnWebhooks) -> Answer[str]:
+    """Delete a webhook."""
+    await webhooks.remove(who, webhook_id)
+    return responses.redirect_with_notice("/settings", "webhook-deleted")
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The names in a field, which commas and spaces separate."""
+    return tuple(text.replace(",", " ").split())
+
+
 _PERMISSIONS_CHANGED = {PAGE: notices.return_url("permissions-changed")}
 
 
@@ -139,10 +213,13 @@ async def _view(
     who: InSession,
     state: State,
     settings: Settings,
+    webhooks: OwnWebhooks,
     note: Notice | None = None,
     attempt: SignInAttempt = FRESH,
 ) -> account_views.View:
     accounts = await state.accounts.of(who.key)
     tokens = await state.developer_tokens.of(who.did)
     permissions = Permissions.of(who.scopes, settings.collections)
-    return account_views.of_settings(who.account, accounts, permissions, tokens, note, attempt)
+    told: dict[str, str] = {settings.collections.of(kind): name for kind, name in _KINDS.items()}
+    own = (await webhooks.list_own(who)).webhooks
+    return account_views.of_settings(who.account, accounts, permissions, tokens, told, own, note, attempt)

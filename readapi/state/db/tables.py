@@ -99,6 +99,32 @@ developer_tokens = Table(
     Index("ix_developer_tokens_grant_id", "grant_id"),
 )
 
+# Each is its developer token's, and ends with it. `wanted` is JSON. `sealed`: the secrets, encrypted.
+# Everything up to `position` of the change log `log` was delivered; the next delivery ends at `sending_to`.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("token_id", Text, ForeignKey("developer_tokens.id", ondelete="CASCADE"), nullable=False),
+    Column("did", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("wanted", Text, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("sealed_with", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("log", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("sending_to", BigInteger, nullable=False),
+    Column("delivered_at", Instant),
+    Column("failures", Integer, nullable=False),
+    Column("failing_since", Instant),
+    Column("next_attempt_at", Instant),
+    Column("last_error", Text),
+    Column("paused_because", Text),
+    Index("ix_webhooks_token_id", "token_id"),
+    Index("ix_webhooks_did", "did"),
+)
+
 flights = Table(
     "flights",
     metadata,

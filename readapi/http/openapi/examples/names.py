@@ -19,6 +19,8 @@ JOB_ID = "c76ba0e8a56a4d02838a1419e6081b23"
 REVISION_ID = 41
 
 TOKEN_ID = "f399972be96a4a19aaace7e96d35f4d1"  # noqa: S105  # an id, no secret
+WEBHOOK_ID = "0d1f7c3e5a9b42d6b8e4f2a1c7d90b35"
+RECEIVER = "https://radio.example/hooks/fmsvc"
 AUTH_URL = f"{PDS}/oauth/authorize?client_id=https%3A%2F%2Fapi.music.example&request_uri=urn%3Aexample"
 EXCHANGE_TOKEN = "Yx3mW1Vb0cQ7hK9tP2sN5rD8fG4jL6zA"  # noqa: S105  # an example
 SESSION_ID = "k2J9vT4wQ8nB1mX6cR3pL7sD5fH0gYzE"

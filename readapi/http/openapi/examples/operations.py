@@ -130,6 +130,25 @@ _SIGNING_IN = {
     "revoke_developer_token": Example(asked={"token_id": names.TOKEN_ID}),
 }
 
+_WEBHOOKS = {
+    "list_webhooks": Example({"webhooks": [service.WEBHOOK]}),
+    "create_webhook": Example(
+        {"webhook": service.WEBHOOK, "secret": service.WEBHOOK_SECRET},
+        {
+            "url": names.RECEIVER,
+            "token_id": names.TOKEN_ID,
+            "wanted_collections": ["fm.svc.track"],
+            "tags": ["ambient"],
+        },
+    ),
+    "rotate_webhook_secret": Example(
+        {"secret": service.WEBHOOK_SECRET, "previous_until": of.CHANGED},
+        asked={"webhook_id": names.WEBHOOK_ID},
+    ),
+    "resume_webhook": Example(service.WEBHOOK, asked={"webhook_id": names.WEBHOOK_ID}),
+    "delete_webhook": Example(asked={"webhook_id": names.WEBHOOK_ID}),
+}
+
 _PLAYLISTS = {
     "own_playlists": Example([of.PLAYLIST]),
     "playlists_of": Example([{**of.PLAYLIST, "show_on_profile": True}], asked={"did": DID}),
@@ -221,6 +240,7 @@ _META = {
 }
 
 EXAMPLES: Mapping[str, Example] = {
+    **_WEBHOOKS,  # before the tokens that they belong to are revoked
     **_ALBUMS,
     **_PEOPLE,
     **_AUDIO,

@@ -4,10 +4,13 @@ from readapi.http.openapi.examples.names import (
     BASE,
     DID,
     EXPORT,
+    RECEIVER,
+    TOKEN_ID,
     TRACK_ID,
     TRACK_RKEY,
     TRACK_URI,
     UPLOAD_ID,
+    WEBHOOK_ID,
 )
 from readapi.http.openapi.examples.values import MADE, Value
 
@@ -116,6 +119,27 @@ data: {{"upload_id":"{UPLOAD_ID}","status":"completed","message":"The track is p
 "phase":"completed","progress_pct":100,"track_id":{TRACK_ID},"atproto_uri":"{TRACK_URI}","error":null}}
 
 """
+
+WEBHOOK_SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2EUs3EpO7xY="  # noqa: S105  # an example
+
+WEBHOOK: Value = {
+    "id": WEBHOOK_ID,
+    "token_id": TOKEN_ID,
+    "url": RECEIVER,
+    "wanted_collections": ["fm.svc.track"],
+    "wanted_dids": [],
+    "tags": ["ambient"],
+    "artists": [],
+    "cards": False,
+    "cursor": 1772366423000123,
+    "created_at": MADE,
+    "delivered_at": None,
+    "state": "active",
+    "failing_since": None,
+    "next_attempt_at": None,
+    "last_error": None,
+    "paused_because": None,
+}
 
 CHANGES = f"""\
 event: heartbeat
