@@ -184,6 +184,7 @@ class Indexer:
                 self._take_down(),
                 self.labels.run(),
                 self._publish(),
+                self._replicate(),
                 heap.keep_trimming(give_back_seconds),
             )
 
@@ -261,6 +262,26 @@ class Indexer:
                 self.stores.snapshots.caught_up()
             await self.stores.publish()
             await asyncio.sleep(PUBLISH_SECONDS)
+
+    async def _replicate(self) -> None:
+        """Publish for other machines, if the settings say where."""
+        if (url := self._settings.publish_url) is not None:
+            # Imported only where it is used, since it imports the client of object stores.
+            from indexer.replication.publish.run import run_publisher
+
+            await run_publisher(
+                self._settings,
+                url,
+                self._health.report,
+                self._is_fresh,
+                self._nudges.apply,
+                self._health.warn,
+            )
+
+    def _is_fresh(self) -> bool:
+        """True when the lag is small, and the search index is not being rebuilt."""
+        lag = self.pipeline.lag.seconds()
+        return lag is not None and lag <= self._settings.ready_lag_seconds and self.follower.watermark >= 0
 
     def _is_caught_up(self) -> bool:
         """True when repos are known, discovery is done, every resync was tried, and the lag is small."""

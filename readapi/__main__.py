@@ -18,6 +18,7 @@ app = cyclopts.App(
 for command in (
     "serve:serve",
     "index:index",
+    "follow:follow",
     "api:api",
     "work:work",
     "migrate:migrate",

@@ -100,6 +100,9 @@ HttpUrl = Annotated[
 WebsocketUrl = Annotated[
     str, AfterValidator(_begins_with("ws:// or wss://", "ws://", "wss://")), AfterValidator(_without_slash)
 ]
+PublishUrl = Annotated[
+    str, AfterValidator(_begins_with("file:/// or s3://", "file:///", "s3://"))
+]  # which may hold keys
 # Addresses of databases, which may hold a password.
 PostgresqlUrl = Annotated[str, AfterValidator(_begins_with("postgresql://", "postgresql://", "postgres://"))]
 RedisUrl = Annotated[

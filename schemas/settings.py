@@ -19,6 +19,7 @@ from schemas.setting_types import (
     NsidPrefix,
     Origins,
     PostgresqlUrl,
+    PublishUrl,
     Rate,
     RedisUrl,
     SecretText,
@@ -26,6 +27,7 @@ from schemas.setting_types import (
 )
 
 PREFIX = "FMSVC_"
+LEAST_SECRET_CHARACTERS = 32
 OF_THE_TESTS = ("FMSVC_TEST_", "FMSVC_INTEROP")  # beginnings of names that only tests read
 
 
@@ -196,6 +198,27 @@ class Settings(BaseModel):
     )
     dead_letter_bytes: int = Field(256 << 20, ge=0, description="Dead letters kept, oldest dropped first.")
 
+    # more than one machine
+    publish_url: PublishUrl | None = Field(
+        None,
+        repr=False,
+        description="Where the indexer publishes for API machines, and they follow it: file:///FOLDER, or "
+        "s3://BUCKET/PREFIX?region=…&endpoint=…; default: nowhere.",
+    )
+    lease_seconds: float = Field(
+        6.0, ge=1, le=60, description="After so long without a sign of an indexer, another one takes over."
+    )
+    cluster_key: SecretText = Field(
+        None,
+        description="Secret that API machines and indexers share, at least 32 characters; it signs the "
+        "nudges by which a machine's own writes are shown at once.",
+    )
+    nudge_url: HttpUrl | None = Field(
+        None,
+        description="Address at which this indexer listens for nudges of API machines: http://ADDRESS:PORT; "
+        "default: none, and writes are shown when they arrive in the stream.",
+    )
+
     # the API
     host: str = Field("127.0.0.1", description="Address that the API listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port that the API listens on.")
@@ -276,6 +299,17 @@ class Settings(BaseModel):
     def _clients_with_keys_are_public(self) -> Self:
         if self.oauth_keys is not None and not self.base_url.startswith("https://"):
             raise ValueError("FMSVC_OAUTH_KEYS needs an FMSVC_PUBLIC_URL that begins with https://")
+        return self
+
+    @model_validator(mode="after")
+    def _nudges_are_signed(self) -> Self:
+        if self.nudge_url is not None and (self.cluster_key is None or self.publish_url is None):
+            raise ValueError("FMSVC_NUDGE_URL needs FMSVC_CLUSTER_KEY and FMSVC_PUBLISH_URL")
+        if (
+            self.cluster_key is not None
+            and len(self.cluster_key.get_secret_value()) < LEAST_SECRET_CHARACTERS
+        ):
+            raise ValueError(f"FMSVC_CLUSTER_KEY needs at least {LEAST_SECRET_CHARACTERS} characters")
         return self
 
     @classmethod

@@ -18,6 +18,7 @@ from tests.network.person import Person
 from tests.network.testnet import Network, Testnet, running_network
 from tests.postgres import new_database, running_postgres
 from tests.readapi.door import Door, opened
+from tests.seaweedfs import running_seaweedfs
 
 NUMBERS = itertools.count()
 # Fixtures of tests that write files: `make test-fast` leaves these tests out, and no list of them is kept.
@@ -88,6 +89,13 @@ async def net(network: Network) -> AsyncIterator[Testnet]:
 def postgres() -> Iterator[str]:
     """The session's PostgreSQL server."""
     with running_postgres() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The session's S3 server."""
+    with running_seaweedfs(tmp_path_factory.mktemp("seaweedfs")) as address:
         yield address
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from indexer.sync.states import Repos
 
 
 class Health:
-    """Reads its values from the indexer's parts; has no state of its own."""
+    """Reads its values from the indexer's parts, and has no state of its own but who else has warnings."""
 
     def __init__(
         self,
@@ -36,6 +36,11 @@ class Health:
         self._stores = stores
         self._repos = repos
         self._clock = clock
+        self._warnings: list[Callable[[], list[str]]] = [lambda: stores.snapshots.failures]
+
+    def warn(self, warnings: Callable[[], list[str]]) -> None:
+        """Report these warnings too, sentences for the operator."""
+        self._warnings.append(warnings)
 
     def report(self) -> dict[str, Any]:
         """The answer of GET /health."""
@@ -57,7 +62,7 @@ class Health:
             "snapshot_at": datetime.fromtimestamp(published_at, UTC).isoformat() if published_at else None,
             "snapshot_age_seconds": time.time() - published_at if published_at else None,
             "clock_offset_seconds": self._clock.seconds,
-            "warnings": self._stores.snapshots.failures,
+            "warnings": [sentence for warnings in self._warnings for sentence in warnings()],
             "dead_letters": self._stores.writer.dead_letters,
             "accounts": len(self._stores.writer.tracked),
             "repos": dict(self._repos.by_state),

@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import NamedTuple
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
+from schemas.buckets import SCHEME, open_bucket
 from schemas.settings import Settings
 
 CHUNK_BYTES = 256 << 10
@@ -23,7 +23,6 @@ PART_BYTES = 8 << 20  # of an upload to S3; 10,000 of them are the longest file
 PARTS_AT_ONCE = 2
 MESSAGE_CHARACTERS = 500
 
-_CONNECT_TIMEOUT = timedelta(seconds=5)
 _READ_TIMEOUT = timedelta(minutes=15)  # of one request: a part, or a whole range for a slow client
 
 
@@ -53,8 +52,8 @@ class AudioStore:
     @classmethod
     def of(cls, settings: Settings) -> "AudioStore":
         """The configured store."""
-        if settings.audio_url is not None and settings.audio_url.startswith("s3://"):
-            return cls(_s3(settings.audio_url))
+        if settings.audio_url is not None and settings.audio_url.startswith(SCHEME):
+            return cls(open_bucket(settings.audio_url, _READ_TIMEOUT))
         folder = Path(settings.audio_url) if settings.audio_url else settings.data_dir / "audio"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder), folder)
@@ -167,23 +166,6 @@ def _translated() -> Iterator[None]:
         yield
     except BaseError as error:
         raise AudioStoreError(str(error).partition("\n")[0][:MESSAGE_CHARACTERS]) from error
-
-
-def _s3(url: str) -> S3Store:
-    """`s3://bucket/prefix?region=…&endpoint=…`; the AWS_* variables set options that the URL lacks."""
-    parts = urlsplit(url)
-    config: dict[str, Any] = dict(parse_qsl(parts.query))
-    allow_http = config.get("endpoint", "").startswith("http://")
-    return S3Store(
-        parts.netloc,
-        prefix=parts.path.strip("/") or None,
-        client_options={
-            "allow_http": allow_http,
-            "connect_timeout": _CONNECT_TIMEOUT,
-            "timeout": _READ_TIMEOUT,
-        },
-        **config,
-    )
 
 
 def _move(source: Path, target: Path) -> None:

@@ -9,14 +9,20 @@ from readapi.http import process_metrics
 from readapi.processes import port
 
 
-def serve(*, supervised: bool = False) -> None:
+def serve(*, follow: bool = False, supervised: bool = False) -> None:
     """Run the indexer, the API and the job worker, and restart those that exit.
 
     While the indexer cannot write, the API serves what is indexed, and the indexer is restarted.
+
+    Parameters
+    ----------
+    follow
+        Without an indexer: follow those that publish at FMSVC_PUBLISH_URL.
     """
     settings = begin("serve", supervised)
+    source = "follow" if follow else "index"
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
-    programs = [Program("index", ("index",), vital=False), *api, Program("work", ("work",))]
+    programs = [Program(source, (source,), vital=False), *api, Program("work", ("work",))]
     try:
         with port.claim_port(settings):
             sys.exit(asyncio.run(supervise(programs)))

@@ -78,6 +78,8 @@ class LogReader:
         current, following = self._segment, change_log.segment_path(self._folder, self.position)
         if current is not None and not following.exists() and current.path.exists():
             return False  # it still grows
+        if current is not None and not current.path.exists():
+            current = None  # the folder has another indexer's log, or it was pruned
         segments = change_log.list_segments(self._folder)
         later = [segment for segment in segments if current is None or segment.after > current.after]
         if not later:

@@ -48,7 +48,9 @@ def settings(net: Testnet, data_dir: Path, port: int) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def running_server(variables: Mapping[str, str], command: str = "serve") -> AsyncIterator[Server]:
+async def running_server(
+    variables: Mapping[str, str], command: str = "serve", *options: str
+) -> AsyncIterator[Server]:
     """Run a server with these FMSVC_* variables and no others; it is stopped with the block."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
     process = await asyncio.create_subprocess_exec(
@@ -56,6 +58,7 @@ async def running_server(variables: Mapping[str, str], command: str = "serve") -
         "-m",
         "readapi",
         command,
+        *options,
         "--supervised",  # it ends with us, however we end
         env={**inherited, **variables},
         stdin=asyncio.subprocess.PIPE,

@@ -61,6 +61,9 @@ FMSVC_API_URL={address} exec {python} -m fmsvc "$@"
 # Commands within sentences that want a stopped service or something to work on, and the tests that run them.
 RUN_ELSEWHERE = {
     "serve": "tests/network/server.py",
+    "serve --follow": "tests/features/operating/test_cluster.py",
+    "follow": "tests/features/operating/test_cluster.py",
+    "index": "tests/promises/process.py",
     "work": "tests/promises/test_publishing_kill.py",
     "backup": "tests/promises/test_backup.py",
     "restore": "tests/promises/test_backup.py",

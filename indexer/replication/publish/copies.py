@@ -1,0 +1,161 @@
+"""Snapshots, series, exports and the change log: files that go up as the blocks which the store lacks.
+
+Works beside the search indexes, which never wait for it. Blocks and lists are named by their hashes, so that
+what was sent before a crash is found again.
+"""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import orjson
+from prometheus_client import Counter
+from pydantic import BaseModel
+
+from indexer.replication import lists
+from indexer.replication.blocks import BLOCK_BYTES, BlockList, hash_block, pack
+from indexer.replication.manifest import CopySet
+from indexer.replication.objects import Objects
+from schemas import change_log, data_folder
+
+UPLOADS: Final = 8  # at once
+LINKS: Final = (data_folder.NEWEST_SNAPSHOT, data_folder.NEWEST_SERIES, data_folder.NEWEST_PUBLISHED)
+
+BYTES = Counter("fmsvc_published_bytes", "Bytes sent to the object store for other machines.", ["what"])
+
+Stamp = tuple[int, int, int]
+
+
+class CopiedFile(NamedTuple):
+    """A file, its path in a follower's data folder, and the link that leads to it there."""
+
+    source: Path
+    path: str
+    link: str | None = None
+
+
+class Copies:
+    """What one indexer has published of these files. `key` is that of the newest CopySet."""
+
+    def __init__(self, objects: Objects, data_dir: Path, node: str) -> None:
+        self.key: str | None = None
+        self._objects = objects
+        self._data_dir = data_dir
+        self._node = node
+        self._lists: dict[str, tuple[Stamp | None, str, BlockList]] = {}  # by path: of which file, key, list
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Every object that the newest CopySet needs."""
+        own = {self.key} if self.key else set()
+        own |= {key for _, key, _ in self._lists.values()}
+        return frozenset(
+            own | {self._block(block) for *_, one in self._lists.values() for block in one.blocks}
+        )
+
+    async def resume(self, key: str) -> None:
+        """Go on from the CopySet of an earlier process. Raises ObjectsAway."""
+        if (copies := await lists.load(self._objects, key, CopySet)) is None:
+            return
+        for path, of in copies.files.items():
+            if (found := await lists.load(self._objects, of, BlockList)) is not None:
+                self._lists[path] = None, of, found
+        self.key = key
+
+    async def step(self) -> None:
+        """Publish the files that changed, then what there is altogether. Raises ObjectsAway, or OSError."""
+        wanted = await asyncio.to_thread(lambda: list(wanted_files(self._data_dir, self._node)))
+        held = {block for *_, one in self._lists.values() for block in one.blocks}
+        known = dict(self._lists)
+        for file in wanted:
+            stamp = _stamp(file.source)
+            if file.path not in known or known[file.path][0] != stamp:
+                sent = await self._send(file.source, held)
+                known[file.path] = stamp, await self._put_list(sent), sent
+        self._lists = {file.path: known[file.path] for file in wanted}
+        files = {path: key for path, (_, key, _) in self._lists.items()}
+        links = {file.link: file.path for file in wanted if file.link}
+        if files:
+            self.key = await self._put_list(CopySet(files=files, links=links))
+
+    async def _send(self, source: Path, held: set[str]) -> BlockList:
+        """Send the blocks of a file that are not in `held`, and note them there."""
+        hashes: list[str] = []
+        descriptor = os.open(source, os.O_RDONLY)  # so that it stays readable when it is removed
+        sending: set[asyncio.Task[None]] = set()
+        try:
+            found = os.fstat(descriptor)
+            for at in range(0, found.st_size, BLOCK_BYTES):
+                length = min(BLOCK_BYTES, found.st_size - at)
+                block, packed = await asyncio.to_thread(_cut, descriptor, at, length, held)
+                hashes.append(block)
+                if packed is not None:
+                    held.add(block)
+                    sending.add(asyncio.create_task(self._put(self._block(block), packed, "blocks")))
+                if len(sending) >= UPLOADS:
+                    sending = await _some_done(sending)
+            while sending:
+                sending = await _some_done(sending)
+        finally:
+            for task in sending:
+                task.cancel()
+            await asyncio.gather(*sending, return_exceptions=True)
+            os.close(descriptor)
+        return BlockList(size=found.st_size, modified_ns=found.st_mtime_ns, blocks=hashes)
+
+    async def _put_list(self, content: BaseModel) -> str:
+        key, packed = lists.named(self._node, content)
+        if key != self.key:
+            await self._put(key, packed, "lists")
+        return key
+
+    async def _put(self, key: str, content: bytes, what: str) -> None:
+        await self._objects.put(key, content)
+        BYTES.labels(what).inc(len(content))
+
+    def _block(self, block: str) -> str:
+        return lists.block_key(self._node, block)
+
+
+def wanted_files(data_dir: Path, node: str) -> Iterator[CopiedFile]:
+    """The files to publish now, in the order in which they are shown: what names others comes after them.
+
+    Snapshots of several indexers may have the same number, so their names have the node's too.
+    """
+    for segment in change_log.list_segments(data_dir / data_folder.CHANGES):
+        yield CopiedFile(segment.path, f"{data_folder.CHANGES}/{segment.path.name}")
+    for link in LINKS:
+        target = (data_dir / link).resolve()
+        if target.is_file():
+            yield CopiedFile(target, f"{data_folder.SNAPSHOTS}/{target.stem}-{node}{target.suffix}", link)
+    manifest = data_dir / data_folder.EXPORT_MANIFEST
+    if manifest.exists():
+        exports = orjson.loads(manifest.read_bytes())["exports"]
+        paths = {file["path"] for export in exports for file in export["files"]}
+        for path in sorted(paths):
+            if (source := manifest.parent / path).is_file():
+                yield CopiedFile(source, f"{data_folder.EXPORTS}/{path}")
+        yield CopiedFile(manifest, data_folder.EXPORT_MANIFEST)
+
+
+def _cut(descriptor: int, at: int, length: int, held: set[str]) -> tuple[str, bytes | None]:
+    """The hash of a block, and the block to send unless it is held."""
+    content = os.pread(descriptor, length, at)
+    if len(content) != length:
+        raise OSError(f"A file that is published became shorter than {at + length} bytes.")
+    block = hash_block(content)
+    return block, None if block in held else pack(content)
+
+
+async def _some_done(sending: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+    done, rest = await asyncio.wait(sending, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+    return rest
+
+
+def _stamp(path: Path) -> Stamp:
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size

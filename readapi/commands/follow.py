@@ -1,0 +1,13 @@
+"""`follow`: keeps a data folder up to date from an object store, on a machine without an indexer."""
+
+import asyncio
+
+from indexer.replication.follow.run import run_follower
+from readapi.commands.index_errors import explained
+from readapi.commands.start import begin
+
+
+def follow(*, supervised: bool = False) -> None:
+    """Follow the indexers that publish at FMSVC_PUBLISH_URL, without the API."""
+    settings = begin("follow", supervised)
+    explained(lambda: asyncio.run(run_follower(settings)))

@@ -1,0 +1,114 @@
+"""Following several indexers: what is shown is one's, and a change-over downloads nothing."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from indexer.faults import StoreError
+from indexer.replication.follow.follower import Follower
+from indexer.replication.objects import Objects
+from readapi.index.lookups import Index
+from schemas import data_folder
+from tests.indexer.replication.origin import Origin, current, documents, follow, open_origin
+
+
+async def test_a_folder_in_each_kind_of_store_is_followed(each_objects: Objects, tmp_path: Path) -> None:
+    """Search indexes and snapshots; the report is the indexer's, as old as it is."""
+    async with open_origin(tmp_path / "origin", each_objects) as origin:
+        follower = Follower(each_objects, tmp_path / "node")
+        assert follower.report()["lag_seconds"] is None
+        assert follower.report()["source"]["error"] == "No indexer has published anything yet."
+        for title in "ab":
+            await origin.write(title)
+            await origin.publish()
+            await origin.publish_snapshot()
+            await follow(follower)
+            assert documents(tmp_path / "node") == documents(origin.folder)
+
+        assert (tmp_path / "node" / data_folder.NEWEST_SNAPSHOT).exists()
+        assert 0.25 <= follower.report()["lag_seconds"] < 60
+        assert follower.report()["source"]["connected"]
+
+
+async def test_a_change_over_downloads_nothing(origin: Origin, objects: Objects, tmp_path: Path) -> None:
+    """The other indexer's files are here already; a worker sees another index, and reads on."""
+    follower, node = Follower(objects, tmp_path / "node"), tmp_path / "node"
+    async with open_origin(tmp_path / "standby", objects) as standby:
+        for each in (origin, standby):
+            await each.write(*(f"{number:03}" for number in range(50)))
+            await each.publish()
+            await each.publish_snapshot()
+        await follow(follower)
+        worker = Index(node, "http://fmsvc.test")
+        worker.refresh()
+        shown = worker.catalog.folder_id
+        replica = follower.nodes[standby.publisher.node]
+        before = replica.search.fetched_bytes, replica.copies.fetched_bytes
+        assert all(before)
+
+        await origin.publisher.lease.release()
+        await standby.publish()
+        await follow(follower)
+
+        assert (await current(objects)).node == standby.publisher.node
+        assert (replica.search.fetched_bytes, replica.copies.fetched_bytes) == before
+        worker.refresh()
+        assert worker.catalog.folder_id != shown
+        assert documents(node) == documents(standby.folder)
+        await standby.write("after")
+        await standby.publish()
+        await follow(follower)
+        assert documents(node) == documents(standby.folder)
+
+
+async def test_an_indexer_whose_snapshot_is_not_here_yet_is_not_shown(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """So that statistics do not vanish for a while."""
+    follower = Follower(objects, tmp_path / "node")
+    await origin.write("one")
+    await origin.publish()
+    await origin.publish_snapshot()
+    await follow(follower)
+    async with open_origin(tmp_path / "standby", objects) as standby:
+        await standby.write("one")
+        await standby.publish()
+        await standby.publish_snapshot()
+        await origin.publisher.lease.release()
+        await standby.publish()
+
+        await follower.step()
+        assert follower.shown is not None
+        assert follower.shown.node == origin.publisher.node
+        await follow(follower)
+
+        assert follower.shown.node == standby.publisher.node
+
+
+async def test_following_goes_on_by_itself_until_it_is_stopped(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """With the publisher running too: a write is shown a moment after its commit."""
+    follower = Follower(objects, tmp_path / "node")
+    running = [asyncio.create_task(work) for work in (origin.publisher.run(), follower.run())]
+    worker = Index(tmp_path / "node", "http://fmsvc.test")
+    try:
+        async with asyncio.timeout(60):
+            for title in "ab":
+                op = await origin.write(title)
+                while worker.op < op:
+                    await asyncio.sleep(0.01)
+                    worker.refresh()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    assert documents(tmp_path / "node") == documents(origin.folder)
+
+
+async def test_the_data_folder_of_an_indexer_is_left_alone(origin: Origin, objects: Objects) -> None:
+    """Nothing of it is replaced by another's."""
+    with pytest.raises(StoreError, match="has an index of its own"):
+        Follower(objects, origin.folder)

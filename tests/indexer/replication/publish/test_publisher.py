@@ -1,0 +1,166 @@
+"""Publishing: what is committed goes up once, the lease decides what is shown, and garbage goes."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from indexer.replication.manifest import Manifest, manifest_key, stored_of
+from indexer.replication.objects import Objects, ObjectsAway
+from indexer.replication.publish.collector import Collector
+from indexer.replication.publish.publisher import NODE_FILE, Publisher
+from tests.indexer import changes
+from tests.indexer.replication.origin import Origin, current, open_origin
+from tests.indexer.running import until
+
+
+def bundles(listed: list[str]) -> list[str]:
+    """The bundles among keys, the oldest first."""
+    return sorted(key for key in listed if key.endswith(".bundle"))
+
+
+async def keys(objects: Objects) -> list[str]:
+    """All keys of the indexers' objects."""
+    return [one.key for one in await objects.keys("index/")]
+
+
+async def test_each_commit_is_one_bundle_of_the_files_that_are_new(origin: Origin, objects: Objects) -> None:
+    """What was sent is not sent again, and a look at what is unchanged sends nothing."""
+    await origin.write("one")
+    await origin.publish()
+    before = await current(objects)
+    await origin.write("two")
+    await origin.publish()
+    await origin.publish()
+
+    after = await current(objects)
+    sent = bundles(await keys(objects))
+    assert len(sent) == 2
+    fresh = {path for path, file in stored_of(after).items() if file.bundle == sent[1]}
+    assert fresh > {"search/catalog/meta.json", "search/words/meta.json"}
+    assert not {path for path in fresh & stored_of(before).keys() if not path.endswith("meta.json")}
+
+
+async def test_deletions_are_those_of_the_state_that_names_them(origin: Origin, objects: Objects) -> None:
+    """Of a segment's files of deletions one is published, whatever else lies there."""
+    await origin.write("one", "two", "three")
+    await origin.write("two", "one")
+    await origin.publish()
+
+    published = stored_of(await current(objects))
+
+    deletions = [path for path in published if path.endswith(".del")]
+    stems = [path.partition(".")[0] for path in deletions]
+    assert deletions
+    assert len(stems) == len(set(stems))
+
+
+async def test_a_publisher_that_starts_again_sends_what_it_had_not_sent(
+    origin: Origin, objects: Objects
+) -> None:
+    """And takes its lease back in the next epoch, at once."""
+    await origin.write("one")
+    await origin.publish()
+    await origin.write("two")
+    again = Publisher(objects, origin.folder, dict, lambda: False, None, 30.0)
+
+    await again.resume()
+    await again.step()
+    await again.lease.step()
+    await again.step()
+
+    manifest, sent = await current(objects), bundles(await keys(objects))
+    assert (manifest.node, manifest.epoch) == (origin.publisher.node, 2)
+    assert len(sent) == 2
+    assert set(manifest.bundles) == set(sent)
+
+
+async def test_a_holder_that_slept_shows_nothing_after_another_took_over(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """Whatever it believes of its lease: the version that it would replace is gone."""
+    await origin.write("one")
+    await origin.publish()
+    async with open_origin(tmp_path / "standby", objects) as standby:
+        await standby.write("one")
+        await standby.publish()
+        epoch = origin.publisher.lease.term.known_epoch
+        await origin.publisher.lease.release()
+        await standby.publish()
+        taken = await current(objects)
+        assert (taken.node, taken.epoch) == (standby.publisher.node, epoch + 1)
+
+        sleeper = origin.publisher
+        slept = Manifest(node=sleeper.node, epoch=epoch, number=999, at=0.0, report={})
+        assert not await sleeper._pointer.move(slept)
+        assert not await sleeper._pointer.move(slept)
+        await origin.write("two")
+        await origin.publish()
+
+        assert (await current(objects)).node == standby.publisher.node
+        assert sleeper.lease.epoch is None
+        assert await objects.find(manifest_key(sleeper.node)) is not None
+
+
+async def test_two_data_folders_of_one_name_are_noticed(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """A copied folder publishes nothing over the other's."""
+    await origin.write("one")
+    await origin.publish()
+    async with open_origin(tmp_path / "copy", objects) as copy:
+        (copy.folder / NODE_FILE).write_text(origin.publisher.node)
+        twin = Publisher(objects, copy.folder, dict, lambda: True, None, 30.0)
+        await copy.write("two")
+        running = asyncio.create_task(twin.run())
+        await until(lambda: twin.lease.epoch == 2)
+        origin.publisher.lease.term.doubt()
+        await origin.publisher.lease.step()
+        await origin.write("three")
+
+        for _ in range(2):
+            with pytest.raises(ObjectsAway, match="another indexer publishes as"):
+                await origin.publish()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_is_not_needed_any_more_is_deleted_after_a_while(origin: Origin, objects: Objects) -> None:
+    """What a manifest needs stays, however old it is."""
+    now = 0.0
+    collector = Collector(objects, origin.publisher.node, kept_seconds=0.0, clock=lambda: now)
+    for title in "abcdefghijkl":  # enough for merges, which leave bundles that nothing needs
+        await origin.write(title)
+        await origin.publish()
+    needed = set((await current(objects)).bundles)
+    collector.need(needed)
+    assert set(bundles(await keys(objects))) - needed
+
+    now = 1.0
+    collector.need(needed)
+    await asyncio.sleep(0.01)
+    await origin.objects.put(f"index/{origin.publisher.node}/9/new.bundle", b"on its way")
+    await collector.step()
+
+    assert set(bundles(await keys(objects))) - {f"index/{origin.publisher.node}/9/new.bundle"} == needed
+
+
+async def test_what_a_dead_indexer_left_is_deleted_after_days(
+    origin: Origin, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the holder of the lease, and not sooner."""
+    await objects.put("index/dead/1/x.bundle", b"x")
+    await origin.write("one")
+    await origin.publish()
+    collector = origin.publisher.collector
+
+    await collector.remove_dead()
+    assert "index/dead/1/x.bundle" in await keys(objects)
+    monkeypatch.setattr("indexer.replication.publish.collector.DEAD_AFTER", timedelta(0))
+    await collector.remove_dead()
+
+    assert "index/dead/1/x.bundle" not in await keys(objects)
+    assert (await current(objects)).node == changes.settings(origin.folder).data_dir.joinpath(
+        NODE_FILE
+    ).read_text()
