@@ -32,6 +32,7 @@ for command in (
     "takedown:takedown",
     "label:label",
     "reports:reports",
+    "notices:notices",
     "trash:trash",
     "backup:backup",
     "backup:restore",

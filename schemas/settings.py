@@ -60,6 +60,13 @@ class Settings(BaseModel):
         (), max_length=100, description="Accounts that may use the pages under /admin: their DIDs, by commas."
     )
 
+    anonymous_reports: int = Field(
+        0,
+        ge=0,
+        le=50,
+        description="Open reports, and notices, of one network's people without account; 0: they sign in.",
+    )
+
     # who is signed in
     state_url: PostgresqlUrl | None = Field(
         None,

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from readapi.errors import InvalidRequest
 from readapi.http.request.page_forms import PageForm
 from readapi.pages.public import metadata
+from readapi.pages.public.notice_form import WORDS
 from readapi.pages.public.views import View
 from readapi.pages.urls import Addresses
 from readapi.state.label_decisions import LabelDecision, NewLabel
+from readapi.state.notices import Notice, NoticeDecision
 from readapi.state.reports import Report
 from readapi.state.takedown_decisions import Decision
-from schemas import datetimes, labels, takedowns
+from schemas import datetimes, labels, notices, takedowns
 from schemas.ids import Did
 from schemas.reports import MOST_TEXT, REASON_PREFIX
 from schemas.takedowns import MOST_REASON, Action
@@ -57,6 +59,20 @@ class LabelForm(PageForm):
         return NewLabel(subject, value, bool(self.negated), until, _reason(self.reason), moderator)
 
 
+class NoticeDecisionForm(PageForm):
+    """What is decided about a notice, and why."""
+
+    state: str = ""
+    note: str = ""
+
+    def wanted(self) -> tuple[notices.State, str]:
+        """Raises InvalidRequest."""
+        for state in notices.STATES:
+            if state == self.state:
+                return state, _reason(self.note)
+        raise InvalidRequest.of_field("state", "must be one of those offered")
+
+
 class ClosingForm(PageForm):
     """What was decided about a report."""
 
@@ -71,7 +87,12 @@ class ClosingForm(PageForm):
 
 
 def view_of_desk(
-    reports: Sequence[Report], about: str, is_all: bool, done: str, addresses: Addresses
+    reports: Sequence[Report],
+    claims: Sequence[Notice],
+    about: str,
+    is_all: bool,
+    done: str,
+    addresses: Addresses,
 ) -> View:
     """Template variables of the page with the open reports and the forms. `done`: what was just decided."""
     return {
@@ -86,6 +107,18 @@ def view_of_desk(
                 "since": datetimes.render(report.created_at),
             }
             for report in reports
+        ],
+        "notices": [
+            {
+                "number": notice.number,
+                "subject": notice.subject,
+                "state": WORDS[notice.state],
+                "claim": notice.claim,
+                "counter": notice.counter,
+                "since": datetimes.render(notice.created_at),
+                "choices": {state: WORDS[state] for state in notices.DECISIONS[notice.state]},
+            }
+            for notice in claims
         ],
         "about": about,
         "is_all": is_all,
@@ -108,6 +141,21 @@ def label_row(decision: LabelDecision) -> dict[str, object]:
     action = "negate" if decision.negated else "label"
     expires = None if decision.expires_at is None else datetimes.render(decision.expires_at)
     return _row("label", decision, action, decision.value, expires)
+
+
+def notice_row(decision: NoticeDecision) -> dict[str, object]:
+    """The same of the log of notices, without who sent the notice. `value`: the notice's number."""
+    return {
+        "kind": "notice",
+        "number": decision.number,
+        "subject": decision.subject,
+        "action": decision.state,
+        "value": str(decision.notice),
+        "expires_at": None,
+        "reason": decision.note,
+        "decided_by": decision.decided_by,
+        "decided_at": datetimes.render(decision.decided_at),
+    }
 
 
 def render_csv(rows: Sequence[Mapping[str, object]]) -> bytes:

@@ -9,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from readapi.state.db.database import Database
 from readapi.state.db.tables import reports
 from readapi.state.numbered_rows import Row, TooBusy, add_row
-from schemas.ids import Did
 from schemas.reports import MOST_OPEN, MOST_OPEN_IN_ALL
 
 
@@ -19,13 +18,16 @@ class TooManyReports(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewReport:
-    """What is reported, and by whom. `subject_cid`: the version of the record that was seen."""
+    """What is reported, and by whom: a DID, or a network, as `State.name_network` names it.
+
+    `subject_cid`: the version of the record that was seen.
+    """
 
     subject: str
     subject_cid: str | None
     reason_type: str
     reason: str
-    reported_by: Did
+    reported_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,13 @@ class Reports:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, new: NewReport) -> Report:
-        """Add a report; the same one again, while it is open, is the first. Raises TooManyReports."""
+    async def add(self, new: NewReport, most: int = MOST_OPEN) -> Report:
+        """Add a report; the same one again, while it is open, is the first. Raises TooManyReports.
+
+        `most`: open ones of the same reporter.
+        """
         try:
-            return Report(**await add_row(self._database, reports, lambda found: self._row(found, new)))
+            return Report(**await add_row(self._database, reports, lambda found: self._row(found, new, most)))
         except _SameReport as same:
             return same.report
         except TooBusy:
@@ -79,15 +84,15 @@ class Reports:
         async with self._database.writing() as connection:
             return (await connection.execute(change)).rowcount == 1
 
-    async def _row(self, connection: AsyncConnection, new: NewReport) -> Row:
+    async def _row(self, connection: AsyncConnection, new: NewReport, most: int) -> Row:
         open_ones = select(reports).where(reports.c.closed_at.is_(None))
         by_same = await connection.execute(open_ones.where(reports.c.reported_by == new.reported_by))
         mine = [Report(**row) for row in by_same.mappings()]
         for report in mine:
             if (report.subject, report.reason_type) == (new.subject, new.reason_type):
                 raise _SameReport(report)
-        if len(mine) >= MOST_OPEN:
-            raise TooManyReports(f"You have {MOST_OPEN} reports that are not answered yet.")
+        if len(mine) >= most:
+            raise TooManyReports(f"You have {most} reports that are not answered yet.")
         in_all = select(func.count()).select_from(open_ones.subquery())
         if (await connection.execute(in_all)).scalar_one() >= MOST_OPEN_IN_ALL:
             raise TooManyReports("The operator has too many reports to answer; write to the contact instead.")

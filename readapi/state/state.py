@@ -11,6 +11,7 @@ from readapi.state.db.encryption import Encryption, Undecryptable, open_vault
 from readapi.state.db.locks import Locks
 from readapi.state.db.migrate import migrate_database
 from readapi.state.label_decisions import LabelDecisions
+from readapi.state.notices import Notices
 from readapi.state.publishing.album_templates import AlbumTemplates
 from readapi.state.publishing.audio_stores import AudioStores
 from readapi.state.publishing.jobs import Jobs
@@ -46,6 +47,7 @@ class State:
 
     def __init__(self, database: Database, vault: Encryption, revision: str) -> None:
         self.revision = revision
+        self._vault = vault
         self.database = database
         self.locks = Locks(database)
         self.grants = GrantStore(database, vault)
@@ -69,8 +71,13 @@ class State:
         self.stored_files = StoredFiles(database)
         self.audio_store = AudioStores(database)
         self.reports = Reports(database)
+        self.notices = Notices(database)
         self.takedown_decisions = TakedownDecisions(database)
         self.label_decisions = LabelDecisions(database)
+
+    def name_network(self, network: str) -> str:
+        """A network by a keyed hash, for what people without an account send: it tells no address."""
+        return f"network:{self._vault.digest(f'sender {network}')[:8].hex()}"
 
     async def is_reachable(self) -> bool:
         """Does the database answer a query?"""

@@ -17,6 +17,10 @@ class NotDecided(Exception):
     """A decision would change nothing; the message is a sentence for the operator."""
 
 
+class AlreadyDecided(NotDecided):
+    """The subject is taken down already, or is not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One entry of the log. `number` counts from 1, without gaps, in the order in which decisions commit."""
@@ -68,4 +72,4 @@ async def _check_change(connection: AsyncConnection, subject: str, action: Actio
     about_it = select(columns.action).where(columns.subject == subject).order_by(columns.number.desc())
     last = (await connection.execute(about_it.limit(1))).scalar_one_or_none()
     if (last == "takedown") == (action == "takedown"):
-        raise NotDecided(f"{subject} is {'already' if last == 'takedown' else 'not'} taken down.")
+        raise AlreadyDecided(f"{subject} is {'already' if last == 'takedown' else 'not'} taken down.")

@@ -6,7 +6,7 @@ from readapi.pages.public import metadata
 from readapi.pages.public.views import View
 from readapi.pages.urls import Addresses
 from readapi.state.reports import NewReport
-from schemas.ids import AtUri, Did, is_did
+from schemas.ids import AtUri, is_did
 from schemas.reports import MOST_TEXT, REASON_PREFIX, REASONS
 
 
@@ -17,7 +17,7 @@ class ReportForm(PageForm):
     reason_type: str = ""
     reason: str = ""
 
-    def wanted(self, reporter: Did) -> NewReport:
+    def wanted(self, reporter: str) -> NewReport:
         """Raises InvalidRequest."""
         if self.reason_type not in REASONS:
             raise InvalidRequest.of_field("reason_type", "must be one of the reasons of the form")
@@ -47,7 +47,14 @@ def check_reason(text: str) -> str:
     return text.strip()
 
 
-def view_of(subject: str, received: str | None, addresses: Addresses) -> View:
+def view_of(subject: str, received: str | None, addresses: Addresses, *, by_account: bool) -> View:
     """Template variables. `received`: the number of the report that was just sent."""
     head = metadata.of_page("Report", "Report to the operator.", addresses.page("/report"), indexed=False)
-    return {"head": head, "subject": subject, "reasons": REASONS, "received": received, "most": MOST_TEXT}
+    return {
+        "head": head,
+        "subject": subject,
+        "reasons": REASONS,
+        "received": received,
+        "most": MOST_TEXT,
+        "by_account": by_account,
+    }

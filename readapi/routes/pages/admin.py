@@ -8,9 +8,11 @@ from readapi.answers import JSON, Answer, render_json
 from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.http.viewer import InSession
 from readapi.pages import moderation, responses
-from readapi.pages.moderation import ClosingForm, LabelForm, TakedownForm
+from readapi.pages.moderation import ClosingForm, LabelForm, NoticeDecisionForm, TakedownForm
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.render import Renderer
+from readapi.state import notices
+from readapi.state.deciding_notices import decide_notice
 from readapi.state.state import State
 from readapi.state.takedown_decisions import NotDecided
 from schemas import datetimes
@@ -21,7 +23,13 @@ MOST_REPORTS = 100  # on the page, the oldest ones
 MOST_DECISIONS = 200  # on the page, the latest ones of each log
 MOST_IN_REPORT = 50_000  # decisions of each log in a transparency report, the latest ones
 CSV = "text/csv"
-_DONE = {"down": "Taken down.", "up": "Restored.", "label": "The label is decided.", "closed": "Closed."}
+_DONE = {
+    "down": "Taken down.",
+    "up": "Restored.",
+    "label": "The label is decided.",
+    "closed": "Closed.",
+    "notice": "Decided.",
+}
 
 routes = PageRoutes()
 
@@ -42,7 +50,8 @@ async def desk(
     moderator = _require_moderator(who, settings)
     reports = await state.reports.list_open(MOST_REPORTS, about)
     is_all = len(reports) < MOST_REPORTS
-    view = moderation.view_of_desk(reports, about, is_all, _DONE.get(done, ""), renderer.addresses)
+    claims = await state.notices.list_notices(MOST_REPORTS)
+    view = moderation.view_of_desk(reports, claims, about, is_all, _DONE.get(done, ""), renderer.addresses)
     return responses.public_page(renderer, "admin.html", view, moderator)
 
 
@@ -66,6 +75,7 @@ async def transparency_json(who: InSession | None, settings: Settings, state: St
     told = {
         "made_at": datetimes.render(state.database.now()),
         "reports": {"received": received, "closed": closed},
+        "notices": await state.notices.count(),
         "decisions": await _decisions(state, MOST_IN_REPORT),
     }
     return Answer(render_json(told), JSON)
@@ -117,6 +127,20 @@ async def close_report(
     return responses.redirect_away("/admin?done=closed")
 
 
+@routes.deed("/admin/notices/{number}/decide", described=False, raises=(NotFound, InvalidRequest, Conflict))
+async def decide_about_notice(
+    number: int, sent: NoticeDecisionForm, who: InSession | None, settings: Settings, state: State
+) -> Answer[str]:
+    """Act on a notice, reject it, or restore what was taken down for it."""
+    moderator = _require_moderator(who, settings)
+    decided, note = sent.wanted()
+    try:
+        await decide_notice(state, number, decided, note, moderator.did, settings.base_url)
+    except (notices.NotDecided, NotDecided) as error:
+        raise Conflict(str(error)) from error
+    return responses.redirect_away("/admin?done=notice")
+
+
 def _require_moderator(who: InSession | None, settings: Settings) -> InSession:
     """The account, if it is one of the moderators. Raises NotFound."""
     if who is None or Did(who.did) not in settings.admins:
@@ -125,7 +149,8 @@ def _require_moderator(who: InSession | None, settings: Settings) -> InSession:
 
 
 async def _decisions(state: State, most: int) -> list[dict[str, object]]:
-    """The latest decisions of both logs, each log's in its order."""
+    """The latest decisions of all logs, each log's in its order."""
     takedowns = [moderation.takedown_row(one) for one in await state.takedown_decisions.latest(most)]
     labels = [moderation.label_row(one) for one in await state.label_decisions.latest(most)]
-    return [*takedowns, *labels]
+    notices = [moderation.notice_row(one) for one in await state.notices.latest_decisions(most)]
+    return [*takedowns, *labels, *notices]

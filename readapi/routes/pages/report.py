@@ -7,15 +7,17 @@ from urllib.parse import urlencode
 from pydantic import Field
 
 from readapi.answers import Answer
-from readapi.errors import InvalidRequest, RateLimited
+from readapi.errors import InvalidRequest, NotAuthenticated, RateLimited
+from readapi.http.limits.clients import Client
 from readapi.http.viewer import InSession
 from readapi.pages import responses
 from readapi.pages.page_routes import PageRoutes
-from readapi.pages.public import report_form
+from readapi.pages.public import report_form, reporters
 from readapi.pages.public.report_form import ReportForm
 from readapi.pages.render import Renderer
 from readapi.state.reports import TooManyReports
 from readapi.state.state import State
+from schemas.settings import Settings
 
 Number = Annotated[str, Field(description="The number of the report that was just sent.")]
 
@@ -28,20 +30,24 @@ Subject = Annotated[str, Field(max_length=3000, description="A DID, or a record'
 
 @routes.page("/report")
 async def report_page(
-    who: InSession | None, renderer: Renderer, subject: Subject = "", sent: Number = ""
+    who: InSession | None, settings: Settings, renderer: Renderer, subject: Subject = "", sent: Number = ""
 ) -> Answer[str]:
     """Show the form of a report, or the number of the one that was sent."""
-    if who is None:
+    if who is None and not settings.anonymous_reports:
         return responses.sign_in(f"/report?{urlencode({'subject': subject})}")
-    view = report_form.view_of(subject, sent if _NUMBER.fullmatch(sent) else None, renderer.addresses)
+    received = sent if _NUMBER.fullmatch(sent) else None
+    view = report_form.view_of(subject, received, renderer.addresses, by_account=who is not None)
     return responses.public_page(renderer, "report.html", view, who)
 
 
-@routes.deed("/report", raises=(InvalidRequest, RateLimited))
-async def send_report(sent: ReportForm, who: InSession, state: State) -> Answer[str]:
+@routes.deed("/report", raises=(InvalidRequest, NotAuthenticated, RateLimited))
+async def send_report(
+    sent: ReportForm, who: InSession | None, client: Client, settings: Settings, state: State
+) -> Answer[str]:
     """Report an account or a record to the operator."""
+    by = reporters.find_reporter(who, client, settings, state)
     try:
-        report = await state.reports.add(sent.wanted(who.did))
+        report = await state.reports.add(sent.wanted(by.name), by.most_open)
     except TooManyReports as error:
         raise RateLimited(str(error)) from error
     return responses.redirect_away(f"/report?sent={report.number}")

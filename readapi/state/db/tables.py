@@ -199,6 +199,39 @@ reports = Table(
     Index("ix_reports_open", "closed_at", "reported_by"),
 )
 
+# Notices of infringement. `counter_*` is null until the account that one concerns has answered it.
+notices = Table(
+    "notices",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("subject", Text, nullable=False),
+    Column("did", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("contact", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("sent_by", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    Column("counter_name", Text),
+    Column("counter_contact", Text),
+    Column("counter_text", Text),
+    Index("ix_notices_state", "state", "number"),
+)
+
+# The log of decisions about notices: triggers of the migration refuse to change or delete a row.
+notice_decisions = Table(
+    "notice_decisions",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("notice", BigInteger, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Column("decided_at", Instant, nullable=False),
+)
+
 # Recent plays, kept while a repetition by the same listener does not count. `listener` is a keyed hash.
 # `previous_at`: the listener's counted play of this track before that one; null when none was known.
 listens = Table(

@@ -2,11 +2,18 @@
 
 import csv
 import io
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
+from urllib.parse import urlencode
 
+import orjson
 import pytest
 import pytest_asyncio
+from sqlalchemy.exc import DBAPIError
 
+from readapi.state.db.tables import notice_decisions
 from readapi.state.reports import NewReport
 from tests.indexer.changes import did, uri
 from tests.indexer.running import until
@@ -24,10 +31,21 @@ SPAM = "com.atproto.moderation.defs#reasonSpam"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Listening]:
     """A worker whose moderator is Ida; two things are reported."""
-    async with listening(tmp_path_factory.mktemp("stage"), admins=(did("ida"),)) as stage:
+    async with listening(
+        tmp_path_factory.mktemp("stage"), admins=(did("ida"),), anonymous_reports=2
+    ) as stage:
         for subject, why in ((TRACK, "It is <b>copied</b>."), (did("ben"), "He sells watches.")):
             await stage.state.reports.add(NewReport(subject, None, SPAM, why, did("lost")))
         yield stage
+
+
+NOTICE = {
+    "text": "My song, recorded in 1999.",
+    "name": "Ada Owner",
+    "contact": "ada@example.com",
+    "sworn": "on",
+    "signature": "Ada Owner",
+}
 
 
 async def post(stage: Listening, path: str, body: str, **login: str) -> int:
@@ -49,6 +67,7 @@ async def test_nobody_else_has_the_pages(stage: Listening) -> None:
             ("/admin/takedown", f"subject={TRACK}&action=takedown&reason=x"),
             ("/admin/label", f"subject={TRACK}&value=porn&reason=x"),
             ("/admin/reports/1/close", "note=x"),
+            ("/admin/notices/1/decide", "state=acted_on&note=x"),
         ):
             assert await post(stage, path, body, **login) == 404
     assert [one async for one in stage.state.takedown_decisions.log()] == []
@@ -109,3 +128,83 @@ async def test_decisions_have_their_effect_and_are_reported(stage: Listening) ->
     assert [row["reason"] for row in table] == ["'=Copied", "Sorry", "Seen", "Not so"]
     assert did("lost") not in str(told) + str(table)
     assert page.index("Not so") < page.index("Copied")
+
+
+async def test_a_notice_goes_from_state_to_state(stage: Listening) -> None:
+    """Sent without an account; acted on, answered by the account, restored; each decision logged and told."""
+    song, takedowns = str(uri("mara", "track", 5)), stage.music.stores.takedowns
+    ida, mara, ben = [await stage.as_(person) for person in ("ida", "mara", "ben")]
+    for wrong in ({"sworn": ""}, {"signature": "Ada"}, {"name": " "}, {"subject": "mara.example"}):
+        assert await post(stage, "/notice", urlencode({"subject": song, **NOTICE, **wrong})) == 422
+    for status in (303, 303, 429):  # two of a network may be open
+        assert await post(stage, "/notice", urlencode({"subject": song, **NOTICE})) == status
+    desk = (await stage.music.get("/admin", Accept="text/html", **ida)).json
+    assert "My song, recorded in 1999." in desk
+    for login, status in (({}, 303), (ben, 404), (mara, 200), (ida, 200)):
+        assert await seen(stage, "/notices/1", **login) == status
+    answer = urlencode({**NOTICE, "text": "I recorded it."})
+    assert await post(stage, "/notices/1/counter", answer, **mara) == 409  # nothing was done yet
+
+    decide = "/admin/notices/1/decide"
+    for state, status in (("restored", 409), ("erased", 422), ("acted_on", 303), ("acted_on", 409)):
+        assert await post(stage, decide, urlencode({"state": state, "note": "Shown."}), **ida) == status
+    await until(lambda: takedowns.now.covers_any((song,)))
+    why = (await stage.music.get(f"/tracks/{track_id('mara', 5)}", **mara)).json["message"]
+    assert "/notices/1" in why
+    assert "Ada Owner" in (await stage.music.get("/notices/1", Accept="text/html", **mara)).json
+    for login, status in ((ben, 404), (ida, 409), (mara, 303), (mara, 409)):
+        assert await post(stage, "/notices/1/counter", answer, **login) == status
+    assert "I recorded it." in (await stage.music.get("/admin", Accept="text/html", **ida)).json
+    assert await post(stage, decide, urlencode({"state": "restored", "note": "So it is."}), **ida) == 303
+    await until(lambda: not takedowns.now.covers_any((song,)))
+    assert (await stage.music.get(f"/tracks/{track_id('mara', 5)}")).status == 200
+
+    rejected = command(stage, "decide", "2", "rejected", "--note", "The same again.")
+    assert rejected.stdout == "Notice 2 is rejected.\n"
+    assert await post(stage, "/admin/notices/2/decide", "state=acted_on&note=x", **ida) == 409
+    states = [orjson.loads(line)["state"] for line in command(stage, "--all").stdout.splitlines()]
+    assert states == ["restored", "rejected"]
+    told = (await stage.music.get("/admin/transparency.json", **ida)).json
+    assert told["notices"] == {"restored": 1, "rejected": 1}
+    decided = [(one["value"], one["action"]) for one in told["decisions"] if one["kind"] == "notice"]
+    assert decided == [("1", "acted_on"), ("1", "restored"), ("2", "rejected")]
+    assert "Owner" not in str(told)
+    with pytest.raises(DBAPIError):
+        async with stage.state.database.writing() as connection:
+            await connection.execute(notice_decisions.delete())
+
+
+async def test_people_without_an_account_report_where_that_is_allowed(stage: Listening) -> None:
+    """As many as may be open of a network; nothing tells its address."""
+    body = urlencode({"subject": OTHER, "reason_type": "reasonSpam", "reason": "Nobody asked."})
+    assert (
+        "with your handle" not in (await stage.music.get(f"/report?subject={OTHER}", Accept="text/html")).json
+    )
+    for reason, status in (("reasonSpam", 303), ("reasonRude", 303), ("reasonSexual", 429)):
+        assert await post(stage, "/report", body.replace("reasonSpam", reason)) == status
+    [first, _] = [
+        one for one in await stage.state.reports.list_open(100) if one.reported_by.startswith("network:")
+    ]
+    assert (first.subject, first.reason) == (OTHER, "Nobody asked.")
+    assert "127.0.0" not in first.reported_by
+
+
+async def seen(stage: Listening, path: str, **login: str) -> int:
+    """The status of a page, not followed."""
+    asked = stage.music.client.get(
+        stage.music.address + path, headers={"Accept": "text/html", **login}, allow_redirects=False
+    )
+    async with asked as answer:
+        return answer.status
+
+
+def command(stage: Listening, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `fmsvc-server notices …`."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
+    return subprocess.run(
+        [sys.executable, "-m", "readapi", "notices", *arguments],
+        env={**inherited, "FMSVC_DATA_DIR": str(stage.music.settings.data_dir)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

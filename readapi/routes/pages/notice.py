@@ -1,0 +1,85 @@
+"""Notices of infringement and counter-notices, from forms."""
+
+import re
+from typing import Annotated
+from urllib.parse import urlencode
+
+from pydantic import Field
+
+from readapi.answers import Answer
+from readapi.errors import Conflict, InvalidRequest, NotAuthenticated, NotFound, RateLimited
+from readapi.http.limits.clients import Client
+from readapi.http.viewer import InSession
+from readapi.pages import responses
+from readapi.pages.page_routes import PageRoutes
+from readapi.pages.public import notice_form, reporters
+from readapi.pages.public.notice_form import NoticeForm, StatementForm
+from readapi.pages.render import Renderer
+from readapi.state.notices import NotDecided, Notice, TooManyNotices
+from readapi.state.state import State
+from schemas.settings import Settings
+
+routes = PageRoutes()
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+Subject = Annotated[str, Field(max_length=3000, description="A DID, or a record's at-uri.")]
+Sent = Annotated[str, Field(description="The number of the notice that was just sent.")]
+Number = Annotated[int, Field(ge=1, lt=1 << 53)]
+
+
+@routes.page("/notice")
+async def notice_page(
+    who: InSession | None, settings: Settings, renderer: Renderer, subject: Subject = "", sent: Sent = ""
+) -> Answer[str]:
+    """Show the form of a notice of infringement, or the number of the one that was sent."""
+    if who is None and not settings.anonymous_reports:
+        return responses.sign_in(f"/notice?{urlencode({'subject': subject})}")
+    view = notice_form.view_of_form(subject, sent if _NUMBER.fullmatch(sent) else None, renderer.addresses)
+    return responses.public_page(renderer, "notice.html", view, who)
+
+
+@routes.deed("/notice", raises=(InvalidRequest, NotAuthenticated, RateLimited))
+async def send_notice(
+    sent: NoticeForm, who: InSession | None, client: Client, settings: Settings, state: State
+) -> Answer[str]:
+    """Send the operator a notice that an account or a record infringes a work."""
+    by = reporters.find_reporter(who, client, settings, state)
+    try:
+        notice = await state.notices.add(sent.wanted(by.name), by.most_open)
+    except TooManyNotices as error:
+        raise RateLimited(str(error)) from error
+    return responses.redirect_away(f"/notice?sent={notice.number}")
+
+
+@routes.page("/notices/{number}", raises=(NotFound,))
+async def show_notice(
+    number: Number, who: InSession | None, settings: Settings, state: State, renderer: Renderer
+) -> Answer[str]:
+    """Show a notice to the account that it concerns, with the form of a counter-notice, and to moderators."""
+    if who is None:
+        return responses.sign_in(f"/notices/{number}")
+    notice = await _require(number, who, settings, state)
+    view = notice_form.view_of_notice(notice, may_answer=notice.did == who.did, addresses=renderer.addresses)
+    return responses.public_page(renderer, "notice_answer.html", view, who)
+
+
+@routes.deed("/notices/{number}/counter", raises=(InvalidRequest, NotFound, Conflict))
+async def send_counter_notice(
+    number: Number, sent: StatementForm, who: InSession, settings: Settings, state: State
+) -> Answer[str]:
+    """Answer a notice that concerns your account."""
+    notice = await _require(number, who, settings, state)
+    try:
+        await state.notices.counter(notice.number, who.did, sent.statement())
+    except NotDecided as error:
+        raise Conflict(str(error)) from error
+    return responses.redirect_away(f"/notices/{number}")
+
+
+async def _require(number: int, who: InSession, settings: Settings, state: State) -> Notice:
+    """The notice, if it concerns the account or that is a moderator. Raises NotFound."""
+    notice = await state.notices.find(number)
+    if notice is None or (notice.did != who.did and who.did not in settings.admins):
+        raise NotFound
+    return notice
