@@ -33,6 +33,7 @@ for command in (
     "label:label",
     "reports:reports",
     "notices:notices",
+    "abuse:abuse",
     "trash:trash",
     "backup:backup",
     "backup:restore",

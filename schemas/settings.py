@@ -67,6 +67,20 @@ class Settings(BaseModel):
         description="Open reports, and notices, of one network's people without account; 0: they sign in.",
     )
 
+    busy_per_hour: int = Field(
+        60, ge=1, description="Likes, comments or plays within an hour from which on who did them is told."
+    )
+    suspect_likes: int = Field(
+        20, ge=1, description="Likes of one track within a day from which on they are looked at."
+    )
+    suspect_fresh_percent: int = Field(
+        50, ge=1, le=100, description="Percentage of fresh accounts among them that is suspicious."
+    )
+    suspect_burst: int = Field(
+        10, ge=2, description="How many times the track's usual likes of a day are suspicious."
+    )
+    fresh_hours: int = Field(72, ge=1, description="How long an account is fresh after its first like.")
+
     # who is signed in
     state_url: PostgresqlUrl | None = Field(
         None,

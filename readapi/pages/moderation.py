@@ -131,6 +131,11 @@ def view_of_log(decisions: Sequence[Mapping[str, object]], addresses: Addresses)
     return {"head": _head("Decisions", addresses), "decisions": decisions}
 
 
+def view_of_abuse(report: Mapping[str, object], addresses: Addresses) -> View:
+    """Template variables of the page of suspicious activity."""
+    return {"head": _head("Suspicious activity", addresses), "report": report}
+
+
 def takedown_row(decision: Decision) -> dict[str, object]:
     """A decision of the log of takedowns, in the columns of the transparency report."""
     return _row("takedown", decision, decision.action, "", None)

@@ -12,7 +12,7 @@ _SEGMENT = r"(?:[\w.~:@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+"
 _QUERY = r"(?:\?(?:[\w.~:@$'()*+,;&=-]|%[0-9A-Fa-f]{2})*)?"
 _PUBLIC = re.compile(
     rf"/(?:track|playlists?|tag)/{_SEGMENT}|/u/{_SEGMENT}(?:/likes|/album/{_SEGMENT})?"
-    rf"|/(?:(?:search/?|top|new|tags|liked|playlists|report){_QUERY})?",
+    rf"|/notices/[0-9]+|/(?:(?:search/?|top|new|tags|liked|playlists|report|notice){_QUERY})?",
     re.ASCII,
 )
 _DOTS = (".", "..")  # browsers resolve these segments as parent folders, percent-encoded too

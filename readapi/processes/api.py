@@ -6,13 +6,14 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from aiohttp import web
+from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.audio.select import AudioSelection, open_sources
 from readapi.audio.store import AudioStore
@@ -66,6 +67,7 @@ from readapi.processes.stores import Stores
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.spaces.find_track import SpaceTrackFinder
 from readapi.sql.queries import Queries
+from readapi.state.activity import FLUSH_SECONDS
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 from readapi.state.state import State, StateError, open_state
 from readapi.subsonic.covers import Covers
@@ -217,6 +219,7 @@ async def _serving(
         asyncio.create_task(heap.keep_trimming()),
         asyncio.create_task(repeat(AUDIO_SECONDS, audio_watch.refresh)),
         asyncio.create_task(repeat(LOOK_SECONDS, feed.step)),
+        asyncio.create_task(repeat(FLUSH_SECONDS, people.state.activity.flush)),
     ]
     try:
         await runner.setup()
@@ -233,6 +236,8 @@ async def _serving(
         for task in beside:
             task.cancel()
         access_log.flush()
+        with suppress(SQLAlchemyError, OSError):
+            await people.state.activity.flush()
 
 
 def _make_subsonic(settings: Settings, authenticator: Authenticator, offered: dict[type, Any]) -> Subsonic:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from readapi.state.activity import Activity
 from readapi.state.db.database import Clock, Database, MigrationFailed, database_url, utc_now
 from readapi.state.db.encryption import Encryption, Undecryptable, open_vault
 from readapi.state.db.locks import Locks
@@ -72,6 +73,7 @@ class State:
         self.audio_store = AudioStores(database)
         self.reports = Reports(database)
         self.notices = Notices(database)
+        self.activity = Activity(database, self.name_network)
         self.takedown_decisions = TakedownDecisions(database)
         self.label_decisions = LabelDecisions(database)
 

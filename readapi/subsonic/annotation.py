@@ -26,6 +26,7 @@ _NONE: tuple[str, ...] = ()
 async def star(
     index: Index,
     who: SignedIn,
+    state: State,
     writing: Writing,
     id: Some = _NONE,  # type: ignore[assignment]
     album_id: Some = _NONE,  # type: ignore[assignment]
@@ -33,6 +34,7 @@ async def star(
 ) -> Content:
     """Like songs."""
     for card in _songs(index, who, id, album_id, artist_id):
+        state.activity.note("like", who.did, "")
         await reactions.like_track(writing, index, who, card)
     return {}
 

@@ -6,6 +6,7 @@ from typing import Any
 import structlog
 
 from readapi.errors import ApiError, Conflict, InvalidRequest
+from readapi.http.limits.clients import wider_network
 from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
 from readapi.index.queries import social, tracks
@@ -91,10 +92,11 @@ async def count_play(
 ) -> Play:
     """Count a play of a track that the listener may hear, and scrobble it if the account wants that.
 
-    `client`: the network address of a listener without an account. A scrobble that fails is left out.
+    `client`: the listener's network address; empty where it is not known. A scrobble that fails is left out.
     """
     known = tracks.parse_card(track)
     listener = client if author is None else author.did
+    state.activity.note("play", None if author is None else author.did, wider_network(client))
     play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
     if author is not None and play.counted_at is not None and await _scrobbles(writing, state, author):
         try:

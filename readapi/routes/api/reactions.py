@@ -16,7 +16,7 @@ from readapi.errors import (
     SupportRequired,
 )
 from readapi.http.endpoint import Routes
-from readapi.http.limits.clients import Client
+from readapi.http.limits.clients import Client, wider_network
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
@@ -40,8 +40,11 @@ routes = Routes("reactions")
 
 
 @routes.post("/tracks/{track_id}/like", requires=("like",), raises=REFUSALS)
-async def like_track(track_id: TrackName, who: SignedIn, index: Index, writing: Writing) -> LikeState:
+async def like_track(
+    track_id: TrackName, who: SignedIn, client: Client, index: Index, state: State, writing: Writing
+) -> LikeState:
     """Like a track. Liking it again changes nothing."""
+    state.activity.note("like", who.did, wider_network(client))
     await reactions.like_track(writing, index, who, tracks.find_track(index, track_id, who.viewer))
     return LikeState(liked=True)
 
@@ -58,12 +61,14 @@ async def comment_on_track(
     track_id: TrackName,
     sent: NewComment,
     who: SignedIn,
+    client: Client,
     index: Index,
     state: State,
     settings: Settings,
     writing: Writing,
 ) -> Answer[Comment]:
     """Comment at a position in a track."""
+    state.activity.note("comment", who.did, wider_network(client))
     track = tracks.find_track(index, track_id, who.viewer)
     said = {"text": sent.text, "timestampMs": sent.timestamp_ms}
     most = settings.comments_per_track

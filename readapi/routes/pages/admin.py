@@ -7,7 +7,9 @@ from pydantic import Field
 from readapi.answers import JSON, Answer, render_json
 from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.http.viewer import InSession
+from readapi.index.snapshots import Snapshots
 from readapi.pages import moderation, responses
+from readapi.pages.abuse_report import make_report
 from readapi.pages.moderation import ClosingForm, LabelForm, NoticeDecisionForm, TakedownForm
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.render import Renderer
@@ -65,6 +67,17 @@ async def log_page(
     rows.sort(key=lambda row: str(row["decided_at"]), reverse=True)
     view = moderation.view_of_log(rows, renderer.addresses)
     return responses.public_page(renderer, "admin_log.html", view, moderator)
+
+
+@routes.page("/admin/abuse", described=False, raises=(NotFound,))
+async def abuse_page(
+    who: InSession | None, settings: Settings, state: State, catalog: Snapshots, renderer: Renderer
+) -> Answer[str]:
+    """Show who likes, comments or plays much, and tracks with suspicious likes."""
+    moderator = _require_moderator(who, settings)
+    report = await make_report(settings, state, catalog)
+    view = moderation.view_of_abuse(report, renderer.addresses)
+    return responses.public_page(renderer, "admin_abuse.html", view, moderator)
 
 
 @routes.get("/admin/transparency.json", described=False, raises=(NotFound,))

@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 Subject = Annotated[str, Field(max_length=3000, description="A DID, or a record's at-uri.")]
 Sent = Annotated[str, Field(description="The number of the notice that was just sent.")]
-Number = Annotated[int, Field(ge=1, lt=1 << 53)]
+Number = Annotated[str, Field(max_length=3000, description="The number of a notice.")]
 
 
 @routes.page("/notice")
@@ -77,9 +77,9 @@ async def send_counter_notice(
     return responses.redirect_away(f"/notices/{number}")
 
 
-async def _require(number: int, who: InSession, settings: Settings, state: State) -> Notice:
+async def _require(number: str, who: InSession, settings: Settings, state: State) -> Notice:
     """The notice, if it concerns the account or that is a moderator. Raises NotFound."""
-    notice = await state.notices.find(number)
+    notice = await state.notices.find(int(number)) if _NUMBER.fullmatch(number) else None
     if notice is None or (notice.did != who.did and who.did not in settings.admins):
         raise NotFound
     return notice

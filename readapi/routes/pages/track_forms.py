@@ -2,6 +2,7 @@
 
 from readapi.answers import Answer
 from readapi.errors import ApiError, Conflict, InvalidRequest, NotFound, NotOwner
+from readapi.http.limits.clients import Client, wider_network
 from readapi.http.request.headers import Accept
 from readapi.http.request.page_forms import PageForm
 from readapi.http.viewer import InSession
@@ -30,9 +31,17 @@ _TRACK = "/track/{track_id}"  # the page of all these forms
 
 @routes.deed(_TRACK + "/like", requires=("like",), raises=(NotFound, *REFUSALS), form_on=_TRACK)
 async def like(
-    track_id: TrackName, who: InSession, accept: Accept, index: Index, writing: Writing, pages: TrackPages
+    track_id: TrackName,
+    who: InSession,
+    client: Client,
+    accept: Accept,
+    index: Index,
+    state: State,
+    writing: Writing,
+    pages: TrackPages,
 ) -> Answer[str]:
     """Like a track."""
+    state.activity.note("like", who.did, wider_network(client))
     card = tracks.find_track(index, track_id, who.viewer)
     try:
         await reactions.like_track(writing, index, who, card)
@@ -64,6 +73,7 @@ async def comment(
     track_id: TrackName,
     sent: CommentForm,
     who: InSession,
+    client: Client,
     accept: Accept,
     index: Index,
     state: State,
@@ -72,6 +82,7 @@ async def comment(
     pages: TrackPages,
 ) -> Answer[str]:
     """Comment at a moment of a track."""
+    state.activity.note("comment", who.did, wider_network(client))
     card = tracks.find_track(index, track_id, who.viewer)
     most = settings.comments_per_track
     try:

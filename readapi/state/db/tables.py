@@ -274,6 +274,16 @@ shown_on_profile = Table(
     Column("shown", Boolean, nullable=False),
 )
 
+# Likes, comments and plays at this service by the hour. `who` is a DID, or a network by a keyed hash.
+activity_hours = Table(
+    "activity_hours",
+    metadata,
+    Column("hour", Instant, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("who", Text, primary_key=True),
+    Column("count", BigInteger, nullable=False),
+)
+
 # The address of each track in a private Space, by its public id.
 space_tracks = Table(
     "space_tracks",

@@ -13,9 +13,11 @@ import pytest
 import pytest_asyncio
 from sqlalchemy.exc import DBAPIError
 
+from readapi.pages.abuse_report import make_report
+from readapi.state.activity import Activity
 from readapi.state.db.tables import notice_decisions
 from readapi.state.reports import NewReport
-from tests.indexer.changes import did, uri
+from tests.indexer.changes import did, like, uri
 from tests.indexer.running import until
 from tests.readapi.audio.listening import Listening, listening
 from tests.readapi.music import track_id
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TRACK, OTHER = str(uri("mara", "track", 1)), str(uri("mara", "track", 2))
 FORM = {"Content_Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
-PAGES = ("/admin", "/admin/log", "/admin/transparency.json", "/admin/transparency.csv")
+PAGES = ("/admin", "/admin/abuse", "/admin/log", "/admin/transparency.json", "/admin/transparency.csv")
 SPAM = "com.atproto.moderation.defs#reasonSpam"
 
 
@@ -198,13 +200,44 @@ async def seen(stage: Listening, path: str, **login: str) -> int:
         return answer.status
 
 
-def command(stage: Listening, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `fmsvc-server notices …`."""
+def command(stage: Listening, *arguments: str, name: str = "notices") -> subprocess.CompletedProcess[str]:
+    """Run a command of `fmsvc-server`."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("FMSVC_")}
     return subprocess.run(
-        [sys.executable, "-m", "readapi", "notices", *arguments],
+        [sys.executable, "-m", "readapi", name, *arguments],
         env={**inherited, "FMSVC_DATA_DIR": str(stage.music.settings.data_dir)},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+async def test_bursts_and_fresh_accounts_are_told(stage: Listening) -> None:
+    """By the snapshot's likes, and by what was done here; the page and the command tell the same."""
+    ida, song = await stage.as_("ida"), uri("mara", "track", 6)
+    people = [f"fan{number}" for number in range(25)]
+    await stage.music.add(*(like(one, song, 600 + n, at=600 + n) for n, one in enumerate(people)))
+    busy = [like("busy", uri("mara", "track", 7), 700 + n, at=700 + n) for n in range(70)]
+    await stage.music.add(*busy)
+    path = f"/tracks/{track_id('mara', 6)}/play"
+    for _ in range(61):
+        assert (await stage.music.send("POST", path)).status == 200
+    await stage.music.send("POST", path, **ida)
+
+    activity, settings = Activity(stage.state.database, stage.state.name_network), stage.music.settings
+    for _ in range(60):
+        activity.note("like", did("ida"), "192.0.2.0/24")
+    await activity.flush()
+    await activity.flush()
+    assert [(one.who, one.times) for one in await activity.busiest(60, 10)] == sorted(
+        [(did("ida"), 60), (stage.state.name_network("192.0.2.0/24"), 60)]
+    )
+    assert await activity.busiest(61, 10) == []
+    report = await make_report(settings, stage.state, stage.music.stores.catalog)
+    assert [(one["uri"], one["likes"], one["fresh"]) for one in report["tracks"]] == [(str(song), 25, 25)]
+    assert [(one["did"], one["kind"]) for one in report["accounts"]] == [(did("busy"), "like")]
+    assert "192.0.2" not in str(report)
+    page = (await stage.music.get("/admin/abuse", Accept="text/html", **ida)).json
+    assert f"<code>{song}</code></a>: 25 likes within a day, 25 of fresh accounts" in page
+    printed = orjson.loads(command(stage, name="abuse").stdout)
+    assert (printed["tracks"], printed["accounts"]) == (report["tracks"], report["accounts"])
