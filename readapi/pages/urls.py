@@ -116,7 +116,7 @@ class Addresses:
 
     def page(self, path: str, **query: str | None) -> str:
         """A page that is about no record; parameters that are None are left out."""
-        given = {name: value for name, value in query.items() if value is not None}
+        given = query and {name: value for name, value in query.items() if value is not None}
         return f"{self.base_url}{path}?{urlencode(given)}" if given else f"{self.base_url}{path}"
 
     def play(self, track_id: int) -> str:

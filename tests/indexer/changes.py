@@ -67,9 +67,9 @@ def delete(person: str, kind: str, number: int = 0, *, at: int) -> RecordChange:
     return RecordChange(where.did, where.collection, where.rkey, rev(at), "delete", None, None)
 
 
-def like(person: str, subject: AtUri, number: int = 0, *, at: int) -> RecordChange:
+def like(person: str, subject: AtUri, number: int = 0, *, at: int, **fields: Any) -> RecordChange:
     """A person likes a track."""
-    return put(person, "like", number, at=at, subject=documents.strong_ref(str(subject)))
+    return put(person, "like", number, at=at, subject=documents.strong_ref(str(subject)), **fields)
 
 
 def comment(person: str, subject: AtUri, number: int = 0, *, at: int, **fields: Any) -> RecordChange:

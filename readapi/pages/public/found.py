@@ -1,7 +1,8 @@
 """Search results as a page shows them: grouped by kind, with links and marked words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -124,7 +125,7 @@ def _choices(wanted: Search, counts: Mapping[Kind, int], pages: _Pages) -> list[
 def _items(
     words: str, results: Sequence[bytes], index: Index, addresses: Addresses
 ) -> dict[Kind, list[FoundItem]]:
-    highlighter = Highlighter(QueryWords.read(words))
+    highlighter = cache(lambda: Highlighter(QueryWords.read(words)))  # tracks are marked already
     items: dict[Kind, list[FoundItem]] = {kind: [] for kind in _NAMES}
     for result in results:
         known = orjson.loads(result)
@@ -132,9 +133,11 @@ def _items(
     return items
 
 
-def _item(known: dict[str, Any], highlighter: Highlighter, index: Index, addresses: Addresses) -> FoundItem:
+def _item(
+    known: dict[str, Any], highlighter: Callable[[], Highlighter], index: Index, addresses: Addresses
+) -> FoundItem:
     title = known.get("title") or known.get("name") or known.get("display_name") or ""
-    name = _marked(title, known["highlight"] if "highlight" in known else highlighter.mark(title))
+    name = _marked(title, known["highlight"] if "highlight" in known else highlighter().mark(title))
     match known["type"]:
         case "track":
             number = known["id"]

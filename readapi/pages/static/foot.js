@@ -119,8 +119,10 @@
 
   const leads = (url) => current && url.origin === location.origin && PAGES.test(url.pathname);
 
-  // `load`: how the browser does it alone, for pages that cannot be shown in place.
-  const go = async (url, load, options = {}, isNew = true) => {
+  // `load`: how the browser does it alone, for pages that cannot be shown in place. `done`: what a form did, in words.
+  const go = async (url, load, options = {}, isNew = true, done = "") => {
+    const said = document.querySelector("[data-said]");
+    said.textContent = "";
     asking?.abort();
     asking = new AbortController();
     const { signal } = asking;
@@ -143,7 +145,11 @@
       history.pushState({ top: 0 }, "", address + new URL(url).hash);
     }
     shown = address;
-    await show(page, isSame ? scrollY : history.state?.top);
+    const [canonical, reachedCanonical] = [document, page].map((one) => one.querySelector("link[rel=canonical]")?.href);
+    const isStill = isSame || (canonical && canonical === reachedCanonical); // tracks have a short address too
+    const focused = isStill && options.method ? document.activeElement?.id : "";
+    await show(page, isStill ? scrollY : history.state?.top, focused);
+    said.textContent = done;
   };
 
   // Styles and scripts that this page has not needed so far. Scripts begin with what is shown by then.
@@ -166,7 +172,8 @@
     return [...page.querySelectorAll(selector)].map((one) => one.getAttribute(attribute)).filter((one) => !have.has(one));
   };
 
-  const show = async (page, top = 0) => {
+  // `focused`: the id of what has the focus and keeps it, after a form that leads to the same page.
+  const show = async (page, top = 0, focused = "") => {
     await Promise.all(addStyles(page));
     keep();
     document.title = page.title;
@@ -180,11 +187,10 @@
     main.dispatchEvent(new CustomEvent("shown", { bubbles: true }));
     addScripts(page);
     offerNext(main);
-    const begin = main.querySelector(".note, h1");
-    if (begin) {
-      begin.tabIndex = -1;
-      begin.focus({ preventScroll: true });
-    }
+    const kept = focused && document.getElementById(focused);
+    const begin = kept || main.querySelector(".note, h1");
+    if (begin && !kept) begin.tabIndex = -1;
+    begin?.focus({ preventScroll: true });
     const part = location.hash && document.getElementById(location.hash.slice(1));
     if (part) part.scrollIntoView();
     else scrollTo(0, top);
@@ -209,7 +215,7 @@
     event.preventDefault();
     const members = new FormData(form);
     const sent = form.enctype === "multipart/form-data" ? members : new URLSearchParams(members);
-    if (isPost) go(url.href, () => form.submit(), { method: "POST", body: sent });
+    if (isPost) go(url.href, () => form.submit(), { method: "POST", body: sent }, true, form.dataset.done);
     else {
       url.search = sent;
       go(url.href, () => form.submit());

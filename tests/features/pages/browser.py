@@ -32,6 +32,8 @@ _FLAGS = (
     "--remote-debugging-port=0",
 )
 
+_MOST_TABS = 80
+
 Message = dict[str, Any]
 
 
@@ -197,6 +199,30 @@ class Page:
         up = {"type": "keyUp", "windowsVirtualKeyCode": code, **named}
         await self._browser.call("Input.dispatchKeyEvent", session or self.session, **up)
 
+    async def focused(self) -> tuple[str, str]:
+        """The role and the name of what has the focus, as a screen reader is told them."""
+        held = await self.call("Runtime.evaluate", expression="document.activeElement")
+        found = await self.call(
+            "Accessibility.getPartialAXTree", objectId=held["result"]["objectId"], fetchRelatives=False
+        )
+        node = found["nodes"][0]
+        return str(node["role"]["value"]), str(node.get("name", {}).get("value", ""))
+
+    async def tab_to(self, role: str, name: str) -> None:
+        """Press Tab until the focus is on what has this role, and a name that begins so."""
+        passed = []
+        for _ in range(_MOST_TABS):
+            await self.press("Tab")
+            passed.append(await self.focused())
+            if passed[-1][0] == role and passed[-1][1].startswith(name):
+                return
+        raise AssertionError(f"no {role} {name!r} among {passed}")
+
+    async def type(self, text: str) -> None:
+        """Type into what has the focus, and send it."""
+        await self.call("Input.insertText", text=text)
+        await self.press("Enter")
+
     async def drag(self, start: str, end: str) -> None:
         """Drag with the mouse from the middle of one element to the upper edge of another."""
         middle = (
@@ -244,6 +270,12 @@ class Page:
         )
         await self.until(button)
         await self.evaluate(f"{button}.click()")
+
+    async def open(self, address: str) -> None:
+        """Lead the tab to another address, and wait until what it shows has loaded."""
+        self.loaded.clear()
+        await self.call("Page.navigate", url=address)
+        await asyncio.wait_for(self.loaded.wait(), PATIENCE_SECONDS)
 
     async def arrive(self, address: str) -> str:
         """Wait until the tab shows a page whose address begins so; returns the whole address."""

@@ -1,17 +1,24 @@
 """What tests of pages share: a published catalogue, one browser, and a service that people can sign in to."""
 
+import itertools
 import os
 from collections.abc import AsyncIterator
 
+import aiohttp
 import pytest
 import pytest_asyncio
 
 from schemas.settings import Settings
 from tests.features.pages import browser
 from tests.features.pages.browser import Browser
+from tests.features.pages.plain_browser import PlainBrowser
 from tests.features.pages.published import Published, published
+from tests.network.person import Person
 from tests.network.testnet import Network, Testnet
 from tests.readapi.door import opened
+from tests.readapi.studio import Studio
+
+_NUMBERS = itertools.count(1)
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")
@@ -44,6 +51,14 @@ async def shared_net(network: Network) -> AsyncIterator[Testnet]:
     """The session's network, in the event loop of pages."""
     async with Testnet.connect(network) as testnet:
         yield testnet
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def listener(shared_net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
+    """Somebody who is signed in, at a browser that runs no scripts."""
+    person = Person(await shared_net.pds[0].create_account(f"listener-{next(_NUMBERS)}.test"))
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        yield await PlainBrowser(person, studio.door.address, client).signed_in()
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
+from tests.features.pages.browser import Browser, Page
 from tests.network.person import Person
 from tests.patience import PATIENCE_SECONDS
 
@@ -118,6 +119,14 @@ class PlainBrowser:
         """Send a form, agree at the server, and come back."""
         async with self.get(await self.brought_back(await self.led(path))) as answer:
             assert answer.headers["Location"] == "/settings?note=permissions-changed"
+
+    async def opens(self, chromium: Browser, path: str) -> Page:
+        """A page in a real browser, in which they are signed in too."""
+        page = await chromium.page(f"{self.site}/openapi.json", profile=await chromium.profile())
+        session = {"name": "session_id", "value": self.cookie("session_id"), "url": self.site}
+        await page.call("Network.setCookie", **session, httpOnly=True)
+        await page.open(self.site + path)
+        return page
 
     async def json(self, path: str) -> dict[str, Any]:
         """What the API says there."""

@@ -1,5 +1,6 @@
 """A published catalogue: records in real stores, a worker that serves them, and a server for their blobs."""
 
+import dataclasses
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,8 +21,8 @@ from indexer.search.index import SearchIndex
 from readapi.state.db.tables import play_counts
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import open_state
-from schemas import data_folder
-from schemas.ids import Cid, Handle, checked_id, list_id
+from schemas import data_folder, datetimes
+from schemas.ids import Cid, Handle, Rkey, checked_id, list_id, tid_at
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.changes import album, comment, did, like, put, uri
@@ -88,7 +89,12 @@ async def published(folder: Path) -> AsyncIterator[Published]:
     sock = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{sock.getsockname()[1]}"
     async with _blobs() as servers, aiohttp.ClientSession() as client:
-        known = {"plc_url": servers, "allow_loopback": True, "log_level": "error"}
+        texts = folder / "texts"
+        texts.mkdir()
+        for name in ("terms", "privacy"):
+            (texts / f"{name}.txt").write_text(f"# Our {name}\n\nWe ask nobody for more than we need.")
+        known = {"plc_url": servers, "allow_loopback": True, "log_level": "error", "sql": True}
+        known |= {"texts_dir": texts, "admins": (did("ben"),)}
         settings = Settings(data_dir=folder, public_url=address, rate_limit="100000/minute", **known)
         with _stores(settings) as writer:
             writer.write(Batch(changes=_records(), identities=_identities(servers), images=_images()))
@@ -126,8 +132,17 @@ def _records() -> list[RecordChange]:
         comment("ben", uri("mara", "track", SLOW), at=25, text="Lovely from here on", timestampMs=20_000),
         like("ben", uri("mara", "track", SLOW), at=26),
         put("nameless", "track", at=23, title="Anonymous"),
+        put("jonas", "profile", at=27, displayName="Jonas Tanaka"),
+        put("jonas", "track", at=28, **sound, title="Paper Lantern", tags=["Jazz"]),
+        _of_today(like("ben", uri("jonas", "track"), 1, at=29, createdAt=datetimes.render(datetimes.now()))),
         album("nameless", [uri("nameless", "track")], at=24, name="First", image=cover_blob),
     ]
+
+
+def _of_today(change: RecordChange) -> RecordChange:
+    """The same, written today: it is among the newest week's."""
+    now = tid_at(datetimes.now())
+    return dataclasses.replace(change, rkey=Rkey(now), rev=now)
 
 
 def _identities(servers: str) -> list[IdentityFact]:
@@ -135,6 +150,7 @@ def _identities(servers: str) -> list[IdentityFact]:
         IdentityFact(did("mara"), "mara.example", servers),
         IdentityFact(did("ben"), "ben.example", servers),
         IdentityFact(did("nameless"), "handle.invalid", servers),
+        IdentityFact(did("jonas"), "jonas.example", servers),
     ]
 
 

@@ -1,32 +1,17 @@
 """Listeners on pages: they like tracks, comment on moments, and keep playlists, with scripts and without."""
 
-import itertools
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
-import pytest_asyncio
 
-from tests.features.pages.browser import Browser, Page
+from tests.features.pages.browser import Browser
 from tests.features.pages.plain_browser import PlainBrowser
 from tests.network.media import tone
-from tests.network.person import Person
-from tests.network.testnet import Testnet
 from tests.readapi.studio import Studio
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
-
-NUMBERS = itertools.count(1)
-
-
-@pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def listener(shared_net: Testnet, studio: Studio) -> AsyncIterator[PlainBrowser]:
-    """Signed in, at a browser that runs no scripts."""
-    person = Person(await shared_net.pds[0].create_account(f"listener-{next(NUMBERS)}.test"))
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-        yield await PlainBrowser(person, studio.door.address, client).signed_in()
 
 
 async def test_a_listener_reacts_to_a_track_by_its_forms(listener: PlainBrowser, studio: Studio):
@@ -183,7 +168,7 @@ async def test_tracks_of_a_playlist_are_put_in_order_by_mouse_and_by_keyboard(
         track_id, _ = await artist.write_track(title=title)
         (add,) = re.findall(r'action="(/track/[^"]+/playlists)"', await listener.text(f"/track/{track_id}"))
         await listener.led(add, playlist_id=path.removeprefix("/playlists/"))
-    page = await at_page(listener, chromium, path)
+    page = await listener.opens(chromium, path)
     order = "[...document.querySelectorAll('[data-item] a bdi')].map((one) => one.textContent).join()"
     told = "document.querySelector('[data-moved]').textContent"
 
@@ -203,16 +188,6 @@ async def test_tracks_of_a_playlist_are_put_in_order_by_mouse_and_by_keyboard(
     await listener.led(f"{path}/delete")
 
 
-async def at_page(listener: PlainBrowser, chromium: Browser, path: str) -> Page:
-    """The listener's page in a real browser in which they are signed in."""
-    page = await chromium.page(f"{listener.site}/openapi.json", profile=await chromium.profile())
-    cookie = {"name": "session_id", "value": listener.cookie("session_id"), "url": listener.site}
-    await page.call("Network.setCookie", **cookie, httpOnly=True)
-    await page.call("Page.navigate", url=listener.site + path)
-    await page.arrive(listener.site + path)
-    return page
-
-
 async def titles(listener: PlainBrowser, page: str) -> list[str]:
     """The tracks of a playlist that is being changed, in order."""
     shown = (await listener.text(page)).partition('id="fitting"')[0]
@@ -226,7 +201,7 @@ async def test_a_listener_likes_and_comments_while_the_music_plays(
     (tmp_path / "tone.wav").write_bytes(tone(30, 440))
     artist = await studio.artist()
     track = await artist.publish(tmp_path / "tone.wav", title="Played On")
-    page = await at_page(listener, chromium, f"/track/{track['id']}")
+    page = await listener.opens(chromium, f"/track/{track['id']}")
     sounding = "[...document.querySelectorAll('audio')].some((one) => !one.paused && one.currentTime > 1.1)"
 
     page.loaded.clear()

@@ -49,6 +49,7 @@ from readapi.state.sign_in.sessions import Session
 from schemas.api.comments import Comment
 from schemas.api.tags import Tag, TagHead
 from schemas.api.tracks import Liker
+from schemas.api.webhooks import Webhook
 from schemas.collections import Collections
 from schemas.ids import AtUri, Did
 from schemas.publishing import DEFAULT
@@ -204,7 +205,12 @@ def settings(text: str) -> dict[str, Any]:
     permissions = Permissions.of(frozenset({text}), Collections())
     token = DeveloperToken(text, text, text, text, text, "grant", frozenset(), LATER, LATER, LATER, text)  # type: ignore[arg-type]
     note = Notice(text, is_bad=True)
-    return account_views.of_settings(session, accounts, permissions, [token], note, SignInAttempt(text, text))
+    webhook = Webhook.model_construct(
+        id="1", url=text, token_id=text, state="paused", delivered_at=text, paused_because=text
+    )
+    return account_views.of_settings(
+        session, accounts, permissions, [token], {text: text}, [webhook], note, SignInAttempt(text, text)
+    )
 
 
 def upload(text: str) -> Upload:
