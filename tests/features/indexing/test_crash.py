@@ -1,7 +1,6 @@
 """Kills, a full disk and a folder that cannot be written leave the catalogue whole."""
 
 import itertools
-import multiprocessing
 import os
 import random
 import resource
@@ -22,14 +21,12 @@ from indexer.faults import StoreError
 from indexer.repo.changes import RecordChange
 from schemas import data_folder
 from tests.indexer.changes import START, album, comment, contents, delete, like, put, settings, uri, write
-from tests.indexer.killing import killed
+from tests.indexer.killing import children, killed
 
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
 SOURCE = "source"
 
 # Forked from a process that has everything imported, so that a child starts in a few milliseconds.
-children = multiprocessing.get_context("forkserver")
-children.set_forkserver_preload([__name__])
 
 
 def event(number: int) -> RecordChange:
@@ -91,7 +88,7 @@ def test_kills_at_any_instant_lose_nothing(tmp_path: Path) -> None:
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     cursors = []
     for number in range(KILLS):
-        killed(children, follow, disturbed, dice, number)
+        killed(follow, disturbed, dice, number)
         cursors.append(cursor_of(disturbed))
     last = cursors[-1] + 100
 

@@ -4,7 +4,6 @@ FULL_DISK_ROUNDS sets how often (1; CI tries 40), SEED is the first of them.
 """
 
 import asyncio
-import multiprocessing
 import os
 import random
 import resource
@@ -23,15 +22,13 @@ from indexer.stores import Stores
 from schemas import data_folder
 from tests.features.indexing.test_crash import SOURCE, event
 from tests.indexer.changes import START, contents, settings
+from tests.indexer.killing import children
 from tests.indexer.search.test_index import contents as documents
 
 ROUNDS = int(os.environ.get("FULL_DISK_ROUNDS", "1"))
 SEED = int(os.environ.get("SEED", "1"))
 DISK_BYTES = 40 << 20
 ROOM = (0, 0, 4096, 20_000, 100_000, 300_000, 1_000_000, 3_000_000)  # left on the disk, at most
-
-children = multiprocessing.get_context("forkserver")
-children.set_forkserver_preload([__name__])
 
 
 class SmallDisk:

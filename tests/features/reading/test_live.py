@@ -4,7 +4,6 @@ LIVE_KILLS sets how often one is (12; CI tries 200).
 """
 
 import asyncio
-import multiprocessing
 import os
 import random
 import socket
@@ -32,6 +31,7 @@ from schemas.labels import Label
 from schemas.settings import Settings
 from tests.indexer.catalog.published.test_change_files import endless
 from tests.indexer.changes import comment, delete, did, like, put, uri
+from tests.indexer.killing import children
 from tests.indexer.running import until
 from tests.network.testnet import NODE
 from tests.readapi.music import NOWHERE, PICTURE, UNLIMITED, Music, playing
@@ -43,8 +43,6 @@ KILLS = int(os.environ.get("LIVE_KILLS", "12"))
 TRACK = uri("mara", "track", 2)
 LABELLED, LATER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 CONSUMERS = Path(__file__).parents[2] / "consumers"
-
-children = multiprocessing.get_context("forkserver")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -3,7 +3,6 @@
 MIGRATION_KILLS sets how often that is cut short by a kill (2; CI tries 20).
 """
 
-import multiprocessing
 import os
 import random
 import time
@@ -21,14 +20,13 @@ from schemas import data_folder, steps
 from schemas.stored import Stored
 from tests.indexer import old_catalogues
 from tests.indexer.changes import contents, did, like, put, settings, uri, write
+from tests.indexer.killing import children
 from tests.indexer.search.test_index import BASE
 from tests.indexer.search.test_index import contents as documents
 
 ROUNDS = int(os.environ.get("MIGRATION_KILLS", "2"))
 KEPT = range(2, steps.VERSION)  # nobody ever had a catalogue of the first version
 
-children = multiprocessing.get_context("forkserver")
-children.set_forkserver_preload([__name__])
 
 COLUMNS = "select * from duckdb_columns() where not internal order by table_name, column_index"
 MADE = "select table_name, column_index, column_name, data_type, is_nullable, column_default from columns"

@@ -1,7 +1,6 @@
 """The search index follows the catalogue: nothing skipped, nothing left over, whatever was killed when."""
 
 import itertools
-import multiprocessing
 import os
 import random
 from collections.abc import Iterator
@@ -33,9 +32,6 @@ BASE = "https://music.example"
 
 # What is stored of a document, and how popular a search knows it to be.
 Contents = dict[str, Any]
-
-children = multiprocessing.get_context("forkserver")
-children.set_forkserver_preload([__name__])
 
 
 @pytest.fixture
@@ -288,7 +284,7 @@ def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
     """Afterwards every track that the catalogue shows is found in that version, and no other."""
     dice = random.Random(int(os.environ.get("SEARCH_SEED", "7")))
     for number in range(KILLS):
-        killed(children, work, tmp_path, dice, number)
+        killed(work, tmp_path, dice, number)
 
     with Writer.open(settings(tmp_path)) as writer:
         reached = writer.cursor(SOURCE) or 0

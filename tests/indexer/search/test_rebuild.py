@@ -4,7 +4,6 @@ REBUILD_KILLS sets how often that is cut short by a kill (2; CI tries 10).
 """
 
 import itertools
-import multiprocessing
 import os
 import random
 import time
@@ -27,9 +26,6 @@ from tests.indexer.killing import killed
 from tests.indexer.search.test_index import BASE, Contents, caught_up, contents
 
 KILLS = int(os.environ.get("REBUILD_KILLS", "2"))
-
-children = multiprocessing.get_context("forkserver")
-children.set_forkserver_preload([__name__])
 
 
 def say_version(path: Path, version: str) -> None:
@@ -95,7 +91,7 @@ def work(folder: Path, _last: int, at_work: Event) -> None:
 async def test_a_kill_in_the_middle_begins_again(older: Path) -> None:
     """The older one is not served for half a new one, nor the half one for whole."""
     for number in range(KILLS, 0, -1):  # the first one, which is killed at work, comes last
-        killed(children, work, older, random.Random(number), number)
+        killed(work, older, random.Random(number), number)
     assert (older / "search.new").exists()
 
     stores = await opened(older)

@@ -3,7 +3,6 @@
 LOG_KILLS sets how often one is (5; CI tries 50).
 """
 
-import multiprocessing
 import os
 import random
 from multiprocessing.synchronize import Event
@@ -23,9 +22,6 @@ from tests.indexer.killing import killed
 
 KILLS = int(os.environ.get("LOG_KILLS", "5"))
 HOUR = 3_600_000_000
-
-children = multiprocessing.get_context("forkserver")
-children.set_forkserver_preload([__name__])
 
 
 def titled(folder: Path) -> list[str]:
@@ -101,7 +97,7 @@ def endless(folder: Path, _: int, at_work: Event) -> None:
 def test_each_change_is_logged_once_however_often_the_indexer_is_killed(tmp_path: Path) -> None:
     dice = random.Random(20)
     for number in range(KILLS):
-        killed(children, endless, tmp_path, dice, number)
+        killed(endless, tmp_path, dice, number)
     with Writer.open(settings(tmp_path)) as writer:
         writer.write(Batch())
         [(stored,)] = writer.reader().execute("select count(*) from tracks").fetchall()
