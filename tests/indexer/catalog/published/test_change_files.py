@@ -91,6 +91,8 @@ def endless(folder: Path, _: int, at_work: Event) -> None:
             write(writer, put("ana", "track", number, at=number))
             if number % 7 == 0:
                 writer.prune(writer.op)
+            if number % 100 == 0:
+                writer.checkpoint()  # as snapshots do: else each start reads again what all before it wrote
             at_work.set()
 
 
