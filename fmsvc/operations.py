@@ -34,6 +34,7 @@ _OPERATOR = _unserved("For operators and their monitoring.")
 _PLAYER = _unserved("For players: `stream_url` of a track is its address.")
 _DATA = _unserved("For analysts' tools, which read the addresses themselves.")
 _AUTHORIZATION = _unserved("For authorization servers.")
+_LISTENING = _unserved("For pages that show who is listening.")
 _WEBHOOK = _unserved("For services that receive webhooks: made once, by one request or on the settings page.")
 _FEED = _unserved("For any client of server-sent events or of WebSocket.")
 
@@ -155,6 +156,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "tracks_liked": Operation("tracks.liked", "tracks liked", "liked_tracks"),
     "unlike_track": Operation("tracks.unlike", "tracks unlike", "like_track"),
     "watch_upload": Operation("tracks.upload", "tracks upload", _NO_FILES),
+    "who_is_listening": _LISTENING,
 }
 
 # What serves no operation of its own, and what it does instead. `iterate…` stands beside a list's method.

@@ -30,6 +30,8 @@ _AMBIGUOUS = (
 )
 _NO_GRANT = GrantId("")
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
+_TOKEN = re.compile(r"(?:token|bearer) +(\S+)", re.IGNORECASE)  # as clients of ListenBrainz send one
+_LISTENS = "/1/"  # whose clients these are
 _SERVICE_TOKEN = re.compile(
     r"[^.]+\.[^.]+\.[^.]+"
 )  # a signed JWT; sessions and developer tokens have no dots
@@ -233,7 +235,8 @@ def _credential(request: web.Request) -> Credential | None:
         key = api_keys.read_api_key(request)
         return None if key is None else (key, False)
     headers = request.headers
-    if "Authorization" in headers and (sent := _BEARER.fullmatch(headers["Authorization"])):
+    scheme = _TOKEN if request.raw_path.startswith(_LISTENS) else _BEARER
+    if "Authorization" in headers and (sent := scheme.fullmatch(headers["Authorization"])):
         return sent[1], False
     if "Cookie" in headers and (secret := cookies.read_session_id(cookies.read_cookies(request))):
         return secret, True

@@ -13,6 +13,7 @@ from readapi.state.db.locks import Locks
 from readapi.state.db.migrate import migrate_database
 from readapi.state.label_decisions import LabelDecisions
 from readapi.state.notices import Notices
+from readapi.state.playing_now import PlayingNow
 from readapi.state.publishing.album_templates import AlbumTemplates
 from readapi.state.publishing.audio_stores import AudioStores
 from readapi.state.publishing.jobs import Jobs
@@ -73,6 +74,7 @@ class State:
         self.audio_store = AudioStores(database)
         self.reports = Reports(database)
         self.notices = Notices(database)
+        self.playing_now = PlayingNow(database)
         self.activity = Activity(database, self.name_network)
         self.takedown_decisions = TakedownDecisions(database)
         self.label_decisions = LabelDecisions(database)

@@ -62,12 +62,18 @@ async def scrobble(
     writing: Writing,
     submission: bool = True,
 ) -> Content:
-    """Count plays of songs, as of now, whatever time is sent. What is playing now is told to nobody."""
+    """Count plays of songs, as of now, whatever time is sent.
+
+    What is playing now is told to others if the account turned scrobbling on.
+    """
     cards = [_song(index, who, name) for name in id]
     listener = await supporters.among(who.viewer, cards)
     for card in cards:
         check_listening(card.access, listener)
-    for card in cards if submission else ():
+    if not submission:
+        await reactions.note_playing(state, who, cards[-1])
+        return {}
+    for card in cards:
         await reactions.count_play(writing, state, who, "", card)
     return {}
 

@@ -3,13 +3,17 @@
 from readapi.errors import NotOwner
 from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
+from readapi.index.queries.tracks import filter_visible
 from readapi.oauth import scopes
 from readapi.pages.public.metadata import SITE_NAME
+from readapi.state.state import State
 from readapi.subsonic import ids
 from readapi.subsonic.rendering import Content
+from readapi.subsonic.songs import Songs
 from schemas.collections import SCROBBLING
 from schemas.settings import Settings
 
+MOST_LISTENING = 50
 _EXTENSIONS = ("apiKeyAuthentication", "formPost")
 
 
@@ -78,9 +82,17 @@ def get_lyrics_by_song_id() -> Content:
     return {"lyricsList": {"structuredLyrics": []}}
 
 
-def get_now_playing() -> Content:
-    """Nobody: what an account listens to is not told to others."""
-    return {"nowPlaying": {"entry": []}}
+async def get_now_playing(index: Index, who: SignedIn, state: State, songs: Songs) -> Content:
+    """Who is listening to what: accounts that turned scrobbling on."""
+    now, entries = state.database.now(), []
+    for playing in await state.playing_now.latest(MOST_LISTENING):
+        card = index.track_at(str(playing.track_uri))
+        if index.takedowns.now.covers_any((playing.did,)) or card is None:
+            continue
+        for song in await songs.describe(filter_visible([card], None, "discovery"), who.viewer):
+            minutes = int((now - playing.started_at).total_seconds() // 60)
+            entries.append({**song, "username": playing.handle, "minutesAgo": minutes, "playerId": 0})
+    return {"nowPlaying": {"entry": entries}}
 
 
 def get_bookmarks() -> Content:

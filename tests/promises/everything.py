@@ -100,6 +100,13 @@ async def _of_reactions(artist: Artist, track: dict[str, Any]) -> dict[str, Any]
     said = await artist.ask("POST", f"/tracks/{track['id']}/comments", {"text": "Here!", "timestamp_ms": 500})
     assert (liked.status, said.status) == (200, 200), (liked.json, said.json)
     await artist.shows(f"/tracks/{track['id']}/comments", lambda reply: bool(reply.json["comments"]))
+    turned_on = await artist.ask("POST", "/settings/scrobbling/on")
+    heard = {"artist_name": "Mara", "track_name": TITLE}
+    info = {"origin_url": track["uri"], "duration": 3600}
+    listen = {"track_metadata": {**heard, "additional_info": info}}
+    sent = {"listen_type": "playing_now", "payload": [listen]}
+    playing = await artist.ask("POST", "/1/submit-listens", sent)
+    assert (turned_on.status, playing.status) == (200, 200), (turned_on.json, playing.json)
     return {"comment_id": said.json["id"]}
 
 

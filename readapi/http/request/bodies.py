@@ -43,9 +43,11 @@ async def read_body(
     text = await read_bytes(request, pace)
     if not text:
         return {}
-    if request.content_type not in encoding.kinds:
+    # Some programs send JSON and do not say so (RFC 9110, section 8.3, leaves it to the recipient).
+    kind = request.content_type if "Content-Type" in request.headers else JSON
+    if kind not in encoding.kinds:
         raise UnsupportedMediaType(f"This URL accepts {', '.join(encoding.kinds)}.")
-    if request.content_type == JSON:
+    if kind == JSON:
         return check_members(_parse_json(text))
     return check_members(_parse_form(text, encoding.lists))
 

@@ -1,8 +1,9 @@
 """Writes likes, comments and scrobbles, and counts plays. An account has at most one like of a track."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
 import structlog
 
 from readapi.errors import ApiError, Conflict, InvalidRequest
@@ -95,15 +96,30 @@ async def count_play(
     `client`: the listener's network address; empty where it is not known. A scrobble that fails is left out.
     """
     known = tracks.parse_card(track)
-    listener = client if author is None else author.did
-    state.activity.note("play", None if author is None else author.did, wider_network(client))
-    play = await state.plays.count(AtUri.parse(known["uri"]), listener, known["duration"])
+    play = await count_listen(state, author, client, track)
     if author is not None and play.counted_at is not None and await _scrobbles(writing, state, author):
         try:
             await write_scrobble(writing, author, known, play.counted_at)
         except ApiError as error:
             log.info("not scrobbled", reason=error.message)
     return play
+
+
+async def count_listen(state: State, author: SignedIn | None, client: str, track: Card) -> Play:
+    """The same without a scrobble."""
+    known, did = tracks.parse_card(track), None if author is None else author.did
+    state.activity.note("play", did, wider_network(client))
+    return await state.plays.count(AtUri.parse(known["uri"]), did or client, known["duration"])
+
+
+async def note_playing(state: State, author: SignedIn, track: Card) -> None:
+    """Tell others that an account is listening to a track, if it turned scrobbling on."""
+    if not (await state.preferences.of(author.did)).scrobbling:
+        return
+    known = tracks.parse_card(track)
+    told = {"track_name": known["title"], "artist_name": known["artist"], "additional_info": {}}
+    lasts = timedelta(seconds=known["duration"] or 0)
+    await state.playing_now.put(author.did, author.handle, known["uri"], orjson.dumps(told).decode(), lasts)
 
 
 async def _scrobbles(writing: Writing, state: State, author: SignedIn) -> bool:

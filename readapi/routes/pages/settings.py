@@ -1,6 +1,7 @@
 """The settings page of the signed-in account: linked accounts, permissions and developer tokens."""
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -122,14 +123,21 @@ async def leave_for_permissions(who: InSession, signing_in: SignIn, renderer: Re
 
 
 @routes.deed("/settings/scrobbling/on")
-async def turn_scrobbling_on(who: InSession, signing_in: SignIn, renderer: Renderer) -> Answer[str]:
+async def turn_scrobbling_on(
+    who: InSession, state: State, signing_in: SignIn, renderer: Renderer
+) -> Answer[str]:
     """Lead to the account's server to request the scope for scrobbling."""
+    await _prefer_scrobbling(who, state, is_on=True)  # which has no effect until the scope is granted
     return await _away(renderer, signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
 
 
 @routes.deed("/settings/scrobbling/off")
-async def turn_scrobbling_off(who: InSession, signing_in: SignIn, renderer: Renderer) -> Answer[str]:
+async def turn_scrobbling_off(
+    who: InSession, state: State, signing_in: SignIn, renderer: Renderer
+) -> Answer[str]:
     """Lead to the account's server to authorize without scrobbling: no scope can be revoked singly."""
+    await _prefer_scrobbling(who, state, is_on=False)
+    await state.playing_now.end(who.did)
     purpose = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
     return await _away(renderer, signing_in.begin(who.did, purpose))
 
@@ -191,6 +199,11 @@ async def delete_own_webhook(webhook_id: str, who: InSession, webhooks: OwnWebho
     """Delete a webhook."""
     await webhooks.remove(who, webhook_id)
     return responses.redirect_with_notice("/settings", "webhook-deleted")
+
+
+async def _prefer_scrobbling(who: InSession, state: State, *, is_on: bool) -> None:
+    chosen = await state.preferences.of(who.did)
+    await state.preferences.put(who.did, replace(chosen, scrobbling=is_on))
 
 
 def _words(text: str) -> tuple[str, ...]:

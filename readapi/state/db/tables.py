@@ -284,6 +284,19 @@ activity_hours = Table(
     Column("count", BigInteger, nullable=False),
 )
 
+# What accounts are listening to now. `listen` is ListenBrainz's JSON.
+playing_now = Table(
+    "playing_now",
+    metadata,
+    Column("did", Text, primary_key=True),
+    Column("handle", Text, nullable=False),
+    Column("track_uri", Text),
+    Column("listen", Text, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("ends_at", Instant, nullable=False),
+    Index("ix_playing_now_ends_at", "ends_at"),
+)
+
 # The address of each track in a private Space, by its public id.
 space_tracks = Table(
     "space_tracks",

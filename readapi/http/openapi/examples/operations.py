@@ -178,6 +178,9 @@ _REACTIONS = {
     ),
     "delete_comment": Example(of.DELETED, asked={"comment_id": names.COMMENT_ID}),
     "play_track": _track_example({"play_count": 13}),
+    "who_is_listening": Example(
+        {"listeners": [{"did": DID, "handle": HANDLE, "started_at": of.MADE, "track": of.TRACK}]}
+    ),
 }
 
 _TRACKS_THEMSELVES = {
