@@ -2,6 +2,7 @@
 
 import uuid
 from pathlib import Path
+from typing import Final
 
 import jinja2
 from markupsafe import Markup
@@ -18,6 +19,17 @@ from schemas.pictures import SIDES, picture_of
 from schemas.settings import Settings
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+# Templates of macros, by the names by which pages call them; and parts that are the same on all pages.
+_MACROS: Final = {
+    "fields": "fields.html",
+    "forms": "forms.html",
+    "parts": "browse_parts.html",
+    "player": "player.html",
+    "weekly": "charts.html",
+    "work": "work.html",
+}
+_FIXED: Final = ("foot", "icons", "scripts")
 
 
 class Renderer:
@@ -65,6 +77,14 @@ class Renderer:
             picture=picture_of,
             script_data=_script_data,
         )
+
+        # Made once: an import or an inclusion in a template costs a page as much as several rows of a list.
+        for name, file in _MACROS.items():
+            self._environment.globals[name] = self._environment.get_template(file).module
+        self._environment.globals["fixed"] = {name: self._part(f"{name}.html") for name in _FIXED}
+
+    def _part(self, template: str) -> Markup:
+        return Markup(self._environment.get_template(template).render())  # noqa: S704 - escaped by rendering
 
     def page(self, template: str, **values: object) -> bytes:
         """The HTML of one page."""

@@ -266,7 +266,9 @@ def _authoring(
     renderer, supporters, showing = offered[Renderer], offered[Supporters], offered[ProfileVisibility]
     return {
         Writing: writing,
-        PortalPages: PortalPages(renderer, index, people.state, showing, made[Capabilities], settings),
+        PortalPages: PortalPages(
+            renderer, index, people.state, showing, made[Capabilities], offered[SeriesFiles], settings
+        ),
         TrackPages: TrackPages(
             renderer, index, made[SpaceTrackFinder], supporters, showing, offered[AudioSelection]
         ),

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import aiohttp
@@ -30,6 +30,8 @@ JSON = "application/json"
 PICTURE = Path(__file__).parents[2] / "docs" / "player-and-search.png"
 PLAYER, SEARCH, GAP = (400, 380), (800, 560), 20
 MOST_BYTES = 200_000
+DESKTOP, PHONE = (1000, 700), (390, 700)
+MOST_OF_PAGE = 150_000
 
 Json = dict[str, Any]
 
@@ -222,6 +224,40 @@ async def test_the_picture_of_the_readme_is_taken(demo: Demo, tmp_path: Path) ->
     assert PICTURE.stat().st_size < MOST_BYTES
     with Image.open(taken) as now, Image.open(PICTURE) as shown:
         assert now.size == shown.size
+
+
+async def test_the_pictures_of_pages_are_taken(demo: Demo, tmp_path: Path) -> None:
+    """Of four pages, on a phone and on a desktop, light and dark, likewise."""
+    found = browser.find_chromium()
+    if found is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no chromium here")
+    folder = Path(os.environ.get("FMSVC_TEST_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = (await _known(demo))["handle"]
+    liked = await demo.ask("/tracks/top", period="all_time", limit="50")
+    track = next(one for one in liked if one["image_url"] and not one["gated"] and one["artist"].isascii())
+    pages: dict[str, tuple[str, tuple[int, int], Literal["light", "dark"]]] = {
+        "page-home.png": ("/", DESKTOP, "light"),
+        "page-track.png": (f"/track/{track['id']}", DESKTOP, "dark"),
+        "page-search.png": ("/search?q=harbour", PHONE, "light"),
+        "page-artist.png": (f"/u/{handle}", PHONE, "dark"),
+    }
+    async with browser.launched(found) as chromium:
+        for name, (path, size, scheme) in pages.items():
+            tab = await chromium.page(demo.url + path, *size)
+            await tab.paint(scheme)
+            await tab.until(
+                "[...document.images].every((image) => image.complete || image.loading === 'lazy')"
+            )
+            await tab.screenshot(folder / name)
+            with Image.open(folder / name) as taken:
+                taken.convert("RGB").quantize(128).save(folder / name, optimize=True)
+
+    for name, (_, size, _) in pages.items():
+        with Image.open(folder / name) as now, Image.open(PICTURE.parent / name) as shown:
+            assert now.size == shown.size == size
+        assert 5_000 < (folder / name).stat().st_size < MOST_OF_PAGE
+        assert (PICTURE.parent / name).stat().st_size < MOST_OF_PAGE
 
 
 async def _player(demo: Demo, chromium: Browser, path: Path) -> None:

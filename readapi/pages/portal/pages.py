@@ -10,10 +10,11 @@ from readapi.http.viewer import InSession
 from readapi.index import cursors, present
 from readapi.index.lookups import Index
 from readapi.index.queries import library, lists, tracks
+from readapi.index.snapshots import SeriesFiles
 from readapi.pages import responses
 from readapi.pages.form_errors import FRESH, FormErrors
 from readapi.pages.notices import Notice
-from readapi.pages.portal import views
+from readapi.pages.portal import views, weeks
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import PortalLists, Publisher, View, Work
 from readapi.pages.render import Renderer
@@ -50,6 +51,7 @@ class PortalPages:
         state: State,
         showing: ProfileVisibility,
         capabilities: Capabilities,
+        files: SeriesFiles,
         settings: Settings,
     ) -> None:
         self._renderer = renderer
@@ -57,6 +59,7 @@ class PortalPages:
         self._state = state
         self._showing = showing
         self._capabilities = capabilities
+        self._files = files
         self._collections = settings.collections
 
     async def front(
@@ -121,7 +124,8 @@ class PortalPages:
         [track] = _read([card], who)
         albums, addresses = self._albums(who), self._renderer.addresses
         view = views.of_track(await self._publisher(who), track, albums, revisions, note, attempt, addresses)
-        return self._page(who, "portal_track.html", view, attempt)
+        drawn = {"charts": await weeks.draw_track(self._files, card.key)}
+        return self._page(who, "portal_track.html", {**view, **drawn}, attempt)
 
     async def album(
         self, who: InSession, name: str, attempt: FormErrors = FRESH, note: Notice | None = None

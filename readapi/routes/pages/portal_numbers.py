@@ -1,23 +1,22 @@
 """The Portal's page of an artist's numbers, and the same as CSV: of all their tracks, private ones too."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from pydantic import TypeAdapter
 
 from readapi.answers import Answer
 from readapi.errors import Conflict, IndexNotReady, NotFound, NotOwner
 from readapi.http.viewer import InSession
-from readapi.index import buckets, cursors, present
+from readapi.index import cursors, present
 from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries import library, series, tracks
 from readapi.index.queries.identifiers import TrackName
-from readapi.index.queries.series import Span
 from readapi.index.snapshots import SeriesFiles
 from readapi.pages import responses
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import numbers
+from readapi.pages.portal.weeks import last_weeks
 from readapi.pages.render import Renderer
 from schemas import datetimes
 from schemas.api.tracks import Track
@@ -27,7 +26,6 @@ from schemas.stored import Card
 routes = PageRoutes()
 
 CSV = "text/csv; charset=utf-8"
-WEEKS = 26
 MOST_ROWS = 50  # tracks on a page
 MOST_IN_CSV = 1_000  # tracks, the newest
 _ORDER = "numbers"
@@ -54,7 +52,7 @@ async def numbers_page(
         "charts": [], "totals": [], "as_of": None,
     }  # fmt: skip
     try:
-        span = _last_weeks()
+        span = last_weeks()
         weeks, as_of = await series.count_weeks(files, "track", list(known), span)
         shown = weeks if one else (await series.count_weeks(files, "artist", [subject_of(who.did)], span))[0]
     except IndexNotReady:  # nothing has been counted yet
@@ -77,17 +75,12 @@ async def numbers_as_csv(
     one = None if track is None else tracks.find_own_track(index, track, who.viewer)
     cards = [one] if one else _newest(index, who, None, MOST_IN_CSV)[0]
     uris = {card.key: str(tracks.track_uri(card)) for card in cards}
-    weeks, _ = await series.count_weeks(files, "track", list(uris), _last_weeks())
+    weeks, _ = await series.count_weeks(files, "track", list(uris), last_weeks())
     headers = {
         "Content-Disposition": 'attachment; filename="numbers.csv"',
         "Cache-Control": "no-store",
     }
     return Answer(numbers.write_csv(uris, weeks), CSV, headers=headers)
-
-
-def _last_weeks() -> Span:
-    now = datetimes.this_minute()
-    return series.make_span("plays", "week", buckets.begin_of(now, "week") - timedelta(weeks=WEEKS - 1), now)
 
 
 def _newest(index: Index, who: InSession, cursor: str | None, most: int) -> tuple[Sequence[Card], str | None]:

@@ -264,7 +264,10 @@ def portal(text: str) -> dict[str, dict[str, Any]]:
             "totals": [Total(7, text, 1, 2, 3)],
             "as_of": None,
         },
-        "portal_track.html": of_track(who, shown, [belongs], [], None, forms["details"], ADDRESSES),
+        "portal_track.html": {
+            **of_track(who, shown, [belongs], [], None, forms["details"], ADDRESSES),
+            "charts": [],
+        },
         "portal_album.html": of_album(who, belongs, [shown], None, None, works, None, forms["uploads"]),
         "portal_upload.html": of_upload(upload(text), None, None),
         "portal_job.html": of_job(job(text), {7: text}, None),

@@ -1,0 +1,44 @@
+"""What the page of a search costs, beside its JSON."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from readapi.pages.assets import Assets
+from readapi.pages.render import Renderer
+from readapi.pages.urls import Addresses
+from readapi.routes.api.search import search
+from readapi.routes.pages.search import search_page
+from tests.indexer.changes import put
+from tests.readapi.music import Music
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUERIES = ("common", "harbour song 7", "common harbour")
+ROUNDS, TIMES = 40, 3
+
+
+async def test_the_first_page_of_a_search_costs_at_most_twice_its_json(music: Music) -> None:
+    """In CPU time of one process, in turns, each at its best, among some hundred tracks."""
+    music.write(
+        *(put("mara", "track", 100 + n, at=200 + n, title=f"Common Harbour Song {n}") for n in range(300))
+    )
+    music.stores.index.refresh()
+    index, renderer = music.stores.index, Renderer(Addresses(music.address), Assets())
+    pages = [lambda q=query: search_page(index, None, renderer, q) for query in QUERIES]
+    json = [lambda q=query: search(q, index) for query in QUERIES]
+    best = {"page": [1.0] * len(QUERIES), "json": [1.0] * len(QUERIES)}
+    for _ in range(ROUNDS):
+        for kind, asked in (("page", pages), ("json", json)):
+            best[kind] = [min(known, seconds(ask)) for known, ask in zip(best[kind], asked, strict=True)]
+
+    assert sum(best["page"]) <= 2 * sum(best["json"]), best
+
+
+def seconds(ask: Callable[[], object]) -> float:
+    """CPU seconds of asking a few times."""
+    begin = time.process_time()
+    for _ in range(TIMES):
+        ask()
+    return time.process_time() - begin
