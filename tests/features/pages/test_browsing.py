@@ -55,6 +55,20 @@ async def test_what_is_found_is_grouped_counted_marked_and_linked(site: Publishe
     assert "at least two letters" in await page_of(site, "/search?q=a")
 
 
+async def test_what_is_found_can_be_filtered_and_played(site: Published):
+    """By tag and by kind, in another order; each track's row has what its player needs."""
+    tagged = await page_of(site, "/search?q=slow&tag=ambient&sort=recent")
+    other = await page_of(site, "/search?q=slow&tag=jazz")
+    [track] = json.loads(await site.text("/search/?q=slow&type=tracks"))["results"]
+
+    assert "<mark>Slow</mark> Water" in tagged
+    assert '<option value="recent" selected>Newest</option>' in tagged
+    assert f'data-source="{site.address}/tracks/{track["id"]}/stream"' in tagged
+    assert f'data-play="{site.address}/tracks/{track["id"]}/play"' in tagged
+    assert '<a href="/search?q=slow">search without the tag</a>' in other
+    assert "<mark>" not in other
+
+
 async def test_a_search_that_is_wrong_is_refused_on_a_page(site: Published):
     """By a foreign cursor, or an unknown type."""
     async with site.get("/search/?q=song&cursor=x", headers=BROWSERS) as answer:
