@@ -34,6 +34,7 @@ for command in (
     "reports:reports",
     "notices:notices",
     "abuse:abuse",
+    "publish_lexicons:publish_lexicons",
     "trash:trash",
     "backup:backup",
     "backup:restore",

@@ -18,21 +18,27 @@ class Albums:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    async def list(self, *, artist: str | None = None, limit: int = 50) -> builtins.list[AlbumSummary]:
-        """All public albums, or those of an artist by handle or DID."""
-        return [album async for album in self.iterate(artist=artist, limit=limit)]
+    async def list(
+        self, *, artist: str | None = None, limit: int = 50, adult: bool = False
+    ) -> builtins.list[AlbumSummary]:
+        """All public albums, or those of an artist by handle or DID. `adult`: also those for adults."""
+        return [album async for album in self.iterate(artist=artist, limit=limit, adult=adult)]
 
-    def iterate(self, *, artist: str | None = None, limit: int | None = None) -> AsyncIterator[AlbumSummary]:
+    def iterate(
+        self, *, artist: str | None = None, limit: int | None = None, adult: bool = False
+    ) -> AsyncIterator[AlbumSummary]:
         """The same, page after page."""
-        return self._http.pages(AlbumSummary, "albums", "albums", artist or "", limit=limit)
+        query = {"adult": adult or None}
+        return self._http.pages(AlbumSummary, "albums", "albums", artist or "", limit=limit, query=query)
 
-    async def get(self, album: str) -> AlbumWithTracks:
-        """An album and its tracks, by id."""
-        return await self._http.get(AlbumWithTracks, "albums", "by-id", album)
+    async def get(self, album: str, *, adult: bool = False) -> AlbumWithTracks:
+        """An album and its tracks, by id. `adult`: also the tracks for adults."""
+        query = {"adult": adult or None}
+        return await self._http.get(AlbumWithTracks, "albums", "by-id", album, query=query)
 
-    async def get_by_slug(self, artist: str, slug: str) -> AlbumWithTracks:
+    async def get_by_slug(self, artist: str, slug: str, *, adult: bool = False) -> AlbumWithTracks:
         """The same, by the artist's handle or DID and the album's slug."""
-        return await self._http.get(AlbumWithTracks, "albums", artist, slug)
+        return await self._http.get(AlbumWithTracks, "albums", artist, slug, query={"adult": adult or None})
 
     async def create(
         self, title: str, *, description: str | None = None, publishing: PublishingDefaults | None = None

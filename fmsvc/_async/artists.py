@@ -29,10 +29,13 @@ class Artists:
             ArtistProfile, await self._http.ask("PUT", "artists", "me", sent=sent, signed_in=True)
         )
 
-    async def likes(self, artist: str, *, limit: int = 50) -> builtins.list[Track]:
-        """The tracks that an account likes, if it shows them."""
-        return [track async for track in self.iterate_likes(artist, limit=limit)]
+    async def likes(self, artist: str, *, limit: int = 50, adult: bool = False) -> builtins.list[Track]:
+        """The tracks that an account likes, if it shows them. `adult`: also those for adults."""
+        return [track async for track in self.iterate_likes(artist, limit=limit, adult=adult)]
 
-    def iterate_likes(self, artist: str, *, limit: int | None = None) -> AsyncIterator[Track]:
+    def iterate_likes(
+        self, artist: str, *, limit: int | None = None, adult: bool = False
+    ) -> AsyncIterator[Track]:
         """The same, page after page."""
-        return self._http.pages(Track, "tracks", "users", artist, "likes", limit=limit)
+        query = {"adult": adult or None}
+        return self._http.pages(Track, "tracks", "users", artist, "likes", limit=limit, query=query)

@@ -28,15 +28,24 @@ class Discover:
         sort: str | None = None,
         cursor: str | None = None,
         explain: bool | None = None,
+        adult: bool = False,
     ) -> SearchResponse:
-        """One page of results. `type`: some of tracks, artists, albums, playlists, tags, with commas."""
+        """One page of results. `type`: some of tracks, artists, albums, playlists, tags, with commas.
+
+        `adult`: also what labels say is for adults; so in all methods.
+        """
         asked = {"q": query, "type": type, "limit": limit, "tag": tag, "artist_did": artist_did}
-        return await self._http.get(
-            SearchResponse, "search", "", query={**asked, "sort": sort, "cursor": cursor, "explain": explain}
-        )
+        more = {"sort": sort, "cursor": cursor, "explain": explain, "adult": adult or None}
+        return await self._http.get(SearchResponse, "search", "", query={**asked, **more})
 
     async def iterate(
-        self, query: str, *, type: str | None = None, limit: int | None = None, sort: str | None = None
+        self,
+        query: str,
+        *,
+        type: str | None = None,
+        limit: int | None = None,
+        sort: str | None = None,
+        adult: bool = False,
     ) -> AsyncIterator[SearchResult]:
         """The results of a search, page after page."""
         cursor: str | None = None
@@ -44,7 +53,7 @@ class Discover:
         left = limit
         while left is None or left > 0:
             size = _PAGE if left is None else min(left, _PAGE)
-            page = await self.search(query, type=type, limit=size, sort=sort, cursor=cursor)
+            page = await self.search(query, type=type, limit=size, sort=sort, cursor=cursor, adult=adult)
             for result in page.results[:left]:
                 yield result
             left = None if left is None else left - len(page.results)
@@ -56,9 +65,12 @@ class Discover:
         """At most ten names that begin or go on as typed, the best first."""
         return (await self._http.get(Suggestions, "search", "suggest", query={"q": query})).suggestions
 
-    async def top_tracks(self, *, limit: int = 10, period: str | None = None) -> builtins.list[Track]:
+    async def top_tracks(
+        self, *, limit: int = 10, period: str | None = None, adult: bool = False
+    ) -> builtins.list[Track]:
         """The tracks with the most likes, of a `period` like `week`."""
-        found = await self._http.ask("GET", "tracks", "top", query={"limit": limit, "period": period})
+        query = {"limit": limit, "period": period, "adult": adult or None}
+        found = await self._http.ask("GET", "tracks", "top", query=query)
         return parse_models(Track, found)
 
     async def series(
@@ -102,10 +114,11 @@ class Tags:
             Tag, await self._http.ask("GET", "tracks", "tags", query={"q": q, "limit": limit})
         )
 
-    async def tracks(self, tag: str, *, limit: int = 50) -> builtins.list[Track]:
+    async def tracks(self, tag: str, *, limit: int = 50, adult: bool = False) -> builtins.list[Track]:
         """Tracks that carry a tag, newest first."""
-        return [track async for track in self.iterate(tag, limit=limit)]
+        return [track async for track in self.iterate(tag, limit=limit, adult=adult)]
 
-    def iterate(self, tag: str, *, limit: int | None = None) -> AsyncIterator[Track]:
+    def iterate(self, tag: str, *, limit: int | None = None, adult: bool = False) -> AsyncIterator[Track]:
         """The same, page after page."""
-        return self._http.pages(Track, "tracks", "tracks", "tags", tag, limit=limit)
+        query = {"adult": adult or None}
+        return self._http.pages(Track, "tracks", "tracks", "tags", tag, limit=limit, query=query)

@@ -25,13 +25,15 @@ class Playlists:
         """The same, page after page."""
         return self._http.linked_pages(Playlist, "lists", "playlists", signed_in=True)
 
-    async def get(self, playlist: str) -> PlaylistWithTracks:
-        """A playlist and its tracks, by id."""
-        return await self._http.get(PlaylistWithTracks, "lists", "playlists", playlist)
+    async def get(self, playlist: str, *, adult: bool = False) -> PlaylistWithTracks:
+        """A playlist and its tracks, by id. `adult`: also the tracks for adults."""
+        query = {"adult": adult or None}
+        return await self._http.get(PlaylistWithTracks, "lists", "playlists", playlist, query=query)
 
-    async def get_by_uri(self, uri: str) -> PlaylistWithTracks:
+    async def get_by_uri(self, uri: str, *, adult: bool = False) -> PlaylistWithTracks:
         """The same, by the at-uri of its record."""
-        return await self._http.get(PlaylistWithTracks, "lists", "playlists", "by-uri", query={"uri": uri})
+        query = {"uri": uri, "adult": adult or None}
+        return await self._http.get(PlaylistWithTracks, "lists", "playlists", "by-uri", query=query)
 
     async def by_artist(self, artist: str) -> builtins.list[Playlist]:
         """The playlists that a DID shows on its profile."""

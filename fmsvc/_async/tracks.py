@@ -40,9 +40,10 @@ class Tracks:
         artist_did: str | None = None,
         tags: Iterable[str] | None = None,
         sort: str | None = None,
+        adult: bool = False,
     ) -> builtins.list[Track]:
-        """Public tracks, the newest first. `tags`: those with any of them."""
-        found = self.iterate(limit=limit, artist_did=artist_did, tags=tags, sort=sort)
+        """Public tracks, the newest first. `tags`: those with any of them. `adult`: also those for adults."""
+        found = self.iterate(limit=limit, artist_did=artist_did, tags=tags, sort=sort, adult=adult)
         return [track async for track in found]
 
     def iterate(
@@ -52,9 +53,11 @@ class Tracks:
         artist_did: str | None = None,
         tags: Iterable[str] | None = None,
         sort: str | None = None,
+        adult: bool = False,
     ) -> AsyncIterator[Track]:
         """The same, page after page; all of them without a limit."""
-        query = {"artist_did": artist_did, "tags": [*tags] if tags else None, "sort": sort}
+        chosen = {"artist_did": artist_did, "tags": [*tags] if tags else None}
+        query = {**chosen, "sort": sort, "adult": adult or None}
         return self._http.pages(Track, "tracks", "tracks", "", limit=limit, query=query)
 
     async def get(self, track: TrackRef) -> Track:

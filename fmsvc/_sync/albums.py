@@ -18,21 +18,27 @@ class Albums:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def list(self, *, artist: str | None = None, limit: int = 50) -> builtins.list[AlbumSummary]:
-        """All public albums, or those of an artist by handle or DID."""
-        return [album for album in self.iterate(artist=artist, limit=limit)]
+    def list(
+        self, *, artist: str | None = None, limit: int = 50, adult: bool = False
+    ) -> builtins.list[AlbumSummary]:
+        """All public albums, or those of an artist by handle or DID. `adult`: also those for adults."""
+        return [album for album in self.iterate(artist=artist, limit=limit, adult=adult)]
 
-    def iterate(self, *, artist: str | None = None, limit: int | None = None) -> Iterator[AlbumSummary]:
+    def iterate(
+        self, *, artist: str | None = None, limit: int | None = None, adult: bool = False
+    ) -> Iterator[AlbumSummary]:
         """The same, page after page."""
-        return self._http.pages(AlbumSummary, "albums", "albums", artist or "", limit=limit)
+        query = {"adult": adult or None}
+        return self._http.pages(AlbumSummary, "albums", "albums", artist or "", limit=limit, query=query)
 
-    def get(self, album: str) -> AlbumWithTracks:
-        """An album and its tracks, by id."""
-        return self._http.get(AlbumWithTracks, "albums", "by-id", album)
+    def get(self, album: str, *, adult: bool = False) -> AlbumWithTracks:
+        """An album and its tracks, by id. `adult`: also the tracks for adults."""
+        query = {"adult": adult or None}
+        return self._http.get(AlbumWithTracks, "albums", "by-id", album, query=query)
 
-    def get_by_slug(self, artist: str, slug: str) -> AlbumWithTracks:
+    def get_by_slug(self, artist: str, slug: str, *, adult: bool = False) -> AlbumWithTracks:
         """The same, by the artist's handle or DID and the album's slug."""
-        return self._http.get(AlbumWithTracks, "albums", artist, slug)
+        return self._http.get(AlbumWithTracks, "albums", artist, slug, query={"adult": adult or None})
 
     def create(
         self, title: str, *, description: str | None = None, publishing: PublishingDefaults | None = None

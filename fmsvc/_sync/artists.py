@@ -27,10 +27,11 @@ class Artists:
         sent = patch.model_dump(exclude_none=True)
         return parse_model(ArtistProfile, self._http.ask("PUT", "artists", "me", sent=sent, signed_in=True))
 
-    def likes(self, artist: str, *, limit: int = 50) -> builtins.list[Track]:
-        """The tracks that an account likes, if it shows them."""
-        return [track for track in self.iterate_likes(artist, limit=limit)]
+    def likes(self, artist: str, *, limit: int = 50, adult: bool = False) -> builtins.list[Track]:
+        """The tracks that an account likes, if it shows them. `adult`: also those for adults."""
+        return [track for track in self.iterate_likes(artist, limit=limit, adult=adult)]
 
-    def iterate_likes(self, artist: str, *, limit: int | None = None) -> Iterator[Track]:
+    def iterate_likes(self, artist: str, *, limit: int | None = None, adult: bool = False) -> Iterator[Track]:
         """The same, page after page."""
-        return self._http.pages(Track, "tracks", "users", artist, "likes", limit=limit)
+        query = {"adult": adult or None}
+        return self._http.pages(Track, "tracks", "users", artist, "likes", limit=limit, query=query)

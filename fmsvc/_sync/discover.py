@@ -28,15 +28,24 @@ class Discover:
         sort: str | None = None,
         cursor: str | None = None,
         explain: bool | None = None,
+        adult: bool = False,
     ) -> SearchResponse:
-        """One page of results. `type`: some of tracks, artists, albums, playlists, tags, with commas."""
+        """One page of results. `type`: some of tracks, artists, albums, playlists, tags, with commas.
+
+        `adult`: also what labels say is for adults; so in all methods.
+        """
         asked = {"q": query, "type": type, "limit": limit, "tag": tag, "artist_did": artist_did}
-        return self._http.get(
-            SearchResponse, "search", "", query={**asked, "sort": sort, "cursor": cursor, "explain": explain}
-        )
+        more = {"sort": sort, "cursor": cursor, "explain": explain, "adult": adult or None}
+        return self._http.get(SearchResponse, "search", "", query={**asked, **more})
 
     def iterate(
-        self, query: str, *, type: str | None = None, limit: int | None = None, sort: str | None = None
+        self,
+        query: str,
+        *,
+        type: str | None = None,
+        limit: int | None = None,
+        sort: str | None = None,
+        adult: bool = False,
     ) -> Iterator[SearchResult]:
         """The results of a search, page after page."""
         cursor: str | None = None
@@ -44,7 +53,7 @@ class Discover:
         left = limit
         while left is None or left > 0:
             size = _PAGE if left is None else min(left, _PAGE)
-            page = self.search(query, type=type, limit=size, sort=sort, cursor=cursor)
+            page = self.search(query, type=type, limit=size, sort=sort, cursor=cursor, adult=adult)
             for result in page.results[:left]:
                 yield result
             left = None if left is None else left - len(page.results)
@@ -56,9 +65,12 @@ class Discover:
         """At most ten names that begin or go on as typed, the best first."""
         return (self._http.get(Suggestions, "search", "suggest", query={"q": query})).suggestions
 
-    def top_tracks(self, *, limit: int = 10, period: str | None = None) -> builtins.list[Track]:
+    def top_tracks(
+        self, *, limit: int = 10, period: str | None = None, adult: bool = False
+    ) -> builtins.list[Track]:
         """The tracks with the most likes, of a `period` like `week`."""
-        found = self._http.ask("GET", "tracks", "top", query={"limit": limit, "period": period})
+        query = {"limit": limit, "period": period, "adult": adult or None}
+        found = self._http.ask("GET", "tracks", "top", query=query)
         return parse_models(Track, found)
 
     def series(
@@ -100,10 +112,11 @@ class Tags:
         """Tags, the most used first; with `q` those that begin so."""
         return parse_models(Tag, self._http.ask("GET", "tracks", "tags", query={"q": q, "limit": limit}))
 
-    def tracks(self, tag: str, *, limit: int = 50) -> builtins.list[Track]:
+    def tracks(self, tag: str, *, limit: int = 50, adult: bool = False) -> builtins.list[Track]:
         """Tracks that carry a tag, newest first."""
-        return [track for track in self.iterate(tag, limit=limit)]
+        return [track for track in self.iterate(tag, limit=limit, adult=adult)]
 
-    def iterate(self, tag: str, *, limit: int | None = None) -> Iterator[Track]:
+    def iterate(self, tag: str, *, limit: int | None = None, adult: bool = False) -> Iterator[Track]:
         """The same, page after page."""
-        return self._http.pages(Track, "tracks", "tracks", "tags", tag, limit=limit)
+        query = {"adult": adult or None}
+        return self._http.pages(Track, "tracks", "tracks", "tags", tag, limit=limit, query=query)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fmsvc.mcp import shapes
-from fmsvc.mcp.caller import caller
+from fmsvc.mcp.caller import Value, caller
 
 Limit = Annotated[int, Field(ge=1, le=100)]
 Cursor = Annotated[str | None, Field(max_length=2000, description="`next_cursor` of the page before.")]
@@ -21,17 +21,25 @@ TrackRef = Annotated[
 ListId = Annotated[str, Field(pattern=r"^[0-9A-Za-z-]{1,64}$", description="UUID.")]
 Account = Annotated[str, Field(min_length=1, max_length=2048, description="DID or handle.")]
 
+Adult = Annotated[bool, Field(description="Also what labels say is for adults; only when the user asks.")]
+
 
 async def list_tracks(
     limit: Limit = 20,
     cursor: Cursor = None,
     sort: Literal["recent", "popular"] = "recent",
     artist_did: Annotated[str | None, Field(max_length=2048)] = None,
+    adult: Adult = False,
 ) -> shapes.Tracks:
     """List public tracks, newest first or by popularity; of one artist where artist_did is given."""
-    return await caller().get(
-        shapes.Tracks, "tracks", "", limit=limit, cursor=cursor, sort=sort, artist_did=artist_did
-    )
+    asked: dict[str, Value] = {
+        "limit": limit,
+        "cursor": cursor,
+        "sort": sort,
+        "artist_did": artist_did,
+        "adult": adult or None,
+    }
+    return await caller().get(shapes.Tracks, "tracks", "", **asked)
 
 
 async def get_track(track_id: TrackRef) -> shapes.TrackDetail:
@@ -50,23 +58,31 @@ async def search(
     ] = None,
     limit: Annotated[int, Field(ge=1, le=50)] = 20,
     cursor: Cursor = None,
+    adult: Adult = False,
 ) -> shapes.SearchResults:
     """Find tracks, artists, albums, playlists and tags by their words.
 
     The search is lexical: a title that fits says nothing of how a track sounds. Read a hit with get_track,
     get_album, get_playlist or get_artist. `counts` are true totals.
     """
-    return await caller().get(
-        shapes.SearchResults, "search", "", q=query, type=type, limit=limit, cursor=cursor
-    )
+    asked: dict[str, Value] = {
+        "q": query,
+        "type": type,
+        "limit": limit,
+        "cursor": cursor,
+        "adult": adult or None,
+    }
+    return await caller().get(shapes.SearchResults, "search", "", **asked)
 
 
 async def top_tracks(
     limit: Limit = 10,
     period: Literal["all_time", "month", "week", "day"] = "all_time",
+    adult: Adult = False,
 ) -> shapes.TopTracks:
     """List the tracks that most accounts liked in a period."""
-    return await caller().get(shapes.TopTracks, "tracks", "top", limit=limit, period=period)
+    asked: dict[str, Value] = {"limit": limit, "period": period, "adult": adult or None}
+    return await caller().get(shapes.TopTracks, "tracks", "top", **asked)
 
 
 async def list_tags(
@@ -78,15 +94,20 @@ async def list_tags(
 
 
 async def tracks_by_tag(
-    tag: Annotated[str, Field(min_length=1, max_length=300)], limit: Limit = 50, cursor: Cursor = None
+    tag: Annotated[str, Field(min_length=1, max_length=300)],
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    adult: Adult = False,
 ) -> shapes.TaggedTracks:
     """List public tracks that carry exactly this tag, newest first."""
-    return await caller().get(shapes.TaggedTracks, "tracks", "tags", tag, limit=limit, cursor=cursor)
+    asked: dict[str, Value] = {"limit": limit, "cursor": cursor, "adult": adult or None}
+    return await caller().get(shapes.TaggedTracks, "tracks", "tags", tag, **asked)
 
 
-async def get_playlist(playlist_id: ListId) -> shapes.PlaylistWithTracks:
+async def get_playlist(playlist_id: ListId, adult: Adult = False) -> shapes.PlaylistWithTracks:
     """Read a playlist with its tracks, in order."""
-    return await caller().get(shapes.PlaylistWithTracks, "lists", "playlists", playlist_id)
+    path = ("lists", "playlists", playlist_id)
+    return await caller().get(shapes.PlaylistWithTracks, *path, adult=adult or None)
 
 
 async def playlists_by_artist(
@@ -134,14 +155,16 @@ async def list_albums(
     artist: Annotated[str | None, Field(max_length=2048, description="DID or handle.")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
+    adult: Adult = False,
 ) -> shapes.Albums:
     """List albums, of one artist where one is given."""
-    return await caller().get(shapes.Albums, "albums", artist or "", limit=limit, cursor=cursor)
+    asked: dict[str, Value] = {"limit": limit, "cursor": cursor, "adult": adult or None}
+    return await caller().get(shapes.Albums, "albums", artist or "", **asked)
 
 
-async def get_album(album_id: ListId) -> shapes.AlbumWithTracks:
+async def get_album(album_id: ListId, adult: Adult = False) -> shapes.AlbumWithTracks:
     """Read an album with its tracks, in order."""
-    return await caller().get(shapes.AlbumWithTracks, "albums", "by-id", album_id)
+    return await caller().get(shapes.AlbumWithTracks, "albums", "by-id", album_id, adult=adult or None)
 
 
 async def get_artist(artist: Account) -> shapes.Artist:

@@ -60,6 +60,7 @@ FMSVC_API_URL={address} exec {python} -m fmsvc "$@"
 """
 # Commands within sentences that want a stopped service or something to work on, and the tests that run them.
 RUN_ELSEWHERE = {
+    "publish-lexicons ACCOUNT": "tests/features/operating/test_publish_lexicons.py",
     "serve": "tests/network/server.py",
     "serve --follow": "tests/features/operating/test_cluster.py",
     "follow": "tests/features/operating/test_cluster.py",
