@@ -33,6 +33,7 @@ def running_seaweedfs(folder: Path) -> Iterator[str]:
     options = [f"-{name}={number}" for name, number in ports.items()]
     options += [
         "-s3.port.iceberg=0",
+        "-s3.port.lance=0",
         "-master.volumeSizeLimitMB=64",
         "-volume.max=20",
         "-master.telemetry=false",

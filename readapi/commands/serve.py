@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from readapi.commands.start import FAILED, begin, stop
+from readapi.commands.start import FAILED, begin, publish_url, stop
 from readapi.commands.supervisor import Program, supervise
 from readapi.http import process_metrics
 from readapi.processes import port
@@ -20,6 +20,8 @@ def serve(*, follow: bool = False, supervised: bool = False) -> None:
         Without an indexer: follow those that publish at FMSVC_PUBLISH_URL.
     """
     settings = begin("serve", supervised)
+    if follow:
+        publish_url(settings)
     source = "follow" if follow else "index"
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
     programs = [Program(source, (source,), vital=False), *api, Program("work", ("work",))]

@@ -34,6 +34,13 @@ def begin(program: str, supervised: bool = False, *, restores: bool = False) -> 
     return settings
 
 
+def publish_url(settings: Settings) -> str:
+    """Where indexers publish; exits when the settings do not say it."""
+    if settings.publish_url is None:
+        stop(UNUSABLE, "FMSVC_PUBLISH_URL is not set, so there is nothing to follow.")
+    return settings.publish_url
+
+
 def stop(code: int, sentence: str) -> NoReturn:
     """Exit with a code, and print the reason."""
     print(f"fmsvc-server: {sentence}", file=sys.stderr)

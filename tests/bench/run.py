@@ -17,6 +17,7 @@ from tests.bench import (
     memory,
     open_data,
     relevance,
+    replication,
     sessions,
     stores,
     streaming,
@@ -43,6 +44,7 @@ SECTIONS: Final = (
     "attacks",
     "relevance",
     "data",
+    "replication",
 )
 
 
@@ -64,6 +66,7 @@ class Effort:
     levels: tuple[int, ...] = LEVELS
     found: int = 100
     asked: int = 21
+    followed: int = 100
     kinds: tuple[str, ...] = (TRACK, SEARCH, *LISTS)
     zipped: tuple[str, ...] = (NEWEST, OF_TAG, PLAYLISTS)
     searches: tuple[str, ...] = CLASSES
@@ -108,6 +111,8 @@ class Bench:
             yield from relevance.rows(self.size.tracks, self.build / "relevance")
         if "data" in sections:
             yield from open_data.rows(data_dir, scratch, self.effort.asked)
+        if "replication" in sections:
+            yield from replication.rows(data_dir, scratch, self.effort.followed)
 
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)

@@ -271,3 +271,22 @@ def ask(port: int, path: str) -> str | None:
             return error.read().decode()
     except OSError:
         return None
+
+
+@pytest.mark.parametrize("arguments", [("follow",), ("serve", "--follow")])
+def test_a_machine_that_is_to_follow_is_told_what(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Otherwise it ends with a sentence."""
+    done = run(tmp_path, *arguments)
+
+    assert done.returncode == 2
+    assert "FMSVC_PUBLISH_URL is not set" in done.stderr
+
+
+def test_the_data_folder_of_an_indexer_follows_no_other(tmp_path: Path) -> None:
+    """What it has is its own."""
+    (tmp_path / "data" / data_folder.SEARCH).mkdir(parents=True)
+
+    done = run(tmp_path / "data", "follow", FMSVC_PUBLISH_URL=f"file://{tmp_path}/objects")
+
+    assert done.returncode == 3
+    assert "has an index of its own" in done.stderr

@@ -26,6 +26,7 @@ class Node:
         self._shown: Manifest | None = None
         self.newest_copies: str | None = None  # the key of the newest CopySet
         self._changed = asyncio.Event()
+        self._following = asyncio.Lock()  # an indexer may be shown while it is followed as another one
 
     @property
     def is_complete(self) -> bool:
@@ -37,14 +38,15 @@ class Node:
         return self._shown is None or self._shown.number < manifest.number
 
     async def follow(self, manifest: Manifest) -> None:
-        """Bring the search indexes to this state. Raises ObjectsAway, Outdated, or OSError."""
-        if self._shown is None or (manifest.files, manifest.bundles) != (
-            self._shown.files,
-            self._shown.bundles,
-        ):
-            await self.search.show(manifest)
-        self._shown, self.newest_copies = manifest, manifest.copies
-        self._changed.set()
+        """Bring the search indexes to this state, if it is newer. Raises ObjectsAway, Outdated, or OSError."""
+        async with self._following:
+            if not self.is_behind(manifest):
+                return
+            known = self._shown
+            if known is None or (manifest.files, manifest.bundles) != (known.files, known.bundles):
+                await self.search.show(manifest)
+            self._shown, self.newest_copies = manifest, manifest.copies
+            self._changed.set()
 
     async def run(self) -> None:
         """Bring snapshots and the rest to the newest state, again and again."""

@@ -8,7 +8,6 @@ import structlog
 
 from indexer.control.prove import Prover
 from indexer.control.socket import Control
-from indexer.faults import StoreError
 from indexer.network import connect
 from indexer.network.http.throttle import HostTurns
 from indexer.replication.follow.follower import Follower
@@ -19,14 +18,12 @@ from schemas.settings import Settings
 log = structlog.get_logger()
 
 
-async def run_follower(settings: Settings) -> None:
-    """Follow FMSVC_PUBLISH_URL until SIGTERM or SIGINT. Raises StoreError when the folder is another's."""
-    if settings.publish_url is None:
-        raise StoreError("FMSVC_PUBLISH_URL is not set, so there is nothing to follow.")
+async def run_follower(settings: Settings, url: str) -> None:
+    """Follow the object store at `url` until SIGTERM or SIGINT. Raises StoreError when the folder is another's."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    follower = Follower(Objects.open(settings.publish_url), settings.data_dir)
+    follower = Follower(Objects.open(url), settings.data_dir)
     key = settings.cluster_key.get_secret_value() if settings.cluster_key else None
     async with connect.open_internet(settings) as ways, aiohttp.ClientSession() as session:
         # Proofs are fetched from the accounts' servers here, as an indexer does: they need no index.

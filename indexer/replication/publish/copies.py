@@ -37,23 +37,18 @@ class CopiedFile(NamedTuple):
 
 
 class Copies:
-    """What one indexer has published of these files. `key` is that of the newest CopySet."""
+    """What one indexer has published of these files.
+
+    `key` is that of the newest CopySet; `needed` has the keys of all objects that it consists of.
+    """
 
     def __init__(self, objects: Objects, data_dir: Path, node: str) -> None:
         self.key: str | None = None
+        self.needed: frozenset[str] = frozenset()
         self._objects = objects
         self._data_dir = data_dir
         self._node = node
         self._lists: dict[str, tuple[Stamp | None, str, BlockList]] = {}  # by path: of which file, key, list
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Every object that the newest CopySet needs."""
-        own = {self.key} if self.key else set()
-        own |= {key for _, key, _ in self._lists.values()}
-        return frozenset(
-            own | {self._block(block) for *_, one in self._lists.values() for block in one.blocks}
-        )
 
     async def resume(self, key: str) -> None:
         """Go on from the CopySet of an earlier process. Raises ObjectsAway."""
@@ -62,23 +57,36 @@ class Copies:
         for path, of in copies.files.items():
             if (found := await lists.load(self._objects, of, BlockList)) is not None:
                 self._lists[path] = None, of, found
-        self.key = key
+        self.key, self.needed = key, self._needed(key)
 
     async def step(self) -> None:
         """Publish the files that changed, then what there is altogether. Raises ObjectsAway, or OSError."""
-        wanted = await asyncio.to_thread(lambda: list(wanted_files(self._data_dir, self._node)))
+        stamps = await asyncio.to_thread(self._look)
+        if {file.path: stamp for file, stamp in stamps.items()} == {
+            path: stamp for path, (stamp, *_) in self._lists.items()
+        }:
+            return
         held = {block for *_, one in self._lists.values() for block in one.blocks}
         known = dict(self._lists)
-        for file in wanted:
-            stamp = _stamp(file.source)
+        for file, stamp in stamps.items():
             if file.path not in known or known[file.path][0] != stamp:
                 sent = await self._send(file.source, held)
                 known[file.path] = stamp, await self._put_list(sent), sent
-        self._lists = {file.path: known[file.path] for file in wanted}
+        self._lists = {file.path: known[file.path] for file in stamps}
         files = {path: key for path, (_, key, _) in self._lists.items()}
-        links = {file.link: file.path for file in wanted if file.link}
+        links = {file.link: file.path for file in stamps if file.link}
         if files:
             self.key = await self._put_list(CopySet(files=files, links=links))
+            self.needed = await asyncio.to_thread(self._needed, self.key)
+
+    def _look(self) -> dict[CopiedFile, Stamp]:
+        """The files to publish, as they are now, in the order in which they are shown."""
+        return {file: _stamp(file.source) for file in wanted_files(self._data_dir, self._node)}
+
+    def _needed(self, key: str) -> frozenset[str]:
+        lists_of_blocks = self._lists.values()
+        blocks = {self._block(block) for *_, one in lists_of_blocks for block in one.blocks}
+        return frozenset(blocks | {key} | {one for _, one, _ in lists_of_blocks})
 
     async def _send(self, source: Path, held: set[str]) -> BlockList:
         """Send the blocks of a file that are not in `held`, and note them there."""

@@ -160,7 +160,7 @@ class Publisher:
             files=files,
             copies=self.copies.key,
         )
-        self.collector.need([*bundles, *self.copies.keys])
+        self.collector.need(bundles)
         content = manifest.encoded()
         if epoch is None:
             await self._put_own(content)
@@ -193,9 +193,12 @@ class Publisher:
 
     async def _copy(self) -> None:
         self._require_no_twin()
+        before = self.copies.needed
         await self.copies.step()
         # Here, where no block is on its way: a block may be needed again.
         now = time.monotonic()
+        if self.copies.needed is not before or now >= self._collect_at:
+            self.collector.need(before | self.copies.needed)
         if now >= self._collect_at:
             self._collect_at = now + COLLECT_SECONDS
             await self.collector.step()

@@ -92,7 +92,7 @@ async def test_replaced_snapshots_go_unless_a_process_reads_them(
     folder = tmp_path / "node" / data_folder.SNAPSHOTS
     assert len(list(folder.glob("catalog-*"))) == 3
     assert first.exists()
-    await reading.communicate()
+    await reading.communicate(b"\n")
     await origin.write("four")
     await replica.show(await newest(origin))
     assert len(list(folder.glob("catalog-*"))) == 2

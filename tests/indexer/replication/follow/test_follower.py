@@ -112,3 +112,17 @@ async def test_the_data_folder_of_an_indexer_is_left_alone(origin: Origin, objec
     """Nothing of it is replaced by another's."""
     with pytest.raises(StoreError, match="has an index of its own"):
         Follower(objects, origin.folder)
+
+
+async def test_an_indexer_may_be_followed_twice_at_once(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """As one that stands by, whose manifest was read just before it took over, and as the one that is shown."""
+    follower = Follower(objects, tmp_path / "node")
+    await origin.write("one")
+    await origin.publish()
+
+    await asyncio.gather(follower.step_aside(), follower.step())
+
+    assert follower.shown is not None
+    assert documents(tmp_path / "node") == documents(origin.folder)
