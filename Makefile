@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test test-fast lint map clients lexicons sdk network bench soak test-duckdb-next lock clean
+.PHONY: help serve demo test test-fast lint map clients lexicons sdk network bench soak cluster test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -52,6 +52,9 @@ bench: $(INSTALLED) ## measure, one JSON line for each figure
 
 soak: $(INSTALLED) ## ten minutes at full speed, watching memory and lag
 	$(BIN)/python -m tests.bench.soak
+
+cluster: $(INSTALLED) $(NETWORK) ## two indexers and three machines that follow, which die and sleep
+	CLUSTER_NODES=3 $(BIN)/pytest tests/features/operating/test_cluster.py tests/indexer/replication
 
 test-duckdb-next: .venv-duckdb-next/installed ## the stores' tests on the next major version of DuckDB
 	.venv-duckdb-next/bin/pytest tests/schemas tests/indexer tests/readapi -m "not network"

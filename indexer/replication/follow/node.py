@@ -38,7 +38,7 @@ class Node:
         return self._shown is None or self._shown.number < manifest.number
 
     async def follow(self, manifest: Manifest) -> None:
-        """Bring the search indexes to this state, if it is newer. Raises ObjectsAway, Outdated, or OSError."""
+        """Bring the search indexes to a newer state. Raises ObjectsAway, Outdated, or OSError."""
         async with self._following:
             if not self.is_behind(manifest):
                 return

@@ -117,7 +117,7 @@ async def test_the_data_folder_of_an_indexer_is_left_alone(origin: Origin, objec
 async def test_an_indexer_may_be_followed_twice_at_once(
     origin: Origin, objects: Objects, tmp_path: Path
 ) -> None:
-    """As one that stands by, whose manifest was read just before it took over, and as the one that is shown."""
+    """As one that stands by, whose manifest was read just before it took over, and as the one shown."""
     follower = Follower(objects, tmp_path / "node")
     await origin.write("one")
     await origin.publish()
