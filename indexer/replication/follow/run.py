@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 async def run_follower(settings: Settings, url: str) -> None:
-    """Follow the object store at `url` until SIGTERM or SIGINT. Raises StoreError if the folder is another's."""
+    """Follow the object store at `url` until SIGTERM or SIGINT. Raises StoreError if the folder is used."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
