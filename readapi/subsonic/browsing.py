@@ -79,14 +79,10 @@ async def get_genres(catalog: Snapshots) -> Content:
     return {"genres": {"genre": told}}
 
 
-def get_artist_info(id: str, index: Index) -> Content:
-    """What an artist writes about themselves."""
-    return {"artistInfo": _about_artist(index, id)}
-
-
 def get_artist_info2(id: str, index: Index) -> Content:
-    """The same."""
-    return {"artistInfo2": _about_artist(index, id)}
+    """What an artist writes about themselves."""
+    artist = orjson.loads(artists.find_artist(index, ids.read_name(id, ids.ARTIST)).card)
+    return {"artistInfo2": {"biography": _prose(artist["bio"])}}
 
 
 def get_album_info(id: str, index: Index) -> Content:
@@ -163,11 +159,6 @@ def _singles(index: Index, did: str, viewer: Viewer) -> list[Card]:
 def _owner(artist: Card) -> Owner:
     known = orjson.loads(artist.card)
     return Owner(artist.did, items.describe_artist(known)["name"])
-
-
-def _about_artist(index: Index, id: str) -> Item:
-    artist = orjson.loads(artists.find_artist(index, ids.read_name(id, ids.ARTIST)).card)
-    return {"biography": _prose(artist["bio"])}
 
 
 def _prose(text: str | None) -> Element | None:

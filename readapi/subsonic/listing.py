@@ -46,19 +46,6 @@ def get_album_list2(
     return {"albumList2": {"album": _albums(type, index, size, offset, from_year, to_year)}}
 
 
-def get_album_list(
-    type: AlbumOrder,
-    index: Index,
-    size: Size = 10,
-    offset: Offset = 0,
-    from_year: Year = 0,
-    to_year: Year = 0,
-) -> Content:
-    """The same, as folders."""
-    found = _albums(type, index, size, offset, from_year, to_year)
-    return {"albumList": {"album": list(map(items.describe_folder, found))}}
-
-
 async def get_random_songs(
     index: Index,
     songs: Songs,
@@ -88,14 +75,10 @@ async def get_songs_by_genre(
     return {"songsByGenre": {"song": await songs.describe(found, who.viewer)}}
 
 
-async def get_starred(index: Index, songs: Songs, who: SignedIn) -> Content:
-    """The songs that the account likes, the last liked first. Artists and albums cannot be liked."""
-    return {"starred": await _starred(index, songs, who)}
-
-
 async def get_starred2(index: Index, songs: Songs, who: SignedIn) -> Content:
-    """The same."""
-    return {"starred2": await _starred(index, songs, who)}
+    """The songs that the account likes, the last liked first. Artists and albums cannot be liked."""
+    liked = library.liked_tracks(index, who.viewer, "", "recent", None, MOST).page.items
+    return {"starred2": {"artist": [], "album": [], "song": await songs.describe(liked, who.viewer)}}
 
 
 async def get_top_songs(
@@ -110,14 +93,11 @@ async def get_top_songs(
     return {"topSongs": {"song": await songs.describe(found, who.viewer)}}
 
 
-async def get_similar_songs(id: str, index: Index, songs: Songs, who: SignedIn, count: Size = 50) -> Content:
-    """Songs that go with a song, an album or an artist."""
-    return {"similarSongs": await _similar(id, index, songs, who, count)}
-
-
 async def get_similar_songs2(id: str, index: Index, songs: Songs, who: SignedIn, count: Size = 50) -> Content:
-    """The same."""
-    return {"similarSongs2": await _similar(id, index, songs, who, count)}
+    """Songs that go with a song, an album or an artist."""
+    held = await browsing.load_songs(index, id, who.viewer)
+    found = recommendations.recommend_tracks(index, held, who.viewer, count) if held and count else []
+    return {"similarSongs2": {"song": await songs.describe(found, who.viewer)}}
 
 
 def _albums(
@@ -139,17 +119,6 @@ def _albums(
         case "highest" | "recent" | "starred" | "byGenre":
             found = []
     return list(map(items.describe_album, found))
-
-
-async def _starred(index: Index, songs: Songs, who: SignedIn) -> Item:
-    liked = library.liked_tracks(index, who.viewer, "", "recent", None, MOST).page.items
-    return {"artist": [], "album": [], "song": await songs.describe(liked, who.viewer)}
-
-
-async def _similar(id: str, index: Index, songs: Songs, who: SignedIn, count: int) -> Item:
-    held = await browsing.load_songs(index, id, who.viewer)
-    found = recommendations.recommend_tracks(index, held, who.viewer, count) if held and count else []
-    return {"song": await songs.describe(found, who.viewer)}
 
 
 def _find_by_name(index: Index, name: str) -> str | None:

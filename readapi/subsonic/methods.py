@@ -7,7 +7,8 @@ from typing import Any
 
 from readapi.http.binding import Signature
 from readapi.oauth.scopes import Need
-from readapi.subsonic import annotation, browsing, listing, media, playlists, searching, system
+from readapi.subsonic import annotation, browsing, listing, media, older, playlists, searching, system
+from readapi.subsonic.rendering import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +16,13 @@ class Method:
     """A method: its function, the scopes that it requires, and whether it needs no API key.
 
     The function's signature names the method's parameters, in snake case, and the services that it uses.
+    `convert`: makes an older method's answer of what the function of the newer one returns.
     """
 
     function: Callable[..., Any]
     requires: Sequence[Need] = ()
     is_open: bool = False
+    convert: Callable[[Content], Content] | None = None
 
     @property
     def signature(self) -> Signature:
@@ -54,20 +57,20 @@ METHODS: Mapping[str, Method] = {
     "getSong": Method(browsing.get_song),
     "getMusicDirectory": Method(browsing.get_music_directory),
     "getGenres": Method(browsing.get_genres),
-    "getArtistInfo": Method(browsing.get_artist_info),
+    "getArtistInfo": Method(browsing.get_artist_info2, convert=older.rename_answer),
     "getArtistInfo2": Method(browsing.get_artist_info2),
     "getAlbumInfo": Method(browsing.get_album_info),
     "getAlbumInfo2": Method(browsing.get_album_info),
-    "getAlbumList": Method(listing.get_album_list),
+    "getAlbumList": Method(listing.get_album_list2, convert=older.show_folders),
     "getAlbumList2": Method(listing.get_album_list2),
     "getRandomSongs": Method(listing.get_random_songs),
     "getSongsByGenre": Method(listing.get_songs_by_genre),
-    "getStarred": Method(listing.get_starred),
+    "getStarred": Method(listing.get_starred2, convert=older.rename_answer),
     "getStarred2": Method(listing.get_starred2),
     "getTopSongs": Method(listing.get_top_songs),
-    "getSimilarSongs": Method(listing.get_similar_songs),
+    "getSimilarSongs": Method(listing.get_similar_songs2, convert=older.rename_answer),
     "getSimilarSongs2": Method(listing.get_similar_songs2),
-    "search2": Method(searching.search2),
+    "search2": Method(searching.search3, convert=older.show_found_folders),
     "search3": Method(searching.search3),
     "stream": Method(media.stream),
     "download": Method(media.download),

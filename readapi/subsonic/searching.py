@@ -68,37 +68,6 @@ async def search3(
     return {"searchResult3": {"artist": found.artists, "album": found.albums, "song": described}}
 
 
-async def search2(
-    query: Words,
-    index: Index,
-    songs: Songs,
-    who: SignedIn,
-    artist_count: Size = 20,
-    artist_offset: Offset = 0,
-    album_count: Size = 20,
-    album_offset: Offset = 0,
-    song_count: Size = 20,
-    song_offset: Offset = 0,
-) -> Content:
-    """The same, with albums as folders."""
-    found = await search3(
-        query,
-        index,
-        songs,
-        who,
-        artist_count,
-        artist_offset,
-        album_count,
-        album_offset,
-        song_count,
-        song_offset,
-    )
-    told = found["searchResult3"]
-    artists = [{name: one[name] for name in ("id", "name")} for one in told["artist"]]
-    albums = list(map(items.describe_folder, told["album"]))
-    return {"searchResult2": {"artist": artists, "album": albums, "song": told["song"]}}
-
-
 def _find(
     index: Index, words: str, viewer: Viewer, artists: Wanted, albums: Wanted, songs: Wanted
 ) -> Results:

@@ -119,7 +119,9 @@ def read_form(request: web.Request) -> Form:
 async def _call(method: Method, arguments: Mapping[str, Any], form: Form) -> Answer[Any] | web.StreamResponse:
     made = method.function(**arguments)
     content = await made if inspect.isawaitable(made) else made
-    return content if isinstance(content, Answer | web.StreamResponse) else render_answer(form, content)
+    if isinstance(content, Answer | web.StreamResponse):
+        return content
+    return render_answer(form, content if method.convert is None else method.convert(content))
 
 
 def _read_key(query: Mapping[str, str]) -> str:
