@@ -121,6 +121,7 @@ class Stores:
     def _close(self) -> None:
         for executor in (self._copying, self._searching, self._writing):
             executor.shutdown(wait=True, cancel_futures=True)
+        self.snapshots.close()
         self.index.close()
         self._reader.close()
         self._counting.close()

@@ -16,6 +16,10 @@ NEWEST_PUBLISHED: Final = f"{SNAPSHOTS}/published"  # a symbolic link to the tab
 CHANGES: Final = "changes"  # the change log, in segments that `schemas/change_log.py` describes
 EXPORTS: Final = "exports"  # the open data, as Parquet files
 EXPORT_MANIFEST: Final = f"{EXPORTS}/manifest.json"
+ICEBERG: Final = (
+    "iceberg"  # the open data, as Iceberg tables: their catalogue and files, unless settings say where
+)
+ICEBERG_TABLES: Final = f"{ICEBERG}/tables.json"  # where their newest metadata is
 STATE: Final = "state"  # of the API
 STATE_FILE: Final = "state.db"
 STATE_DATABASE: Final = f"{STATE}/{STATE_FILE}"  # unless FMSVC_STATE_URL names a PostgreSQL database

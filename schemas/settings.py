@@ -208,6 +208,18 @@ class Settings(BaseModel):
     parquet_full_seconds: float = Field(
         86400.0, ge=0, description="Least time between Parquet exports of all rows; between them, of changes."
     )
+    iceberg: bool = Field(False, description="Whether each export goes into Iceberg tables as well.")
+    iceberg_url: str | None = Field(
+        None,
+        repr=False,
+        description="Where their files are: a folder, or s3://BUCKET/PREFIX?region=…&endpoint=…; "
+        "default: a folder in the data folder.",
+    )
+    iceberg_catalog_url: PostgresqlUrl | None = Field(
+        None,
+        repr=False,
+        description="PostgreSQL to keep their catalogue in; default: SQLite in the data folder.",
+    )
     sql: bool = Field(False, description="Whether strangers may run SQL over the open data.")
     sql_rate_limit: Rate = Field(
         "10/minute", description="Statements of SQL allowed for one account, or address without one."

@@ -66,6 +66,24 @@ class Export(Shape):
     files: list[ExportFile]
 
 
+class IcebergTable(Shape):
+    """An exported table as an Iceberg table."""
+
+    table: str
+    metadata: str = Field(description="Its newest metadata file, relative to the warehouse.")
+
+
+class IcebergTables(Shape):
+    """The same tables in Apache Iceberg, which follow the exports."""
+
+    warehouse: str | None = Field(
+        description="Address of the folder of all tables; null: on the disk of the service."
+    )
+    number: int = Field(ge=1, description="Of the state that they hold.")
+    snapshot_at: Time = Field(description="When the state was that of the catalogue.")
+    tables: list[IcebergTable]
+
+
 class Manifest(Shape):
     """The exports that can be fetched, the oldest first, and the tables in them."""
 
@@ -74,6 +92,7 @@ class Manifest(Shape):
     contact: str | None = Field(description="Who answers questions.")
     tables: list[ExportTable]
     exports: list[Export]
+    iceberg: IcebergTables | None = Field(None, description="Null: the service makes no Iceberg tables.")
 
     @property
     def number(self) -> int:

@@ -18,6 +18,7 @@ from prometheus_client import Counter
 
 from indexer.catalog.published.exports import Exports
 from indexer.catalog.published.files import number_of, numbered, point, prune, replacing
+from indexer.catalog.published.iceberg.process import IcebergProcess
 from indexer.catalog.published.series import Series
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
@@ -30,7 +31,9 @@ PATIENCE_SECONDS: Final = 5.0  # how long readers may prevent a checkpoint
 RETRY_SECONDS: Final = 10.0  # after a snapshot or an export that failed
 
 FAILED = Counter(
-    "fmsvc_snapshots_failed", "Snapshots, series and exports that could not be written.", ["what"]
+    "fmsvc_snapshots_failed",
+    "Snapshots, series, exports and Iceberg tables that could not be written.",
+    ["what"],
 )
 
 log = structlog.get_logger()
@@ -60,7 +63,11 @@ class Snapshots:
                 leftover.unlink()
             shutil.rmtree(self.folder / "parquet", ignore_errors=True)  # exports of earlier versions
         self.exports = Exports(settings)
+        self.iceberg = IcebergProcess(settings)
         self._is_young = self.exports.is_empty
+        if settings.iceberg:
+            with self._tried("export"):
+                self.iceberg.want(self.exports.read_manifest().number)
         self._awaits_catch_up = self._is_young
         self._series = Series(settings)
         self._next_series = clock()
@@ -92,6 +99,11 @@ class Snapshots:
         if self.export_due:
             with self._tried("export"):
                 self.export()
+        if self.iceberg.has_ended:
+            with self._tried("iceberg"):
+                self.iceberg.finish()
+        if self.iceberg.is_due:
+            self.iceberg.start()
 
     def begin(self) -> bool:
         """Freeze the file. False when a reader or an unfinished copy prevents it: try again."""
@@ -172,7 +184,14 @@ class Snapshots:
         self._next_export = self._clock() + self._export_pause
         if self._series.is_behind:
             self.count_series()
-        return self.exports.make(self.current.resolve(), self._series.newest.resolve(), datetime.now(UTC))
+        snapshot, series = self.current.resolve(), self._series.newest.resolve()
+        manifest = self.exports.make(snapshot, series, datetime.now(UTC))
+        self.iceberg.want(manifest.number)
+        return manifest
+
+    def close(self) -> None:
+        """Stop what runs beside."""
+        self.iceberg.close()
 
     def _has_room(self) -> bool:
         with self._tried("snapshot"):
@@ -196,7 +215,7 @@ class Snapshots:
                 self._next = self._clock() + pause
             elif what == "series":
                 self._next_series = self._clock() + pause
-            else:
+            elif what == "export":
                 self._next_export = self._clock() + min(pause, self._parquet_seconds)
         else:
             self._failures.pop(what, None)

@@ -120,6 +120,7 @@ def of_data(
         "charts": charts,
         "growth": growth,
         "has_sql": has_sql,
+        "iceberg": None if manifest is None else manifest.iceberg,
     }
 
 

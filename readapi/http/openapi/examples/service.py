@@ -65,6 +65,7 @@ MANIFEST: Value = {
             ],
         }
     ],
+    "iceberg": None,
 }
 
 _SQL_LIMITS: Value = {"rows": 10_000, "bytes": 8 << 20, "seconds": 10.0}

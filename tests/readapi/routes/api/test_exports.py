@@ -7,6 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from indexer.catalog.published.iceberg.follow import follow_exports
+from indexer.catalog.published.iceberg.warehouse import Place
 from readapi.state.state import open_state
 from schemas.api.exports import Manifest
 from tests.indexer.changes import delete, put, uri
@@ -171,3 +173,20 @@ async def test_the_queries_that_are_documented_run(tmp_path: Path) -> None:
             text = re.sub(r"'https:\S*/tracks.parquet'", f"'{tmp_path}/exports/{full['tracks']}'", block.text)
             con.execute(text.replace("changes/likes.parquet", f"{tmp_path}/exports/{changes['likes']}"))
         assert con.execute("select count(*) from likes").fetchall() < before
+
+
+async def test_the_manifest_and_the_page_tell_where_the_iceberg_tables_are(tmp_path: Path) -> None:
+    """Their state and their metadata; the folder of the service is nobody's business."""
+    async with playing(tmp_path, iceberg=True) as music:
+        music.export()
+        assert (await music.get("/exports/")).json["iceberg"] is None
+        follow_exports(Place(str(tmp_path), None, None))
+        told = (await read_manifest(music)).iceberg
+        page = (await music.get("/data")).json
+
+    assert told is not None
+    assert (told.warehouse, told.number) == (None, 1)
+    for table in told.tables:
+        assert (tmp_path / "iceberg" / "warehouse" / table.metadata).is_file()
+    assert "in Apache Iceberg on the disk of this service, now of state 1" in page
+    assert str(tmp_path) not in page
