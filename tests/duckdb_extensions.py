@@ -8,7 +8,7 @@ import pytest
 
 
 def load_iceberg(con: duckdb.DuckDBPyConnection) -> None:
-    """Load `iceberg`, and `avro` before it, which it would fetch otherwise. Skips where they are not for this DuckDB."""
+    """Load `iceberg`, and `avro`, which it would fetch otherwise. Skips where none is for this DuckDB."""
     for name in ("avro", "iceberg"):
         spec = importlib.util.find_spec(f"duckdb_extension_{name}")
         assert spec is not None

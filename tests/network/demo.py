@@ -179,6 +179,7 @@ def main() -> None:
     defaults = {
         "FMSVC_LOG_LEVEL": "warning",
         "FMSVC_RATE_LIMIT": "100000/minute",
+        "FMSVC_ICEBERG": "true",
         "FMSVC_SQL": "true",
         "FMSVC_PARQUET_SECONDS": "10",
         "FMSVC_PARQUET_FULL_SECONDS": "10",

@@ -136,9 +136,7 @@ def test_a_state_that_is_there_is_not_written_again(publisher: Publisher) -> Non
     assert newest_metadata(publisher)["tracks"].endswith(before.rpartition("/")[2])
 
 
-@pytest.mark.parametrize(
-    "at", ["apply_export.write_files", "apply_export._commit", "follow.sweep", "follow._tell"]
-)
+@pytest.mark.parametrize("at", ["apply_export._commit", "follow._tell"])
 def test_a_run_that_is_cut_short_leaves_the_next_one_right(
     publisher: Publisher, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
