@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test test-fast lint map clients lexicons sdk network bench soak cluster test-duckdb-next lock clean
+.PHONY: help serve demo test test-fast lint map clients lexicons sdk network bench soak cluster engines test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -56,6 +56,9 @@ soak: $(INSTALLED) ## ten minutes at full speed, watching memory and lag
 cluster: $(INSTALLED) $(NETWORK) ## two indexers and three machines that follow, which die and sleep
 	CLUSTER_NODES=3 $(BIN)/pytest tests/features/operating/test_cluster.py tests/indexer/replication
 
+engines: $(INSTALLED) .venv-engines/installed ## the open data in Daft on Ray and in Spark: 2 GB to install, needs Java
+	ENGINES=1 $(BIN)/pytest tests/features/engines
+
 test-duckdb-next: .venv-duckdb-next/installed ## the stores' tests on the next major version of DuckDB
 	.venv-duckdb-next/bin/pytest tests/schemas tests/indexer tests/readapi -m "not network"
 
@@ -83,6 +86,11 @@ $(INSTALLED): requirements.lock pyproject.toml deploy/pyproject.toml deploy/whee
 	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e .
 	.venv-duckdb-next/bin/pip install --quiet --no-deps --no-build-isolation -e ./deploy
 	.venv-duckdb-next/bin/pip install --quiet "duckdb>=2,<3"
+	@touch $@
+
+.venv-engines/installed: tests/features/engines/requirements.txt
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/pip install --quiet -r $<
 	@touch $@
 
 # npm writes this file last, so it is there only when everything is.

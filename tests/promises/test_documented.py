@@ -73,7 +73,10 @@ RUN_ELSEWHERE = {
     "trash restore FILE_ID": "tests/readapi/publishing/originals/test_trash.py",
 }
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-PROGRAMS = [block for block in documented.blocks() if block.language == "python"]
+# Those of docs/engines.md are run by tests/features/engines.
+PROGRAMS = [
+    block for block in documented.blocks() if block.language == "python" and block.page != "docs/engines.md"
+]
 SHELL = [block for block in documented.blocks() if block.language == "sh"]
 
 
