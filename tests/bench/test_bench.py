@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import api, backfill, live, memory, results, stores, streaming, takedowns, verifying
+from tests.bench import (
+    api,
+    backfill,
+    live,
+    memory,
+    replication,
+    results,
+    stores,
+    streaming,
+    takedowns,
+    verifying,
+)
 from tests.bench.corpus import Size
 from tests.bench.machine import Held, Memory
 from tests.bench.questions import Questions
@@ -92,6 +103,17 @@ def test_a_whole_service_obeys_a_takedown(tmp_path: Path) -> None:
 
     assert counted.value > 0
     assert sent.value < 60_000
+
+
+@pytest.mark.slow
+def test_a_machine_follows_an_indexer(build: Path) -> None:
+    """Late by something, for some bytes."""
+    data_dir = stores.prepared(TINY, build)
+
+    rows = list(replication.rows(data_dir, build / "scratch", commits=2))
+
+    assert len(rows) == 6
+    assert all(row.value > 0 for row in rows)
 
 
 @pytest.mark.slow

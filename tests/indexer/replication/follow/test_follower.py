@@ -9,6 +9,7 @@ from indexer.faults import StoreError
 from indexer.replication.follow.follower import Follower
 from indexer.replication.objects import Objects
 from readapi.index.lookups import Index
+from readapi.live.log_reader import LogReader
 from schemas import data_folder
 from tests.indexer.replication.origin import Origin, current, documents, follow, open_origin
 
@@ -32,7 +33,7 @@ async def test_a_folder_in_each_kind_of_store_is_followed(each_objects: Objects,
 
 
 async def test_a_change_over_downloads_nothing(origin: Origin, objects: Objects, tmp_path: Path) -> None:
-    """The other indexer's files are here already; a worker sees another index, and reads on."""
+    """The other indexer's files are here already; a worker sees another index and log, and reads on."""
     follower, node = Follower(objects, tmp_path / "node"), tmp_path / "node"
     async with open_origin(tmp_path / "standby", objects) as standby:
         for each in (origin, standby):
@@ -43,6 +44,7 @@ async def test_a_change_over_downloads_nothing(origin: Origin, objects: Objects,
         worker = Index(node, "http://fmsvc.test")
         worker.refresh()
         shown = worker.catalog.folder_id
+        live = LogReader.at_end(node / data_folder.CHANGES)
         replica = follower.nodes[standby.publisher.node]
         before = replica.search.fetched_bytes, replica.copies.fetched_bytes
         assert all(before)
@@ -58,8 +60,20 @@ async def test_a_change_over_downloads_nothing(origin: Origin, objects: Objects,
         assert documents(node) == documents(standby.folder)
         await standby.write("after")
         await standby.publish()
+        await standby.publish_snapshot()
         await follow(follower)
         assert documents(node) == documents(standby.folder)
+        assert b"after" in live.read()[-1].entry.record
+
+        await standby.publisher.lease.release()
+        await origin.publish()
+        await origin.write("back")
+        await origin.publish()
+        await origin.publish_snapshot()
+        await follow(follower)
+        assert documents(node) == documents(origin.folder)
+        assert b"back" in live.read()[-1].entry.record  # whose segment is older than that of the other one
+        live.close()
 
 
 async def test_an_indexer_whose_snapshot_is_not_here_yet_is_not_shown(
