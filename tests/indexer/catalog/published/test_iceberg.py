@@ -251,10 +251,28 @@ def test_a_run_that_fails_says_why_and_is_tried_again(publisher: Publisher) -> N
     assert not process.is_due
     now[0] += RETRY_SECONDS
     assert process.is_due
-    database.unlink()
-    run(process, 1)
-    assert not process.is_due
+
+
+def test_each_export_is_followed(tmp_path: Path) -> None:
+    """By a process that the indexer starts, and looks at when it has ended."""
+    publisher = Publisher(tmp_path, iceberg=True)
+    write(publisher.writer, put("ana", "track", 1, at=1, title="followed"))
+    snapshots = publisher.snapshots
+    snapshots.caught_up()
+    snapshots.publish_due(snapshots.begin)
+    assert snapshots.iceberg._process is not None
+    snapshots.iceberg._process.wait(60)
+    assert snapshots.iceberg.has_ended
+
+    snapshots.publish_due(snapshots.begin)
+
+    assert snapshots.failures == []
+    assert not snapshots.iceberg.has_ended
+    assert not snapshots.iceberg.is_due
     assert newest_metadata(publisher).keys() == {table.name for table in exports.TABLES}
+    assert titles(open_tracks(place_of(publisher))) == ["followed"]
+    snapshots.close()
+    publisher.writer.close()
 
 
 def test_two_processes_never_write_at_once(publisher: Publisher) -> None:
