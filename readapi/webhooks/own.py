@@ -49,7 +49,8 @@ class OwnWebhooks:
         except Unavailable as error:
             raise InvalidRequest.of_field("url", f"This address cannot be used: {error.__cause__}.") from None
         self._feed.require(sent.cursor)
-        position = self._feed.position if sent.cursor is None else sent.cursor
+        now = int(self._state.database.now().timestamp() * 1_000_000)  # positions are Unix microseconds
+        position = (self._feed.position or now) if sent.cursor is None else sent.cursor
         new = NewWebhook(
             token_id, who.did, sent.url, write_wanted(chosen, sent.cards), self._feed.log, position
         )

@@ -1,18 +1,27 @@
 """A labeler is followed like the relay: verified, resumed from its cursor, and asked for what was lost."""
 
 import asyncio
+import os
+import random
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from multiprocessing.synchronize import Event
 
+import duckdb
 import pytest
 
+from schemas import data_folder
 from schemas.settings import Settings
+from tests.indexer.killing import children
 from tests.indexer.running import Running, following, until
 from tests.network import forge
 from tests.network.forge import ForgedRepo, SigningKey
 from tests.network.forged_network import ForgedNetwork
 from tests.network.labeler import Labeler, iso
 from tests.network.relay import Cut, Relay, Send
+from tests.patience import PATIENCE_SECONDS
+
+KILLS = int(os.environ.get("KILLS", "2"))
 
 VALUES = "select value from labels where state = 'stands' order by value"
 
@@ -158,3 +167,42 @@ async def test_labels_expire_and_a_labeler_that_is_no_longer_named_has_said_noth
         assert datetime.now(UTC) >= soon
     async with following(followed, relay, labelers=()) as indexer:
         await until(lambda: values(indexer) == [])
+
+
+def follow(followed: Settings, at_work: Event) -> None:
+    """Follow the labeler until killed."""
+
+    async def run() -> None:
+        async with Relay() as relay, following(followed, relay):
+            at_work.set()
+            await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("labeler", ["k256"], indirect=True)
+async def test_a_kill_leaves_exactly_the_labels_up_to_the_cursor(
+    followed: Settings, labeler: Labeler, relay: Relay
+) -> None:
+    """kill -9 at any instant: labels and cursor are committed together, and the rest follows."""
+    dice, sent = random.Random(11), 0
+    for _ in range(KILLS):
+        at_work = children.Event()
+        child = children.Process(target=follow, args=(followed, at_work))
+        child.start()
+        assert await asyncio.to_thread(at_work.wait, PATIENCE_SECONDS)
+        for _ in range(dice.randint(50, 400)):
+            sent += 1
+            await labeler.label(f"at://{ANA}/fm.svc.track/r{sent}", "rock")
+        child.kill()
+        await asyncio.to_thread(child.join)
+        with duckdb.connect(str(followed.data_dir / data_folder.CATALOGUE)) as catalogue:
+            named = "select coalesce(max(seq), 0) from cursors where source = $source"
+            [(cursor,)] = catalogue.execute(named, {"source": labeler.did}).fetchall()
+            stored = catalogue.execute("select subject from labels").fetchall()
+        expected = {f"at://{ANA}/fm.svc.track/r{number}" for number in range(1, cursor + 1)}
+        assert {subject for (subject,) in stored} == expected
+    async with following(followed, relay) as indexer:
+        await until(lambda: len(values(indexer)) == sent)
+        assert indexer.rows("select count(*) from dead_letters") == [(0,)]
+    assert labeler.cursors == sorted(labeler.cursors)
