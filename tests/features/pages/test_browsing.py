@@ -145,19 +145,6 @@ async def test_names_are_suggested_and_chosen_by_keyboard(site: Published, chrom
     assert page.complaints == []
 
 
-async def test_a_song_is_found_and_played_in_three_actions(site: Published, chromium: Browser):
-    """From the home page: type, send, press its row; and the way goes without scripts too."""
-    page = await chromium.page(site.address)
-    await page.fill("#wanted", "slow water")
-    await page.press("Enter")
-    await page.arrive(f"{site.address}/search?q=slow+water")
-    await page.until("document.querySelector('button.row')")
-    await page.evaluate("document.querySelector('button.row').click()")
-    await page.until("!document.querySelector('audio').paused")
-
-    assert page.complaints == []
-
-
 async def test_a_moment_can_be_linked_to_and_jumped_to(site: Published, chromium: Browser):
     """By `?t=`, by the time of a comment, and by its mark under the bar; the page can be shared."""
     page = await chromium.page(f"{site.address}/track/{site.track(SLOW)}?t=12")
