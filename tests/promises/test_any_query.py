@@ -29,7 +29,8 @@ VALUES = st.one_of(
     BYTES, RAW, st.integers().map(str), st.sampled_from(["", "at://", "did:plc:x", "%", "%zz"])
 )
 # A format that does not exist; a server that cannot be asked; exports before the first one.
-REFUSALS = (("/oembed", 501), ("/auth/start", 503), ("/exports/", 503))
+OF_THE_NETWORK = "/1/user/{user}/listens"  # asks the account's server
+REFUSALS = (("/oembed", 501), ("/auth/start", 503), ("/exports/", 503), (OF_THE_NETWORK, 503))
 PAIRS = st.builds("{}={}".format, st.one_of(st.sampled_from(NAMES), RAW), VALUES)
 QUERIES = st.lists(PAIRS, max_size=5).map("&".join)
 
