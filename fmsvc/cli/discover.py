@@ -55,7 +55,7 @@ def show_stats(*, service: Service = THE_SERVICE, output: Output = PLAIN) -> Non
 
 
 def show_series(
-    metric: Literal["likes", "plays", "comments", "tracks", "artists"] = "likes",
+    metric: Literal["likes", "likers", "plays", "comments", "tracks", "artists"] = "likes",
     *,
     bucket: Annotated[
         Literal["hour", "day", "week", "month"], Parameter(help="How long each line counts.")

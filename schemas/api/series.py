@@ -20,7 +20,7 @@ class OneSeries(Shape):
 class Series(Shape):
     """Counts of what everybody may see, as of `as_of`."""
 
-    metric: Literal["likes", "plays", "comments", "tracks", "artists"]
+    metric: Literal["likes", "likers", "plays", "comments", "tracks", "artists"]
     bucket: Literal["hour", "day", "week", "month"]
     buckets: list[Time] = Field(description="When each bucket begins, in UTC. Weeks begin on Monday.")
     until: Time = Field(description="When the last bucket ends.")

@@ -27,7 +27,8 @@ GROWING: Final = timedelta(hours=2)  # before the last hour of a file, others ma
 # In the snapshot, of what schemas/access.py shows to everybody: public and unlisted tracks, of which only the
 # public ones that are not for adults are in tags and lists of several artists. Private tracks are counted for
 # themselves alone, which readers show to their artists. A record counts on the day that it claims, or on
-# which it was first seen, whichever is earlier. An account's likes of one track count once, on the first day.
+# which it was first seen, whichever is earlier. An account's likes of one track count once, on the first day;
+# as a liker of an artist, or of anything, it counts on the day of the first like, so that days add up.
 _SHOWN: Final = """
     create temp table shown as
     select
@@ -72,32 +73,47 @@ _MOVED: Final = (
     from moved join shown using (key)
     group by key, moved.day
     """,
+    """
+    create temp table liking as
+    select artist, hash(liked.did) as liker, min(least(liked.created_at, liked.indexed_at))::date as day
+    from visible_likes as liked join shown on shown.key = liked.subject_key
+    group by artist, liker
+    """,
 )
 _HOURS: Final = "sum(plays)::integer as plays from hours join shown using (key)"
 _TABLES: Final = (
     "create table series.meta as select * from meta where name = 'schema_version'",
     f"""
     create table series.all_days as
-    select 0::bigint as subject, day, {_SUMS}, sum(artists)::integer as artists
+    select
+        0::bigint as subject, day, {_SUMS}, sum(artists)::integer as artists, sum(likers)::integer as likers
     from (
-        select day, likes, comments, tracks, plays, 0 as artists from counted
+        select day, likes, comments, tracks, plays, 0 as artists, 0 as likers from counted
         union all
-        select min(day), 0, 0, 0, 0, 1 from shown group by artist
+        select min(day), 0, 0, 0, 0, 1, 0 from shown group by artist
+        union all
+        select min(day), 0, 0, 0, 0, 0, 1 from liking group by liker
     )
     group by day order by day
     """,
     f"""
     create table series.track_days as
-    select key as subject, is_public, day, likes, comments, tracks, plays, 0 as artists from counted
+    select key as subject, is_public, day, likes, comments, tracks, plays, 0 as artists, likes as likers
+    from counted
     union all
-    select moved.key, false, moved.day, {_SUMS}, 0
+    select moved.key, false, moved.day, {_SUMS}, 0, sum(likes)::integer
     from moved join visible_tracks using (key) where visibility = 'private' group by moved.key, moved.day
     order by subject, day
     """,
     f"""
     create table series.artist_days as
-    select artist as subject, day, {_SUMS}, 0 as artists
-    from counted group by artist, day order by artist, day
+    select artist as subject, day, {_SUMS}, 0 as artists, sum(likers)::integer as likers
+    from (
+        select artist, day, likes, comments, tracks, plays, 0 as likers from counted
+        union all
+        select artist, day, 0, 0, 0, 0, count(*) from liking group by artist, day
+    )
+    group by artist, day order by artist, day
     """,
     f"""
     create table series.tag_days as

@@ -11,7 +11,7 @@ from readapi.index.buckets import Bucket
 from readapi.index.snapshots import SeriesFiles
 from schemas.datetimes import to_utc
 
-Metric = Literal["likes", "plays", "comments", "tracks", "artists"]
+Metric = Literal["likes", "likers", "plays", "comments", "tracks", "artists"]
 Kind = Literal["all", "artist", "tag", "track"]
 MOST: Final = 20  # subjects in one answer
 
@@ -102,6 +102,8 @@ def check_combination(metric: Metric, kind: Kind, bucket: Bucket) -> None:
         raise InvalidRequest.of_field("bucket", "Plays alone are counted by the hour.")
     if metric == "artists" and kind in ("artist", "track"):
         raise InvalidRequest.of_field("metric", "Artists are counted of everything or of a tag alone.")
+    if metric == "likers" and kind == "tag":
+        raise InvalidRequest.of_field("metric", "Likers are counted of everything, of artists or of tracks.")
     if metric == "tracks" and kind == "track":
         raise InvalidRequest.of_field("metric", "Tracks are counted of everything, of artists or of tags.")
 

@@ -56,7 +56,7 @@ async def count_series(
     limit: SeriesLimit = 5,
     format: Literal["json", "csv"] = "json",
 ) -> Answer[Series]:
-    """Count likes, plays, comments, tracks or artists by hour, day, week or month.
+    """Count likes, likers, plays, comments, tracks or artists by hour, day, week or month.
 
     Of everything, of one `artist`, `tag` or `track`, or, with `by`, of those that have the most of it in this
     time. Buckets are in UTC and whole: `from` is moved to the beginning of its bucket, `to` to the end of its
@@ -64,9 +64,10 @@ async def count_series(
     its series together.
 
     A record counts when it was created or first seen, whichever is earlier. An account's likes of one track
-    count once, at the first; an artist counts with the first track. Private tracks do not count; unlisted
-    ones count for everything, for their artist and for themselves. Plays are known by the hour since this
-    service keeps them so, at most three years; nothing else is counted by the hour.
+    count once, at the first; an artist counts with the first track, and a liker with the first like of
+    anything of the subject: the buckets of all time add up to the number of accounts. Private tracks do not
+    count; unlisted ones count for everything, for their artist and for themselves. Plays are known by the
+    hour since this service keeps them so, at most three years; nothing else is counted by the hour.
     """
     named = {"artist": artist, "tag": tag, "track": track, "by": by}
     given = [name for name, value in named.items() if value is not None]

@@ -47,6 +47,16 @@ async def test_one_subject_is_counted(music):
     assert await total(music, f"metric=likes&track={track_id('mara', UNLISTED)}") == 0
 
 
+async def test_an_account_is_a_liker_once(music):
+    """Of an artist or of anything, whatever it likes; of a track it likes it once anyway."""
+    likes = await total(music, f"metric=likes&artist={did('mara')}")
+    likers = await total(music, f"metric=likers&artist={did('mara')}")
+
+    assert likers < likes
+    assert likers <= await total(music, "metric=likers") < await total(music, "metric=likes")
+    assert await total(music, f"metric=likers&track={track_id('mara', 2)}") == 3
+
+
 async def test_plays_are_told_by_the_hour_and_by_the_day(tmp_path):
     """Those of private tracks are not, and of unlisted ones not among the tracks with the most."""
     songs = [uri("mara", "track", number) for number in (2, 2, 3, UNLISTED, UNLISTED, UNLISTED, PRIVATE)]
@@ -156,6 +166,7 @@ async def test_answers_are_cached_until_the_counts_change(music):
         ("metric=artists&by=track", "metric"),
         ("metric=artists&artist=mara.example", "metric"),
         ("metric=tracks&by=track", "metric"),
+        ("metric=likers&by=tag", "metric"),
         ("metric=tracks&track=7", "metric"),
         ("format=xml", "format"),
     ],
