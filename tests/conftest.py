@@ -88,8 +88,8 @@ async def net(network: Network) -> AsyncIterator[Testnet]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The session's PostgreSQL server."""
-    with running_postgres() as address:
-        yield address
+    with running_postgres() as server:
+        yield server.address
 
 
 @pytest.fixture(scope="session")

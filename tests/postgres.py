@@ -19,33 +19,52 @@ NOBODY = "nobody"
 START_SECONDS = 60.0
 
 
+class Postgres:
+    """A server with a data folder of its own. `address`: without a database."""
+
+    def __init__(self, home: Path) -> None:
+        self._home, self._user, self._port = home, _user(), free_port()
+        self._binaries = _binaries(home) / "bin"
+        self._cluster = home / "cluster"
+        self.address = f"postgresql://postgres@127.0.0.1:{self._port}"
+        if self._user is not None:
+            shutil.chown(home, self._user)
+        self._run("initdb", "-D", self._cluster, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self._process = self._started()
+
+    def restart(self) -> None:
+        """End all connections, and start again."""
+        self.stop()
+        self._process = self._started()
+
+    def stop(self) -> None:
+        """End it without what it would do to keep data; it repairs them when it starts again."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(30)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        options = ["-h", "127.0.0.1", "-p", str(self._port), "-k", str(self._home), "-c", "fsync=off"]
+        command = [self._binaries / "postgres", "-D", self._cluster, *options]
+        log = self._home / "log"
+        with log.open("ab") as file:
+            process = subprocess.Popen(command, user=self._user, cwd=self._home, stdout=file, stderr=file)
+        _wait(process, self._binaries, self._port, log)
+        return process
+
+    def _run(self, program: str, *options: str | Path) -> None:
+        command = [self._binaries / program, *options]
+        subprocess.run(command, user=self._user, cwd=self._home, check=True, capture_output=True)
+
+
 @contextmanager
-def running_postgres() -> Iterator[str]:
-    """Start a server with nothing in it; yields its address without a database."""
+def running_postgres() -> Iterator[Postgres]:
+    """Start a server with nothing in it."""
     with tempfile.TemporaryDirectory(prefix="fmsvc-postgres-", ignore_cleanup_errors=True) as folder:
-        home, user = Path(folder), _user()
-        binaries = _binaries(home) / "bin"
-        cluster, port = home / "cluster", free_port()
-        if user is not None:
-            shutil.chown(home, user)
-        subprocess.run(
-            [binaries / "initdb", "-D", cluster, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
-            user=user,
-            cwd=home,
-            check=True,
-            capture_output=True,
-        )
-        options = ["-h", "127.0.0.1", "-p", str(port), "-k", str(home), "-c", "fsync=off"]
-        with (home / "log").open("wb") as log:
-            server = subprocess.Popen(
-                [binaries / "postgres", "-D", cluster, *options], user=user, cwd=home, stdout=log, stderr=log
-            )
+        server = Postgres(Path(folder))
         try:
-            _wait(server, binaries, port, home / "log")
-            yield f"postgresql://postgres@127.0.0.1:{port}"
+            yield server
         finally:
-            server.send_signal(signal.SIGQUIT)  # nothing in it is wanted any more
-            server.wait(30)
+            server.stop()
 
 
 async def new_database(server: str, name: str, template: str = "template1") -> str:

@@ -6,7 +6,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.network.server import free_port
@@ -19,10 +19,33 @@ KEYS = "access_key_id=test&secret_access_key=test"
 @contextmanager
 def running_seaweedfs(folder: Path) -> Iterator[str]:
     """Start a server with nothing in it; yields the address of its S3."""
+    with _server(folder, free_port(), free_port(), "000") as (address, server):
+        _wait_until_it_stores(server, address, folder / "log")
+        yield address
+
+
+@contextmanager
+def running_replicated_seaweedfs(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Start three volume servers, two of which have each object; yields the address, and one of them."""
+    master, master_grpc = free_port(), free_port()
+    with ExitStack() as stack:
+        address, server = stack.enter_context(_server(folder, master, master_grpc, "001"))
+        more = [
+            stack.enter_context(_volume_server(folder / name, f"127.0.0.1:{master}.{master_grpc}"))
+            for name in ("second", "third")
+        ]
+        _wait_until_it_stores(server, address, folder / "log")
+        yield address, more[0]
+
+
+@contextmanager
+def _server(
+    folder: Path, master: int, master_grpc: int, replication: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     port = free_port()
     ports = {
-        "master.port": free_port(),
-        "master.port.grpc": free_port(),
+        "master.port": master,
+        "master.port.grpc": master_grpc,
         "volume.port": free_port(),
         "volume.port.grpc": free_port(),
         "filer.port": free_port(),
@@ -32,21 +55,41 @@ def running_seaweedfs(folder: Path) -> Iterator[str]:
     }
     options = [f"-{name}={number}" for name, number in ports.items()]
     options += [
+        "-filer",
+        "-s3",
         "-s3.port.iceberg=0",
         "-s3.port.lance=0",
         "-master.volumeSizeLimitMB=64",
+        f"-master.defaultReplication={replication}",
         "-volume.max=20",
         "-master.telemetry=false",
     ]
-    command = [Path(sys.executable).with_name("weed"), "server", f"-dir={folder}", "-ip=127.0.0.1"]
+    with _weed("server", folder, options) as server:
+        yield f"http://127.0.0.1:{port}", server
+
+
+@contextmanager
+def _volume_server(folder: Path, master: str) -> Iterator[subprocess.Popen[bytes]]:
+    folder.mkdir()
+    options = [f"-mserver={master}", f"-port={free_port()}", f"-port.grpc={free_port()}", "-max=20"]
+    with _weed("volume", folder, options) as server:
+        yield server
+
+
+@contextmanager
+def _weed(command: str, folder: Path, options: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    program = Path(sys.executable).with_name("weed")
     with (
         (folder / "log").open("wb") as log,
-        subprocess.Popen([*command, "-filer", "-s3", *options], stdout=log, stderr=log, cwd=folder) as server,
+        subprocess.Popen(
+            [program, command, f"-dir={folder}", "-ip=127.0.0.1", *options],
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+        ) as server,
     ):
         try:
-            address = f"http://127.0.0.1:{port}"
-            _wait_until_it_stores(server, address, folder / "log")
-            yield address
+            yield server
         finally:
             server.kill()  # nothing in it is wanted any more
 

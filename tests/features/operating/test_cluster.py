@@ -1,13 +1,15 @@
 """More than one machine: two indexers, machines that follow them through S3, and whatever dies or sleeps.
 
 The processes are those that an operator runs, with a data folder each. `CLUSTER_NODES` is how many machines
-serve the API; with more than one, they share a state database and limits.
+serve the API; with more than one, they share a state database and limits, the store has three volume servers,
+and more of all this fails.
 """
 
 import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -30,13 +32,16 @@ from tests.network.pds import Account, Ref
 from tests.network.server import Server, running_server
 from tests.network.testnet import Testnet
 from tests.patience import PATIENCE_SECONDS
+from tests.postgres import Postgres, new_database, running_postgres
 from tests.promises.stage import COLLECTIONS, track
-from tests.seaweedfs import prefix_url
+from tests.seaweedfs import prefix_url, running_replicated_seaweedfs
+from tests.valkey import running_valkey
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 NODES = int(os.environ.get("CLUSTER_NODES", "1"))
 LEASE_SECONDS = "3"
+STOPPED_SECONDS = 0 if NODES == 1 else 60  # for which the holder of the lease is stopped, at least
 SAME = ("/tracks/?limit=50", "/tracks/tags", "/search/?q=Harbour", "/stats", "/tracks/top?limit=5")
 
 
@@ -163,26 +168,39 @@ async def same_answers(one: Server, other: Server) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.fixture
-async def shared_state(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[dict[str, str]]:
-    """What several machines share besides the index: PostgreSQL and Valkey."""
-    if NODES == 1:
-        yield {}
-        return
-    from tests.postgres import new_database
-    from tests.valkey import running_valkey
+@dataclass(slots=True)
+class Surroundings:
+    """What the machines share: the store's address; with several machines, what may fail of it as well."""
 
-    state = await new_database(request.getfixturevalue("postgres"), uuid.uuid4().hex)
-    with running_valkey(tmp_path) as limits:
-        yield {"FMSVC_STATE_URL": state, "FMSVC_LIMITS_URL": limits}
+    url: str
+    variables: dict[str, str] = field(default_factory=dict)
+    volume_server: subprocess.Popen[bytes] | None = None
+    postgres: Postgres | None = None
+
+
+@pytest.fixture
+async def surroundings(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Surroundings]:
+    """An object store; for several machines PostgreSQL and Valkey too."""
+    prefix = uuid.uuid4().hex
+    if NODES == 1:
+        yield Surroundings(prefix_url(request.getfixturevalue("seaweedfs"), prefix))
+        return
+    (tmp_path / "seaweedfs").mkdir()
+    with (
+        running_replicated_seaweedfs(tmp_path / "seaweedfs") as (address, volume_server),
+        running_postgres() as postgres,
+        running_valkey(tmp_path) as limits,
+    ):
+        state = await new_database(postgres.address, prefix)
+        variables = {"FMSVC_STATE_URL": state, "FMSVC_LIMITS_URL": limits}
+        yield Surroundings(prefix_url(address, prefix), variables, volume_server, postgres)
 
 
 async def test_what_is_shown_stays_right_whoever_dies_or_sleeps(
-    net: Testnet, seaweedfs: str, tmp_path: Path, shared_state: dict[str, str]
+    net: Testnet, surroundings: Surroundings, tmp_path: Path
 ) -> None:
     """A machine that follows answers as an indexer's own; each write is shown; no slept holder publishes."""
-    url = prefix_url(seaweedfs, uuid.uuid4().hex)
-    async with running_cluster(net, url, tmp_path, shared_state) as cluster:
+    async with running_cluster(net, surroundings.url, tmp_path, surroundings.variables) as cluster:
         await cluster.write("Harbour one")
         await cluster.shown("Harbour one")
         watching = asyncio.create_task(cluster.watch())
@@ -195,6 +213,7 @@ async def test_what_is_shown_stays_right_whoever_dies_or_sleeps(
         await cluster.write("Harbour two")
         await cluster.shown("Harbour two")
         assert (await cluster.holder()) is not slept
+        await asyncio.sleep(STOPPED_SECONDS)
         after = await current(cluster.objects)
         assert after.epoch > before.epoch
         slept.signal(signal.SIGCONT)
@@ -212,6 +231,7 @@ async def test_what_is_shown_stays_right_whoever_dies_or_sleeps(
         async with running_server(cluster.followers[0].variables | port, "serve", "--follow") as again:
             await cluster.shown("Harbour four")
             await answers(again, "/ready", 200)
+            await check_that_the_surroundings_may_fail(cluster, surroundings)
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
@@ -260,4 +280,29 @@ async def check_that_it_is_a_standby(cluster: Cluster, woken: Machine, taken: Ma
             own = Manifest.model_validate_json(found.content) if found else None
             if own is not None and own.at > taken.at and own.epoch == taken.epoch:
                 return
+            await asyncio.sleep(0.05)
+
+
+async def check_that_the_surroundings_may_fail(cluster: Cluster, surroundings: Surroundings) -> None:
+    """A volume server of the store dies, and the state database restarts: writes are shown, plays count."""
+    if surroundings.volume_server is not None:
+        surroundings.volume_server.kill()
+        await cluster.write("Harbour five")
+        await cluster.shown("Harbour five")
+    if surroundings.postgres is not None:
+        await asyncio.to_thread(surroundings.postgres.restart)
+        await cluster.write("Harbour six")
+        await cluster.shown("Harbour six")
+        for api in cluster.apis:
+            await is_played(api)
+
+
+async def is_played(api: Server) -> None:
+    """Wait until a machine counts a play, which the state database keeps."""
+    _, found = await api.ask("/search/", q="Harbour six", type="tracks")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            async with api.session.post(f"{api.url}/tracks/{found['results'][0]['id']}/play") as answer:
+                if answer.ok:
+                    return
             await asyncio.sleep(0.05)
