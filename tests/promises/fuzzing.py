@@ -65,10 +65,10 @@ def operations(address: str, *, signed_in: bool = False) -> list[APIOperation]:
 def can_be_wrong(operation: APIOperation) -> bool:
     """Whether some request for it is refused.
 
-    Where there is only a path, any text is right in it, unless its description says more than of what format.
+    Any text is right in a path and in a header, unless its description says more than of what format.
     """
     return "422" in operation.definition.raw["responses"] and any(
-        parameter.location is not ParameterLocation.PATH
+        parameter.location not in (ParameterLocation.PATH, ParameterLocation.HEADER)
         or not parameter.definition["schema"].keys() <= {"type", "format"}
         or "string" not in parameter.definition["schema"]["type"]
         for parameter in operation.iter_parameters()
