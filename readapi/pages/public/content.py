@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from readapi.errors import NotFound
 from readapi.http.supporters import Supporters
 from readapi.index import present
 from readapi.index.lookups import Index
@@ -133,9 +132,7 @@ async def likes_content(
 ) -> tuple[Artist, list[Track], int, Position | None]:
     """An account, public tracks that it likes, how many there are, and what follows. Raises NotFound."""
     card = artists.find_artist(index, name)
-    is_own = viewer is not None and viewer.did == card.did
-    if not is_own and not await profiles.shows_likes(showing, collections, card.did):
-        raise NotFound("This account does not show its likes.")
+    await profiles.require_likes(showing, collections, card.did, viewer)
     page = index.liked_page(card.did, after, MOST_TRACKS)
     found = await load_tracks(supporters, page.items, viewer)
     return Artist.model_validate_json(card.card), found, index.liked_count(card.did), page.after

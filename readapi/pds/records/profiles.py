@@ -5,10 +5,12 @@ from typing import Final
 
 from pydantic.alias_generators import to_camel
 
+from readapi.errors import NotFound
 from readapi.pds.repo import Author, Record, Value
 from readapi.pds.writing import Writing
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 from schemas import datetimes
+from schemas.access import Viewer
 from schemas.api.artists import ProfileChange
 from schemas.collections import Collections
 from schemas.ids import AtUri, Did, Rkey
@@ -25,6 +27,15 @@ def profile_uri(collections: Collections, did: Did) -> str:
 async def shows_likes(showing: ProfileVisibility, collections: Collections, did: Did) -> bool:
     """Likes are public records, so a profile shows them unless its owner turns that off."""
     return await showing.of(profile_uri(collections, did)) is not False
+
+
+async def require_likes(
+    showing: ProfileVisibility, collections: Collections, did: Did, viewer: Viewer | None
+) -> None:
+    """Raise NotFound where the viewer may not see which tracks the account likes."""
+    is_own = viewer is not None and viewer.did == did
+    if not is_own and not await shows_likes(showing, collections, did):
+        raise NotFound("This account does not show its likes.")
 
 
 async def put_profile(

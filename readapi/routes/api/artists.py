@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from readapi.answers import Answer
-from readapi.errors import Conflict, NotFound
+from readapi.errors import Conflict
 from readapi.http.endpoint import Routes
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
@@ -77,9 +77,7 @@ async def liked_tracks(
     If the account has turned off `show_liked_on_profile`, only its owner gets the list.
     """
     user = artists.find_artist(index, handle)
-    is_own = viewer is not None and viewer.did == user.did
-    if not is_own and not await profiles.shows_likes(showing, settings.collections, user.did):
-        raise NotFound("This account does not show its likes.")
+    await profiles.require_likes(showing, settings.collections, user.did, viewer)
     page = index.liked_page(user.did, cursors.read_position(cursor, "liked"), limit, adult=adult)
     viewer = await supporters.among(viewer, page.items)
     return present.make_answer(

@@ -165,5 +165,5 @@ async def _decisions(state: State, most: int) -> list[dict[str, object]]:
     """The latest decisions of all logs, each log's in its order."""
     takedowns = [moderation.takedown_row(one) for one in await state.takedown_decisions.latest(most)]
     labels = [moderation.label_row(one) for one in await state.label_decisions.latest(most)]
-    notices = [moderation.notice_row(one) for one in await state.notices.latest_decisions(most)]
-    return [*takedowns, *labels, *notices]
+    claims = [moderation.notice_row(one) for one in await state.notices.latest_decisions(most)]
+    return [*takedowns, *labels, *claims]
