@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from indexer.catalog.published.files import is_read, point, sync
 from indexer.replication import lists
+from indexer.replication.at_once import AtOnce
 from indexer.replication.blocks import BLOCK_BYTES, BlockList, DamagedBlock, hash_block, unpack
 from indexer.replication.follow.search_replica import PARTIAL, Outdated
 from indexer.replication.manifest import CopySet
@@ -81,21 +82,10 @@ class CopyReplica:
         here = self._places(wanted)
         partial = target.with_name(f"{target.name}{PARTIAL}")
         descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        fetching: set[asyncio.Task[None]] = set()
         try:
-            for block, offset, length in wanted.spans():
-                fetching.add(
-                    asyncio.create_task(self._write(descriptor, block, offset, length, here.get(block)))
-                )
-                if len(fetching) >= DOWNLOADS:
-                    fetching = await _some_done(fetching)
-            while fetching:
-                fetching = await _some_done(fetching)
-        except BaseException:
-            for task in fetching:
-                task.cancel()
-            await asyncio.gather(*fetching, return_exceptions=True)
-            raise
+            async with AtOnce(DOWNLOADS) as writing:
+                for block, offset, length in wanted.spans():
+                    await writing.start(self._write(descriptor, block, offset, length, here.get(block)))
         finally:
             os.close(descriptor)
         await asyncio.to_thread(_name, partial, target, wanted.modified_ns)
@@ -196,10 +186,3 @@ def _name(partial: Path, target: Path, modified_ns: int) -> None:
     os.utime(partial, ns=(modified_ns, modified_ns))
     sync(partial)
     partial.replace(target)
-
-
-async def _some_done(fetching: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-    done, rest = await asyncio.wait(fetching, return_when=asyncio.FIRST_COMPLETED)
-    for task in done:
-        task.result()
-    return rest

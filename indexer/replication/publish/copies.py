@@ -15,6 +15,7 @@ from prometheus_client import Counter
 from pydantic import BaseModel
 
 from indexer.replication import lists
+from indexer.replication.at_once import AtOnce
 from indexer.replication.blocks import BLOCK_BYTES, BlockList, hash_block, pack
 from indexer.replication.manifest import CopySet
 from indexer.replication.objects import Objects
@@ -92,24 +93,17 @@ class Copies:
         """Send the blocks of a file that are not in `held`, and note them there."""
         hashes: list[str] = []
         descriptor = os.open(source, os.O_RDONLY)  # so that it stays readable when it is removed
-        sending: set[asyncio.Task[None]] = set()
         try:
             found = os.fstat(descriptor)
-            for at in range(0, found.st_size, BLOCK_BYTES):
-                length = min(BLOCK_BYTES, found.st_size - at)
-                block, packed = await asyncio.to_thread(_cut, descriptor, at, length, held)
-                hashes.append(block)
-                if packed is not None:
-                    held.add(block)
-                    sending.add(asyncio.create_task(self._put(self._block(block), packed, "blocks")))
-                if len(sending) >= UPLOADS:
-                    sending = await _some_done(sending)
-            while sending:
-                sending = await _some_done(sending)
+            async with AtOnce(UPLOADS) as sending:
+                for at in range(0, found.st_size, BLOCK_BYTES):
+                    length = min(BLOCK_BYTES, found.st_size - at)
+                    block, packed = await asyncio.to_thread(_cut, descriptor, at, length, held)
+                    hashes.append(block)
+                    if packed is not None:
+                        held.add(block)
+                        await sending.start(self._put(self._block(block), packed, "blocks"))
         finally:
-            for task in sending:
-                task.cancel()
-            await asyncio.gather(*sending, return_exceptions=True)
             os.close(descriptor)
         return BlockList(size=found.st_size, modified_ns=found.st_mtime_ns, blocks=hashes)
 
@@ -155,13 +149,6 @@ def _cut(descriptor: int, at: int, length: int, held: set[str]) -> tuple[str, by
         raise OSError(f"A file that is published became shorter than {at + length} bytes.")
     block = hash_block(content)
     return block, None if block in held else pack(content)
-
-
-async def _some_done(sending: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-    done, rest = await asyncio.wait(sending, return_when=asyncio.FIRST_COMPLETED)
-    for task in done:
-        task.result()
-    return rest
 
 
 def _stamp(path: Path) -> Stamp:
