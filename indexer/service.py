@@ -26,7 +26,6 @@ from indexer.control.socket import Control
 from indexer.faults import StoreError
 from indexer.labels.follow import Labels
 from indexer.network import connect
-from indexer.network.backoff import Backoff
 from indexer.network.connect import Internet
 from indexer.network.http.throttle import HostTurns
 from indexer.network.identity.dns import Dns
@@ -50,6 +49,7 @@ from indexer.sync.resync import Resyncs
 from indexer.sync.spool import Spools
 from indexer.sync.states import Repos
 from schemas import heap
+from schemas.backoff import Backoff
 from schemas.ids import Did, record_key
 from schemas.settings import Settings
 

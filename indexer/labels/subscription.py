@@ -17,11 +17,11 @@ from indexer.events import Frame
 from indexer.labels import inquiry
 from indexer.labels.inquiry import Inquiry
 from indexer.labels.labeler import Checked, Labeler, NoLabeler
-from indexer.network.backoff import Backoff
 from indexer.network.http.client import OutboundError
 from indexer.stream import envelope
 from indexer.stream.envelope import Body, Unreadable
 from indexer.stream.websocket import Stream
+from schemas.backoff import Backoff
 
 METHOD: Final = "com.atproto.label.subscribeLabels"
 MOST_IN_A_FRAME: Final = 1_000

@@ -8,8 +8,8 @@ import structlog
 from prometheus_client import Counter
 
 from indexer import faults
-from indexer.network.backoff import Backoff
 from indexer.network.http.client import NotNow, OutboundError
+from schemas.backoff import Backoff
 
 log = structlog.get_logger()
 

@@ -8,10 +8,10 @@ import aiohttp
 from yarl import URL
 
 from indexer.events import Decode, Frame
-from indexer.network.backoff import Backoff
 from indexer.stream.decode import decode_frame, stream_error
 from indexer.stream.prefilter import Prefilter
 from indexer.stream.websocket import HEARTBEAT_SECONDS, Stream
+from schemas.backoff import Backoff
 
 PATH = "/xrpc/com.atproto.sync.subscribeRepos"
 

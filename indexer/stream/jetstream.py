@@ -11,11 +11,11 @@ import orjson
 from yarl import URL
 
 from indexer.events import Decode, Frame
-from indexer.network.backoff import Backoff
 from indexer.stream.decode_jetstream import EPOCH, MICROSECOND, decode_json, stream_error
 from indexer.stream.dialects import JETSTREAM_PATHS
 from indexer.stream.prefilter import Prefilter
 from indexer.stream.websocket import HEARTBEAT_SECONDS, Stream
+from schemas.backoff import Backoff
 from schemas.ids import Nsid
 
 REWIND: Final = timedelta(seconds=5)

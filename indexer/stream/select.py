@@ -2,10 +2,10 @@
 
 import aiohttp
 
-from indexer.network.backoff import Backoff
 from indexer.stream import Source
 from indexer.stream.firehose import Firehose
 from indexer.stream.jetstream import Jetstream
+from schemas.backoff import Backoff
 from schemas.ids import Nsid
 from schemas.settings import Settings
 

@@ -15,9 +15,9 @@ from yarl import URL
 
 from indexer import faults
 from indexer.events import Frame
-from indexer.network.backoff import Backoff, parse_retry_after
 from indexer.stream import Status
 from indexer.stream.prefilter import Prefilter
+from schemas.backoff import Backoff, parse_retry_after
 
 Socket = ClientWebSocketResponse[Literal[False]]
 

@@ -17,8 +17,8 @@ from prometheus_client import Counter
 from indexer import faults
 from indexer.catalog.tables.cursors import ListProgress
 from indexer.network import xrpc
-from indexer.network.backoff import Backoff
 from indexer.network.http.client import Answered, Client, OutboundError
+from schemas.backoff import Backoff
 from schemas.ids import Did, Nsid, is_did
 
 EVERYTHING: Final = "*"  # instead of a collection: the host lists all its repos, whatever they contain

@@ -1,7 +1,6 @@
 """One webhook's deliveries: one after the other, each repeated until it is accepted."""
 
 import asyncio
-import random
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
@@ -17,10 +16,10 @@ from readapi.state.webhooks import Webhook
 from readapi.webhooks.inbox import Inbox, Parcel
 from readapi.webhooks.message import message_id, read_wanted, render_body
 from readapi.webhooks.signature import signed_headers
+from schemas.backoff import Backoff
 
 PATIENCE: Final = timedelta(days=3)  # of failures in a row, until a webhook is paused
-FIRST_PAUSE: Final = timedelta(seconds=5)
-LONGEST_PAUSE: Final = timedelta(hours=2)
+BACKOFF: Final = Backoff(first_seconds=5.0, longest_seconds=2 * 3600.0)
 TIMEOUT_SECONDS: Final = 15.0
 MOST_ANSWER_BYTES: Final = 64 << 10
 IDLE: Final = timedelta(minutes=10)  # after which the position of a webhook that wants little is stored
@@ -113,7 +112,7 @@ class Delivery:
             because = str(refusal)
         elif failing >= PATIENCE:
             because = f"Nothing was accepted for {PATIENCE.days} days. {refusal}"
-        pause = max(pause_after(current.failures + 1), refusal.pause)
+        pause = max(timedelta(seconds=BACKOFF.pause(current.failures + 1)), refusal.pause)
         await self._state.webhooks.fail(current, str(refusal), pause, because)
 
     async def _next(self, webhook: Webhook, inbox: Inbox) -> Parcel | None:
@@ -126,15 +125,9 @@ class Delivery:
                 await self._state.webhooks.advance(webhook.id, inbox.position, is_delivered=False)
 
 
-def pause_after(failures: int) -> timedelta:
-    """The pause after so many failures in a row: twice as long each time, between half of it and all."""
-    full = min(FIRST_PAUSE * (1 << min(failures - 1, 30)), LONGEST_PAUSE)
-    return full * random.uniform(0.5, 1.0)  # noqa: S311  # hides nothing
-
-
 def _asked_pause(status: int, headers: Mapping[str, str]) -> timedelta:
     """What Retry-After asks for, in seconds, up to the longest pause."""
     asked = headers.get("Retry-After", "")
     if status not in _PAUSING or not asked.isdecimal():
         return timedelta(0)
-    return timedelta(seconds=min(int(asked[:9]), LONGEST_PAUSE.total_seconds()))
+    return timedelta(seconds=min(int(asked[:9]), BACKOFF.longest_seconds))

@@ -10,10 +10,10 @@ import aiohttp
 import orjson
 
 from indexer import service
-from indexer.network.backoff import Backoff
 from indexer.service import Indexer
 from indexer.stream.firehose import Firehose
 from schemas import data_folder
+from schemas.backoff import Backoff
 from schemas.settings import Settings
 from tests.indexer import empty_catalogues
 from tests.network.relay import Relay

@@ -16,7 +16,6 @@ from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.intake import Intake
 from indexer.events import Frame
 from indexer.faults import StoreError
-from indexer.network.backoff import Backoff
 from indexer.network.retry_queue import RetryQueue
 from indexer.pipeline import Pipeline
 from indexer.repo import extract
@@ -27,6 +26,7 @@ from indexer.stream.firehose import Firehose
 from indexer.stream.recording import Recorder
 from indexer.sync.apply_event import EventApplier
 from indexer.sync.states import Repos
+from schemas.backoff import Backoff
 from schemas.collections import Collections
 from schemas.settings import Settings
 from tests import documents

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import aiohttp
 
-from indexer.network.backoff import parse_retry_after
 from indexer.network.http.slots import Full
+from schemas.backoff import parse_retry_after
 
 CHUNK_BYTES = 64 << 10
 SLOWEST_BYTES_PER_SECOND = 128 << 10

@@ -13,8 +13,8 @@ from prometheus_client import Counter
 from yarl import URL
 
 from indexer.network import ssrf
-from indexer.network.backoff import Backoff
 from indexer.network.http.client import Answered, NotNow
+from schemas.backoff import Backoff
 
 LANES: Final = 2
 LANES_OF_OUR_OWN: Final = 8

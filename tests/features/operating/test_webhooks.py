@@ -29,6 +29,7 @@ from readapi.processes.webhooks import deliver_webhooks
 from readapi.state.db.tables import webhooks
 from readapi.state.state import open_state
 from readapi.webhooks import delivery
+from schemas.backoff import Backoff
 from schemas.settings import Settings
 from tests.indexer.changes import did, like, put, uri
 from tests.indexer.running import until
@@ -187,7 +188,7 @@ async def test_refused_deliveries_are_repeated_and_given_up_after_days(
     stage: Listening, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the same id and content; then the webhook is paused, says so, and goes on where it was."""
-    monkeypatch.setattr(delivery, "FIRST_PAUSE", timedelta(milliseconds=1))
+    monkeypatch.setattr(delivery, "BACKOFF", Backoff(0.001, delivery.BACKOFF.longest_seconds))
     login = await by_token(stage)
     receiver.status = 500
     number = await create(stage, login, receiver)

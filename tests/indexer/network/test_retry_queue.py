@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from indexer.network.backoff import Backoff
 from indexer.network.http.client import NoSuchHost, NotNow, Unreachable
 from indexer.network.retry_queue import RetryQueue
+from schemas.backoff import Backoff
 from tests.indexer.running import until
 
 QUICK = Backoff(first_seconds=0.01, longest_seconds=0.02)

@@ -8,10 +8,10 @@ import hashlib
 import aiohttp
 import pytest
 
-from indexer.network.backoff import Backoff
 from indexer.stream import decode, envelope, websocket
 from indexer.stream.firehose import Firehose
 from indexer.stream.prefilter import Prefilter
+from schemas.backoff import Backoff
 from schemas.collections import Collections
 from tests.network import forge
 from tests.network.forge import ForgedRepo

@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from indexer.events import Identity, Info, Sync, Unverified
-from indexer.network.backoff import Backoff
 from indexer.stream.decode_jetstream import EPOCH, MICROSECOND
 from indexer.stream.jetstream import OLDEST, Jetstream
 from indexer.stream.recording import Recorded, record_frames
+from schemas.backoff import Backoff
 from schemas.collections import Collections
 from tests.indexer.stream.test_firehose import until
 from tests.network import forge

@@ -6,9 +6,9 @@ import aiohttp
 import pytest
 
 from indexer.events import Frame
-from indexer.network.backoff import Backoff
 from indexer.stream.firehose import Firehose
 from indexer.stream.recording import Recorded, Recorder, RecordingError, record_frames
+from schemas.backoff import Backoff
 from tests.indexer.stream.test_firehose import frames_of
 from tests.network.relay import Close, Relay
 

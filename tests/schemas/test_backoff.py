@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from indexer.network.backoff import Backoff, parse_retry_after
+from schemas.backoff import Backoff, parse_retry_after
 
 
 @pytest.mark.parametrize(("failures", "full"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (10**6, 60)])
