@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from indexer.catalog.published.export_tables import changes_of, write_tables
 from indexer.catalog.published.files import point, prune, quoted, replacing, sync
+from indexer.catalog.published.work_database import work_database
 from indexer.catalog.store_errors import explain_errors
 from indexer.faults import StoreError
 from schemas import data_folder, exports
@@ -108,13 +109,6 @@ class Exports:
         made_at: datetime,
     ) -> list[Export]:
         """Write the state, then the files. Returns the exports: of changes, of all rows, or both."""
-        aside = Path(f"{state}.tmp")
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": EXPORT_MEMORY,
-            "threads": 1,
-            "temp_directory": str(aside),
-            "preserve_insertion_order": False,  # else row groups are counted in rows alone
-        }
         last, last_full = self._state(before.number), before.newest_full
         has_changes = last.exists() and before.exports[-1].schema_version == exports.VERSION
         is_full = (
@@ -122,35 +116,34 @@ class Exports:
             or last_full is None
             or made_at - datetime.fromisoformat(last_full.made_at) >= timedelta(seconds=self._full_seconds)
         )
-        try:
-            with duckdb.connect(config=config) as con:
-                con.execute("set TimeZone = 'UTC'")
-                _attach(con, snapshot, "catalogue")
-                _attach(con, series, "series")
-                con.execute(f"attach '{quoted(state)}' as published")
-                if has_changes:
-                    _attach(con, last, "before")
-                con.execute("use catalogue")
-                write_tables(con, since, is_first=not has_changes)
-                kinds: dict[Kind, bool] = {"changes": has_changes, "full": is_full}
-                made = [
-                    Export(
-                        kind=kind,
-                        number=before.number + 1,
-                        schema_version=exports.VERSION,
-                        snapshot_at=render(since),
-                        made_at=render(made_at),
-                        positions=_positions(con),
-                        files=self._files(con, kind, before.number + 1, made_at),
-                    )
-                    for kind, is_due in kinds.items()
-                    if is_due
-                ]
-                con.execute("use memory")
-                con.execute("detach published")
-                return made
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        # In the order of insertion, row groups would be counted in rows alone, not in bytes.
+        aside = Path(f"{state}.tmp")
+        with work_database(aside, EXPORT_MEMORY, preserve_insertion_order=False) as con:
+            con.execute("set TimeZone = 'UTC'")
+            _attach(con, snapshot, "catalogue")
+            _attach(con, series, "series")
+            con.execute(f"attach '{quoted(state)}' as published")
+            if has_changes:
+                _attach(con, last, "before")
+            con.execute("use catalogue")
+            write_tables(con, since, is_first=not has_changes)
+            kinds: dict[Kind, bool] = {"changes": has_changes, "full": is_full}
+            made = [
+                Export(
+                    kind=kind,
+                    number=before.number + 1,
+                    schema_version=exports.VERSION,
+                    snapshot_at=render(since),
+                    made_at=render(made_at),
+                    positions=_positions(con),
+                    files=self._files(con, kind, before.number + 1, made_at),
+                )
+                for kind, is_due in kinds.items()
+                if is_due
+            ]
+            con.execute("use memory")
+            con.execute("detach published")
+            return made
 
     def _files(
         self, con: duckdb.DuckDBPyConnection, kind: Kind, number: int, made_at: datetime

@@ -5,7 +5,6 @@ subject lie together and in order, so that a reader finds them without an index.
 hour, as the state database keeps them.
 """
 
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ import duckdb
 
 from indexer.catalog.published.files import number_of, point, prune, quoted, replacing
 from indexer.catalog.published.play_hours import load_hours
+from indexer.catalog.published.work_database import work_database
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from schemas import data_folder
 from schemas.datetimes import to_utc
@@ -188,25 +188,16 @@ class Series:
 
     def _count(self, snapshot: Path, target: Path) -> bool:
         """Write the file. False when it has no plays, since the state database is away."""
-        aside = Path(f"{target}.tmp")
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": MEMORY,
-            "threads": 1,
-            "temp_directory": str(aside),
-        }
         numbers = {name: SUBJECT.format(name=column) for name, column in (("artist", "did"), ("tag", "tag"))}
-        try:
-            with duckdb.connect(config=config) as con:
-                con.execute(f"attach '{quoted(snapshot)}' as catalogue (read_only)")
-                con.execute(f"attach '{quoted(target)}' as series")
-                con.execute("use catalogue")
-                has_plays = self._load_hours(con)
-                for statement in (_SHOWN, *_MOVED, *_TABLES):
-                    con.execute(statement.format(**numbers))
-                con.execute("use memory")
-                con.execute("detach series")
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        with work_database(Path(f"{target}.tmp"), MEMORY) as con:
+            con.execute(f"attach '{quoted(snapshot)}' as catalogue (read_only)")
+            con.execute(f"attach '{quoted(target)}' as series")
+            con.execute("use catalogue")
+            has_plays = self._load_hours(con)
+            for statement in (_SHOWN, *_MOVED, *_TABLES):
+                con.execute(statement.format(**numbers))
+            con.execute("use memory")
+            con.execute("detach series")
         return has_plays
 
     def _load_hours(self, con: duckdb.DuckDBPyConnection) -> bool:

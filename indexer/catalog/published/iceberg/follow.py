@@ -1,7 +1,6 @@
 """Brings the Iceberg tables to the newest state of the exports, and tells where they are."""
 
 import fcntl
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from indexer.catalog.published.iceberg.apply_export import change_rows, replace_
 from indexer.catalog.published.iceberg.states import State, list_missing
 from indexer.catalog.published.iceberg.sweep import sweep
 from indexer.catalog.published.iceberg.warehouse import Place, Warehouse
+from indexer.catalog.published.work_database import work_database
 from indexer.faults import StoreError
 from schemas import data_folder, exports
 from schemas.api.exports import IcebergTable, IcebergTables, Manifest
@@ -31,7 +31,8 @@ def follow_exports(place: Place, described: Sequence[exports.Table] = exports.TA
     """
     pa.set_cpu_count(1)
     place.folder.mkdir(parents=True, exist_ok=True)
-    with _locked(place.folder / "lock"), _connected(place.folder / "temporary") as con:
+    with _locked(place.folder / "lock"), work_database(place.folder / "temporary", DUCKDB_MEMORY) as con:
+        con.execute("set TimeZone = 'UTC'")
         manifest = Manifest.model_validate_json(
             (Path(place.data_dir) / data_folder.EXPORT_MANIFEST).read_bytes()
         )
@@ -82,18 +83,3 @@ def _locked(path: Path) -> Iterator[None]:
         except BlockingIOError:
             raise StoreError("Another process writes the Iceberg tables.") from None
         yield
-
-
-@contextmanager
-def _connected(temporary: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": DUCKDB_MEMORY,
-        "threads": 1,
-        "temp_directory": str(temporary),
-    }
-    try:
-        with duckdb.connect(config=config) as con:
-            con.execute("set TimeZone = 'UTC'")
-            yield con
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
