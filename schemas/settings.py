@@ -151,6 +151,9 @@ class Settings(BaseModel):
     job_tries: int = Field(
         3, ge=1, le=100, description="Tries at work that fails on our side, or ends the job worker."
     )
+    shown_seconds: float = Field(
+        2.0, gt=0, description="How long a write waits until the index shows it; then it is answered anyway."
+    )
     claim_seconds: float = Field(
         30.0, ge=0.5, description="How long a job worker may be silent before another takes over."
     )

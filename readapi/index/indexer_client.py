@@ -17,7 +17,6 @@ from schemas import control_socket, data_folder
 from schemas.control_socket import ControlAnswer, Unanswered
 from schemas.ids import AtUri, Tid
 
-NUDGE_SECONDS: Final = 2.0
 STATUS_SECONDS: Final = 2.0
 PROOF_SECONDS: Final = 15.0
 PROOF_BYTES: Final = 4 << 20  # twice what the indexer takes from an account's server
@@ -29,17 +28,18 @@ log = structlog.get_logger()
 class IndexerNudges:
     """A nudge carries no data: the indexer fetches the record and its proof from the author's server."""
 
-    def __init__(self, data_dir: Path, index: Index) -> None:
+    def __init__(self, data_dir: Path, index: Index, shown_seconds: float) -> None:
         self._socket = data_dir / data_folder.CONTROL_SOCKET
         self._index = index
+        self._seconds = shown_seconds
 
     async def shown(self, uris: Iterable[AtUri]) -> bool:
-        """Wait until these records are shown as they are now; False: not within NUDGE_SECONDS.
+        """Wait until these records are shown as they are now; False: not within `shown_seconds`.
 
         Then the indexer learns of them from the stream.
         """
         try:
-            async with asyncio.timeout(NUDGE_SECONDS):
+            async with asyncio.timeout(self._seconds):
                 op = max(await asyncio.gather(*map(self._nudge, uris)), default=0)
                 await self._index.reached(op)
         except (Unanswered, TimeoutError, ValueError, LookupError) as error:
@@ -51,7 +51,7 @@ class IndexerNudges:
         """The outbox entry that makes the record visible."""
         body = control_socket.encode_uri(uri)
         answer = await control_socket.ask(
-            self._socket, "POST", control_socket.NUDGE, seconds=NUDGE_SECONDS, body=body
+            self._socket, "POST", control_socket.NUDGE, seconds=self._seconds, body=body
         )
         return int(orjson.loads(answer.body)["op"])
 

@@ -17,6 +17,7 @@ Deed = Literal[
     "webhook-resumed",
     "webhook-deleted",
     "profile-saved",
+    "profile-saved-not-shown",
     "template-saved",
     "upload-begun",
     "uploads-begun",
@@ -46,6 +47,8 @@ _GOOD: dict[str, str] = {
     "webhook-resumed": "The webhook goes on from where it was.",
     "webhook-deleted": "The webhook was deleted. Nothing is sent to it from now on.",
     "profile-saved": "Your profile was saved.",
+    "profile-saved-not-shown": "Your profile was saved on your server, but is not shown here yet. "
+    "Reload this page in a minute.",
     "template-saved": "The Portal template was saved. It applies to new tracks.",
     "upload-begun": "The file was received and is being processed.",
     "uploads-begun": "The files were received and are being processed, one after the other.",

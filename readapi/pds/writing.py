@@ -105,7 +105,7 @@ class Writing:
         await self.seen(*(AtUri(author.did, collection, rkey) for rkey in rkeys))
 
     async def seen(self, *uris: AtUri) -> bool:
-        """Nudge the indexer and wait until these records are shown as they are now; False: not within 2 s."""
+        """Nudge the indexer and wait until the index shows these records; False: not within shown_seconds."""
         return await self._nudges.shown(uris)
 
     async def shown(self, *uris: AtUri) -> bool:

@@ -258,7 +258,8 @@ def _authoring(
     settings: Settings, people: AccountServices, index: Index, offered: dict[type, Any], network: Network
 ) -> dict[type, Any]:
     """The services that handlers need for writing records, publishing, and the Portal."""
-    writing = Writing(people.pds, IndexerNudges(settings.data_dir, index), settings.collections)
+    nudges = IndexerNudges(settings.data_dir, index, settings.shown_seconds)
+    writing = Writing(people.pds, nudges, settings.collections)
     given = PublishingDependencies(settings, people.state, AudioStore.of(settings), people.pds, writing)
     made = publishing_services.publishing_services(
         given, offered[Supporters], offered[AudioSelection], index, network

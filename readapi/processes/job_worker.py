@@ -53,7 +53,8 @@ async def open_job_worker(
     """A running job worker, until the block ends."""
     async with open_state(settings) as state, AccountServices(settings, state, network, keeper) as people:
         index = Index(settings.data_dir, settings.base_url)
-        writing = Writing(people.pds, IndexerNudges(settings.data_dir, index), settings.collections)
+        nudges = IndexerNudges(settings.data_dir, index, settings.shown_seconds)
+        writing = Writing(people.pds, nudges, settings.collections)
         blobs = Blobs(settings.data_dir / BLOBS, network, settings.audio_cache_bytes)
         given = PublishingDependencies(settings, state, AudioStore.of(settings), people.pds, writing)
         await index.follow()

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 
 from tests.network.testnet import Testnet
+from tests.patience import PATIENCE_SECONDS
 
 STOP_SECONDS = 8.0
 
@@ -44,6 +45,7 @@ def settings(net: Testnet, data_dir: Path, port: int) -> dict[str, str]:
         "FMSVC_HANDLE_RESOLVER": net.pds[0].url,
         "FMSVC_ALLOW_LOOPBACK": "true",
         "FMSVC_PORT": str(port),
+        "FMSVC_SHOWN_SECONDS": str(PATIENCE_SECONDS),
     }
 
 

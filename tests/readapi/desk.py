@@ -19,6 +19,7 @@ from schemas.settings import Settings
 from tests.network.pds import Account
 from tests.network.person import Person
 from tests.network.testnet import Network, Testnet
+from tests.patience import PATIENCE_SECONDS
 from tests.readapi.door import Door, following, opened
 
 _numbers = itertools.count(1)
@@ -53,5 +54,6 @@ async def desk(network: Network, folder: Path) -> AsyncIterator[Desk]:
             open_state(ours) as state,
             AccountServices(ours, state, outside, None) as people,
         ):
-            writing = Writing(people.pds, IndexerNudges(folder, Index(folder, ours.base_url)), Collections())
+            nudges = IndexerNudges(folder, Index(folder, ours.base_url), PATIENCE_SECONDS)
+            writing = Writing(people.pds, nudges, Collections())
             yield Desk(net, door, state, people.pds, writing)

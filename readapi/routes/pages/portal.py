@@ -76,11 +76,13 @@ async def save_profile(
     try:
         wanted, avatar = sent.wanted(), sent.avatar()
         image = await images.upload_image(pds, who, avatar) if avatar else None
-        await profiles.put_profile(writing, who, wanted, {} if avatar is None else {"avatar": image})
+        saved = await profiles.put_profile(writing, who, wanted, {} if avatar is None else {"avatar": image})
     except ApiError as error:
         tried = form_errors.form_errors("profile", sent, error, accept)
         return await desk.profile(who, tried)
-    return responses.redirect_with_notice(page, "profile-saved")
+    # Without a profile in the index, the first page would ask for one that was just saved.
+    is_shown = desk.is_artist(who) or await writing.shown(saved.uri)
+    return responses.redirect_with_notice(page, "profile-saved" if is_shown else "profile-saved-not-shown")
 
 
 @routes.deed("/portal/profile/likes", form_on="/portal/profile")

@@ -18,6 +18,7 @@ from tests.features.pages.plain_browser import HTML, PlainBrowser
 from tests.network.person import Person
 from tests.network.testnet import Testnet
 from tests.readapi.door import expire, opened
+from tests.readapi.indexed import Indexed
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
@@ -334,6 +335,27 @@ async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) 
 
     assert less.count("not granted") == 5
     assert "not granted" not in await visit.text("/settings")
+
+
+async def test_a_profile_that_the_index_does_not_show_yet_is_called_saved(
+    shared_net: Testnet, visit: PlainBrowser, tmp_path: Path
+) -> None:
+    """While no indexer runs, a new artist is not led to an empty form without a word of that."""
+    Indexed(tmp_path).close()
+    async with opened(shared_net, Settings(data_dir=tmp_path)) as door:
+        visit.site = door.address
+        artist = await visit.signed_in()
+
+        led = await artist.sent("/portal/profile", display_name="Ada Tide")
+        page = await artist.text(led)
+
+    account = artist.person.account
+    stored = await account.pds.get(
+        "com.atproto.repo.getRecord", repo=account.did, collection="fm.svc.actor.profile", rkey="self"
+    )
+    assert led == "/portal?note=profile-saved-not-shown"
+    assert "Your profile was saved on your server, but is not shown here yet." in page
+    assert stored["value"]["displayName"] == "Ada Tide"
 
 
 async def test_a_grant_that_was_taken_back_is_told(
