@@ -227,6 +227,12 @@ class Settings(BaseModel):
     sql_rate_limit: Rate = Field(
         "10/minute", description="Statements of SQL allowed for one account, or address without one."
     )
+    flight_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="Port on which the same statements are answered over Arrow Flight SQL; default: none.",
+    )
     export_license: str | None = Field(None, description="Licence of the open data, named in its manifest.")
     export_contact: str | None = Field(None, description="Contact for the open data, named in its manifest.")
     log_hours: float = Field(
@@ -335,6 +341,12 @@ class Settings(BaseModel):
     def _clients_with_keys_are_public(self) -> Self:
         if self.oauth_keys is not None and not self.base_url.startswith("https://"):
             raise ValueError("FMSVC_OAUTH_KEYS needs an FMSVC_PUBLIC_URL that begins with https://")
+        return self
+
+    @model_validator(mode="after")
+    def _flight_is_of_sql(self) -> Self:
+        if self.flight_port is not None and not self.sql:
+            raise ValueError("FMSVC_FLIGHT_PORT needs FMSVC_SQL=true")
         return self
 
     @model_validator(mode="after")

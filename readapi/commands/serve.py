@@ -25,6 +25,8 @@ def serve(*, follow: bool = False, supervised: bool = False) -> None:
     source = "follow" if follow else "index"
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
     programs = [Program(source, (source,), vital=False), *api, Program("work", ("work",))]
+    if settings.flight_port is not None:
+        programs.append(Program("flight", ("flight",), vital=False))
     try:
         with port.claim_port(settings):
             sys.exit(asyncio.run(supervise(programs)))

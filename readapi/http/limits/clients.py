@@ -33,8 +33,14 @@ class Clients:
         peer = request.remote
         if not peer:  # of a Unix socket, which only the service's own user can open
             return Client(request.headers.get(CLIENT_HEADER, "unknown"))
-        if self._trusted and self.is_trusted(peer):
-            peer = self._forwarded(request.headers.getall("X-Forwarded-For", ()), peer)
+        if not self._trusted:
+            return self.identify(peer)
+        return self.identify(peer, request.headers.getall("X-Forwarded-For", ()))
+
+    def identify(self, peer: str, forwarded: Sequence[str] = ()) -> Client:
+        """The client at this address, or behind it. `forwarded`: the values of X-Forwarded-For."""
+        if forwarded and self.is_trusted(peer):
+            peer = self._forwarded(forwarded, peer)
         return Client(peer if ":" not in peer else network_prefix(peer))
 
     def _forwarded(self, headers: Sequence[str], peer: str) -> str:
