@@ -52,8 +52,10 @@ async def test_those_who_wait_get_it_one_after_the_other(state: State, other: St
         async with one.locks.holding("grant 1"):
             inside += 1
             most = max(most, inside)
-            await asyncio.sleep(0.001)
-            inside -= 1
+            try:
+                await asyncio.sleep(0.001)
+            finally:  # one that gives up here has had it
+                inside -= 1
 
     waiting = [asyncio.create_task(hold(one)) for one in (state, other) * 6]
     await asyncio.sleep(0.01)
