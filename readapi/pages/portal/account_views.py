@@ -8,6 +8,7 @@ from readapi.pages.notices import Notice
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.return_address import Landing
 from readapi.pds.signing_in import TokenMade
+from readapi.state.publishing.preferences import Preferences
 from readapi.state.sign_in.developer_tokens import DeveloperToken
 from readapi.state.sign_in.linked_accounts import LinkedAccount
 from readapi.state.sign_in.sessions import Session
@@ -47,6 +48,7 @@ def of_settings(
     session: Session,
     accounts: Sequence[LinkedAccount],
     permissions: Permissions,
+    chosen: Preferences,
     tokens: Sequence[DeveloperToken],
     collections: Mapping[str, str],
     webhooks: Sequence[Webhook],
@@ -60,6 +62,7 @@ def of_settings(
         "session": session,
         "accounts": accounts,
         "permissions": permissions,
+        "shows_adult": chosen.show_adult,
         "tokens": tokens,
         "webhooks": webhooks,
         "valid_tokens": [token for token in tokens if token.ended_because is None],

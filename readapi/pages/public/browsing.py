@@ -34,15 +34,22 @@ class Home:
 
 
 class Browsing:
-    """Reads the lists for one viewer."""
+    """Reads the lists for one viewer. `adult`: with what labels say is for adults."""
 
     def __init__(
-        self, index: Index, catalog: Snapshots, supporters: Supporters, viewer: Viewer | None
+        self,
+        index: Index,
+        catalog: Snapshots,
+        supporters: Supporters,
+        viewer: Viewer | None,
+        *,
+        adult: bool = False,
     ) -> None:
         self._index = index
         self._catalog = catalog
         self._supporters = supporters
         self._viewer = viewer
+        self._adult = adult
 
     async def home(self) -> Home:
         """The home page; without music where there is no index yet."""
@@ -56,8 +63,8 @@ class Browsing:
 
     async def top(self, period: Period, limit: int = MOST_TRACKS) -> list[Track]:
         """The most liked tracks of a period that ends now."""
-        ids, _ = await top.find_top_tracks(self._catalog, period, datetimes.this_minute())
-        cards = top.first_visible(self._index, ids, self._viewer, limit)
+        ids, _ = await top.find_top_tracks(self._catalog, period, datetimes.this_minute(), adult=self._adult)
+        cards = top.first_visible(self._index, ids, self._viewer, limit, adult=self._adult)
         return await content.load_tracks(self._supporters, cards, self._viewer)
 
     async def newest(
@@ -65,5 +72,7 @@ class Browsing:
     ) -> tuple[list[Track], Position | None]:
         """Public tracks, those with a tag if one is given, and the position at which the next page begins."""
         wanted = () if tag is None else (tag,)
-        page = tracks.find_track_page(self._index, "recent", after, limit, None, wanted, self._viewer)
+        page = tracks.find_track_page(
+            self._index, "recent", after, limit, None, wanted, self._viewer, adult=self._adult
+        )
         return await content.load_tracks(self._supporters, page.items, self._viewer), page.after

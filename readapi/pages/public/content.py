@@ -102,15 +102,19 @@ async def artist_content(
     viewer: Viewer | None,
     name: str,
     after: Position | None,
+    *,
+    adult: bool = False,
 ) -> ArtistPage:
     """The content of an artist's page for the viewer. Raises NotFound."""
     card = artists.find_artist(index, name)
-    page = index.track_page("profile", "recent", after, MOST_TRACKS, artist_did=card.did, viewer=viewer)
-    albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did)
+    page = index.track_page(
+        "profile", "recent", after, MOST_TRACKS, artist_did=card.did, viewer=viewer, adult=adult
+    )
+    albums = index.list_page("album", None, MOST_LISTS, artist_did=card.did, adult=adult)
     playlists = await lists.playlists_of(index, showing, card.did, viewer, None, MOST_LISTS)
     likes = []
     if await profiles.shows_likes(showing, collections, card.did):
-        likes = index.liked_page(card.did, None, _MOST_LIKES).items
+        likes = index.liked_page(card.did, None, _MOST_LIKES, adult=adult).items
     return ArtistPage(
         Artist.model_validate_json(card.card),
         await load_tracks(supporters, page.items, viewer),
@@ -129,10 +133,15 @@ async def likes_content(
     viewer: Viewer | None,
     name: str,
     after: Position | None,
+    *,
+    adult: bool = False,
 ) -> tuple[Artist, list[Track], int, Position | None]:
-    """An account, public tracks that it likes, how many there are, and what follows. Raises NotFound."""
+    """An account, public tracks that it likes, how many there are, and what follows. Raises NotFound.
+
+    The number is without those for adults.
+    """
     card = artists.find_artist(index, name)
     await profiles.require_likes(showing, collections, card.did, viewer)
-    page = index.liked_page(card.did, after, MOST_TRACKS)
+    page = index.liked_page(card.did, after, MOST_TRACKS, adult=adult)
     found = await load_tracks(supporters, page.items, viewer)
     return Artist.model_validate_json(card.card), found, index.liked_count(card.did), page.after

@@ -1,5 +1,6 @@
 """Access of published tracks and albums, changed by jobs; preferences for new ones."""
 
+from dataclasses import replace
 from http import HTTPStatus
 
 from readapi.answers import Answer, render_json
@@ -137,7 +138,9 @@ async def put_preferences(
     await policies.check(who, sent.publishing_defaults, "publishing_defaults", has_rights=has_rights)
     if sent.scrobbling:
         admission.check_scopes(who, "scrobbling")
-    chosen = preferences.Preferences(sent.publishing_defaults, sent.scrobbling, rights)
+    chosen = replace(
+        saved, publishing_defaults=sent.publishing_defaults, scrobbling=sent.scrobbling, rights=rights
+    )
     await state.preferences.put(who.did, chosen)
     return _chosen(chosen)
 

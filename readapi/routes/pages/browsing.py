@@ -17,8 +17,10 @@ from readapi.index.queries.top import Period
 from readapi.index.snapshots import Snapshots
 from readapi.pages import responses
 from readapi.pages.public import browsing_views
+from readapi.pages.public.adult import shows_adult
 from readapi.pages.public.browsing import MOST_TAGS, Browsing
 from readapi.pages.render import Renderer
+from readapi.state.state import State
 
 routes = Routes("pages")
 
@@ -28,10 +30,16 @@ _TAG = "page of a tag"
 
 @routes.get("/", media_types=(HTML,))
 async def home(
-    index: Index, catalog: Snapshots, supporters: Supporters, who: SignedIn | None, renderer: Renderer
+    index: Index,
+    catalog: Snapshots,
+    supporters: Supporters,
+    state: State,
+    who: SignedIn | None,
+    renderer: Renderer,
 ) -> Answer[str]:
     """Show the home page: a search, the most liked and the newest tracks, tags and totals."""
-    found = await Browsing(index, catalog, supporters, viewer_of(who)).home()
+    adult = await shows_adult(state, who)
+    found = await Browsing(index, catalog, supporters, viewer_of(who), adult=adult).home()
     return responses.public_page(
         renderer, "home.html", browsing_views.of_home(found, renderer.addresses), who
     )
@@ -42,12 +50,14 @@ async def top_page(
     index: Index,
     catalog: Snapshots,
     supporters: Supporters,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
     period: Period = "week",
 ) -> Answer[str]:
     """Show the most liked tracks of a period."""
-    found = await Browsing(index, catalog, supporters, viewer_of(who)).top(period)
+    adult = await shows_adult(state, who)
+    found = await Browsing(index, catalog, supporters, viewer_of(who), adult=adult).top(period)
     view = browsing_views.of_top(found, period, renderer.addresses)
     return responses.public_page(renderer, "browse.html", view, who)
 
@@ -57,12 +67,14 @@ async def new_page(
     index: Index,
     catalog: Snapshots,
     supporters: Supporters,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show the newest tracks."""
-    browsing = Browsing(index, catalog, supporters, viewer_of(who))
+    adult = await shows_adult(state, who)
+    browsing = Browsing(index, catalog, supporters, viewer_of(who), adult=adult)
     found, after = await browsing.newest(cursors.read_position(cursor, _NEW))
     view = browsing_views.of_new(found, cursors.write_cursor(after, _NEW), cursor, renderer.addresses)
     return responses.public_page(renderer, "browse.html", view, who)
@@ -74,13 +86,15 @@ async def tag_page(
     index: Index,
     catalog: Snapshots,
     supporters: Supporters,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show the tracks with a tag, newest first."""
     tag = tags.find_tag(index, name)
-    browsing = Browsing(index, catalog, supporters, viewer_of(who))
+    adult = await shows_adult(state, who)
+    browsing = Browsing(index, catalog, supporters, viewer_of(who), adult=adult)
     found, after = await browsing.newest(cursors.read_position(cursor, _TAG), tag=name)
     view = browsing_views.of_tag(tag, found, cursors.write_cursor(after, _TAG), cursor, renderer.addresses)
     return responses.public_page(renderer, "browse.html", view, who)

@@ -15,9 +15,11 @@ from readapi.index.lookups import Index
 from readapi.index.queries.identifiers import ArtistName, ListName, TrackName
 from readapi.pages import notices, responses, text
 from readapi.pages.public import content, library_views, views
+from readapi.pages.public.adult import shows_adult
 from readapi.pages.public.track_pages import TrackPages
 from readapi.pages.render import Renderer
 from readapi.state.publishing.profile_visibility import ProfileVisibility
+from readapi.state.state import State
 from schemas.settings import Settings
 
 routes = Routes("pages")
@@ -46,14 +48,16 @@ async def artist_page(
     showing: ProfileVisibility,
     settings: Settings,
     supporters: Supporters,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show an artist's profile, tracks, albums, playlists and last likes."""
     after = cursors.read_position(cursor, _ORDER)
+    adult = await shows_adult(state, who)
     shelf = await content.artist_content(
-        index, showing, settings.collections, supporters, viewer_of(who), handle, after
+        index, showing, settings.collections, supporters, viewer_of(who), handle, after, adult=adult
     )
     view = views.of_shelf(shelf, cursors.write_cursor(shelf.older, _ORDER), renderer.addresses)
     return responses.public_page(renderer, "artist.html", view, who)
@@ -66,14 +70,16 @@ async def likes_page(
     showing: ProfileVisibility,
     settings: Settings,
     supporters: Supporters,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show the tracks that an account likes, unless it hides them: the last liked first."""
     after = cursors.read_position(cursor, _LIKES)
+    adult = await shows_adult(state, who)
     artist, found, total, older = await content.likes_content(
-        index, showing, settings.collections, supporters, viewer_of(who), handle, after
+        index, showing, settings.collections, supporters, viewer_of(who), handle, after, adult=adult
     )
     following = cursors.write_cursor(older, _LIKES)
     view = library_views.of_likes(artist, found, total, following, renderer.addresses)
@@ -86,20 +92,28 @@ async def album_page(
     slug: str,
     index: Index,
     supporters: Supporters,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
 ) -> Answer[str]:
     """Show an album."""
-    found = await content.album_content(index, supporters, viewer_of(who), handle, slug)
+    adult = await shows_adult(state, who)
+    found = await content.album_content(index, supporters, viewer_of(who), handle, slug, adult=adult)
     view = views.of_album(*found, renderer.addresses)
     return responses.public_page(renderer, "list.html", view, who)
 
 
 @routes.get("/playlist/{playlist_id}", media_types=(HTML,))
 async def playlist_page(
-    playlist_id: ListName, index: Index, supporters: Supporters, who: SignedIn | None, renderer: Renderer
+    playlist_id: ListName,
+    index: Index,
+    supporters: Supporters,
+    state: State,
+    who: SignedIn | None,
+    renderer: Renderer,
 ) -> Answer[str]:
     """Show a playlist."""
-    found = await content.playlist_content(index, supporters, viewer_of(who), playlist_id)
+    adult = await shows_adult(state, who)
+    found = await content.playlist_content(index, supporters, viewer_of(who), playlist_id, adult=adult)
     view = views.of_playlist(*found, renderer.addresses)
     return responses.public_page(renderer, "list.html", view, who)

@@ -1,5 +1,6 @@
 """The page of a search, at the address of its JSON: browsers get this one."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -17,14 +18,17 @@ from readapi.index.search.matches import Sort
 from readapi.index.search.parameters import KINDS, ORDER, Types
 from readapi.pages import responses
 from readapi.pages.public import found
+from readapi.pages.public.adult import shows_adult
 from readapi.pages.render import Renderer
+from readapi.state.state import State
 
 routes = Routes("pages")
 
 
 @routes.get("/search/", media_types=(HTML,), by_accept=True)
-def search_page(
+async def search_page(
     index: Index,
+    state: State,
     who: SignedIn | None,
     renderer: Renderer,
     q: Annotated[str, Field(max_length=100, description="What to look for.")] = "",
@@ -41,6 +45,7 @@ def search_page(
             renderer, "search.html", found.of_no_search(text, renderer.addresses), who
         )
     wanted = Search(text, [KINDS[name] for name in type], sort, tag or None, artist_did)
+    wanted = replace(wanted, adult=await shows_adult(state, who))
     limit = found.OF_ONE if len(wanted.kinds) == 1 else found.OF_EACH
     results = execute.execute_search(index, wanted, cursors.read_text(cursor, ORDER), limit)
     after = None if results.after is None else cursors.encode_cursor(ORDER, results.after)

@@ -142,6 +142,20 @@ async def turn_scrobbling_off(
     return await _away(renderer, signing_in.begin(who.did, purpose))
 
 
+@routes.deed("/settings/adult/on")
+async def show_adult(who: InSession, state: State) -> Answer[str]:
+    """Let this service's pages show the account what labels say is for adults."""
+    await _prefer_adult(who, state, is_on=True)
+    return responses.redirect_with_notice("/settings", "adult-shown")
+
+
+@routes.deed("/settings/adult/off")
+async def hide_adult(who: InSession, state: State) -> Answer[str]:
+    """Leave what labels say is for adults out of the pages' lists again."""
+    await _prefer_adult(who, state, is_on=False)
+    return responses.redirect_with_notice("/settings", "adult-hidden")
+
+
 @routes.deed("/settings/tokens")
 async def leave_for_token(
     sent: WantedToken, who: InSession, signing_in: SignIn, renderer: Renderer
@@ -206,6 +220,11 @@ async def _prefer_scrobbling(who: InSession, state: State, *, is_on: bool) -> No
     await state.preferences.put(who.did, replace(chosen, scrobbling=is_on))
 
 
+async def _prefer_adult(who: InSession, state: State, *, is_on: bool) -> None:
+    chosen = await state.preferences.of(who.did)
+    await state.preferences.put(who.did, replace(chosen, show_adult=is_on))
+
+
 def _words(text: str) -> tuple[str, ...]:
     """The names in a field, which commas and spaces separate."""
     return tuple(text.replace(",", " ").split())
@@ -235,4 +254,7 @@ async def _view(
     permissions = Permissions.of(who.scopes, settings.collections)
     told: dict[str, str] = {settings.collections.of(kind): name for kind, name in _KINDS.items()}
     own = (await webhooks.list_own(who)).webhooks
-    return account_views.of_settings(who.account, accounts, permissions, tokens, told, own, note, attempt)
+    chosen = await state.preferences.of(who.did)
+    return account_views.of_settings(
+        who.account, accounts, permissions, chosen, tokens, told, own, note, attempt
+    )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text, false
 
 from readapi.state.db.tables import Instant, metadata
 
@@ -23,6 +23,7 @@ preferences = Table(
     Column("publishing_defaults", Text),
     Column("scrobbling", Boolean, nullable=False),
     Column("rights", Text),
+    Column("show_adult", Boolean, nullable=False, server_default=false()),
 )
 
 album_templates = Table(

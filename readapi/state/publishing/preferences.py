@@ -1,4 +1,4 @@
-"""Accounts' preferences: the Portal template, rights owner and parties to attach, scrobbling."""
+"""Accounts' preferences: the Portal template, rights to attach, scrobbling, and what is for adults."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,12 @@ _RIGHTS = TypeAdapter(Ownership)
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """One account's preferences. Default: no template, no scrobbling, no rights."""
+    """One account's preferences. `show_adult`: whether pages show it what labels say is for adults."""
 
     publishing_defaults: Template | None = None
     scrobbling: bool = False
     rights: Ownership | None = None
+    show_adult: bool = False
 
 
 class PreferenceStore:
@@ -38,7 +39,8 @@ class PreferenceStore:
         if row is None:
             return Preferences()
         template = row.publishing_defaults and Template.model_validate_json(row.publishing_defaults)
-        return Preferences(template, row.scrobbling, row.rights and _RIGHTS.validate_json(row.rights))
+        rights = row.rights and _RIGHTS.validate_json(row.rights)
+        return Preferences(template, row.scrobbling, rights, row.show_adult)
 
     async def put(self, did: Did, chosen: Preferences) -> None:
         """Store the preferences in place of the ones before."""
@@ -48,6 +50,7 @@ class PreferenceStore:
             "publishing_defaults": None if template is None else template.model_dump_json(),
             "scrobbling": chosen.scrobbling,
             "rights": None if rights is None else rights.model_dump_json(exclude_none=True),
+            "show_adult": chosen.show_adult,
         }
         async with self._database.writing() as connection:
             await connection.execute(self._database.upsert(preferences, row))

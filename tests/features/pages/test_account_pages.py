@@ -169,6 +169,7 @@ async def test_no_other_sites_form_does_anything(visit: PlainBrowser, origin: st
         "/settings/accounts": {"handle": visit.person.account.handle},
         f"/settings/accounts/{visit.person.account.did}/remove": {},
         "/settings/scrobbling/on": {},
+        "/settings/adult/on": {},
     }
 
     for path, form in forms.items():
@@ -319,6 +320,22 @@ async def test_scrobbling_is_asked_for_when_it_is_turned_on_and_not_before(visit
 
     assert ["/settings/scrobbling/off" in page for page in (before, on, off)] == [False, True, False]
     assert "not granted" not in off, "other permissions stay"
+
+
+async def test_what_is_for_adults_is_shown_on_request(visit: PlainBrowser) -> None:
+    """The settings say what is chosen, and change it at once."""
+    await visit.signed_in()
+    before = await visit.text("/settings")
+
+    on = await visit.led("/settings/adult/on")
+    chosen = await visit.text(on)
+    off = await visit.led("/settings/adult/off")
+
+    assert (on, off) == ("/settings?note=adult-shown", "/settings?note=adult-hidden")
+    assert "/settings/adult/on" in before
+    assert "Lists and pages show you what labels say is for adults." in chosen
+    assert "/settings/adult/off" in chosen
+    assert "/settings/adult/on" in await visit.text("/settings")
 
 
 async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) -> None:

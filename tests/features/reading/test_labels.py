@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from readapi.state.publishing.preferences import Preferences
 from schemas.ids import Did
 from schemas.labels import Label
 from schemas.service_identity import service_did
@@ -117,3 +118,25 @@ async def test_players_and_exports_leave_out_what_is_for_adults(stage: Listening
     for path in (f"/embed/track/{number}", f"/oembed?url={stage.music.address}/track/{number}"):
         assert (await stage.music.get(path)).status == 404
     assert (await stage.music.get(f"/embed/track/{number}?adult=true")).status == 200
+
+
+async def test_pages_show_what_is_for_adults_to_accounts_that_chose_so(stage: Listening) -> None:
+    """In every list that JSON has it in; to strangers, and to accounts that chose nothing, in none."""
+    track, login = track_id("mara", 1), await stage.as_("ben")
+    title = "Song One"
+    pages = ("/new", "/search/?q=song&type=tracks", f"/u/{did('mara')}")
+    await stage.music.add(put("mara", "track", 1, at=60, title=title))
+
+    async def shown(**headers: str) -> list[bool]:
+        found = [(await stage.music.get(path, Accept="text/html", **headers)) for path in pages]
+        assert {answer.status for answer in found} == {200}
+        return [f"/track/{track}" in answer.json for answer in found]
+
+    before, stranger = await shown(**login), await shown()
+    await stage.state.preferences.put(did("ben"), Preferences(show_adult=True))
+    chosen, others = await shown(**login), await shown()
+    await stage.state.preferences.put(did("ben"), Preferences())
+
+    assert chosen == [True] * len(pages)
+    assert before == stranger == others == [False] * len(pages)
+    assert await shown(**login) == before

@@ -209,7 +209,15 @@ def settings(text: str) -> dict[str, Any]:
         id="1", url=text, token_id=text, state="paused", delivered_at=text, paused_because=text
     )
     return account_views.of_settings(
-        session, accounts, permissions, [token], {text: text}, [webhook], note, SignInAttempt(text, text)
+        session,
+        accounts,
+        permissions,
+        Preferences(),
+        [token],
+        {text: text},
+        [webhook],
+        note,
+        SignInAttempt(text, text),
     )
 
 
