@@ -9,7 +9,7 @@ CONSUMERS := tests/consumers/node_modules/.package-lock.json
 # A test run begins some hundred processes: none is to compile the program anew, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help serve demo test test-fast lint map clients lexicons sdk network bench soak cluster engines test-duckdb-next lock clean
+.PHONY: help serve demo test test-long test-fast lint map clients lexicons sdk network bench soak cluster engines test-duckdb-next lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -23,6 +23,12 @@ demo: $(INSTALLED) $(NETWORK) ## the same against a network of its own on loopba
 
 test: lint $(NETWORK) $(CONSUMERS) ## everything that CI runs
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test-long: ## the same with many rounds of what is random: a night
+	SCENARIO_RUNS=60 NETWORK_ROUNDS=3 INTERLEAVINGS=50 KILLS=20 LOG_KILLS=50 LIVE_KILLS=200 CRASH_KILLS=20 SEARCH_KILLS=20 \
+		MIGRATION_KILLS=20 FULL_DISK_ROUNDS=40 BACKUP_KILLS=10 EXPORT_HISTORIES=1000 SQL_ATTACKS_STRIDE=1 PUBLISHING_KILLS=40 \
+		REBUILD_CALLS=1000 REBUILD_KILLS=10 COUNT_ROUNDS=300 COST_ROWS=100000 CUSTODY_STRIDE=1 TREE_CASES=100000 \
+		FMSVC_TEST_SCHEMATHESIS=15 $(MAKE) test
 
 test-fast: lint ## before each commit: lint, and the tests that need no other programs and write no files
 	$(BIN)/pytest --quiet --numprocesses auto --dist worksteal -m "not slow and not network and not stores"

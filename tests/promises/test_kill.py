@@ -1,6 +1,6 @@
 """kill -9 at any instant loses nothing: afterwards both stores hold, record by record, what the network said.
 
-KILLS sets how many times (6; CI tries 12), SEED repeats a run.
+KILLS sets how many times (6; make test-long 20), SEED repeats a run.
 """
 
 import asyncio

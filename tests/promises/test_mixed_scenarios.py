@@ -1,6 +1,6 @@
 """Whatever happens to the network in whatever order, the catalogue ends as what the servers list.
 
-SCENARIO_RUNS sets how many mixtures are tried (4; CI tries 30), SEED repeats a series.
+SCENARIO_RUNS sets how many mixtures are tried (4; make test-long 60), SEED repeats a series.
 """
 
 import os

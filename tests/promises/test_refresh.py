@@ -1,6 +1,6 @@
 """Whole services refresh grants at a real PDS: each once, whoever asks, and none is lost to kill -9.
 
-KILLS sets how many times (3; CI tries 12), SEED repeats a run.
+KILLS sets how many times (3; make test-long 20), SEED repeats a run.
 """
 
 import asyncio

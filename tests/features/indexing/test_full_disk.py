@@ -1,6 +1,6 @@
 """A disk that runs full at any moment, and has room again later, costs nothing that was committed.
 
-FULL_DISK_ROUNDS sets how often (1; CI tries 10), SEED is the first of them.
+FULL_DISK_ROUNDS sets how often (1; make test-long 40), SEED is the first of them.
 """
 
 import asyncio

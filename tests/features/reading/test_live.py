@@ -1,6 +1,6 @@
 """GET /live: every change once and in order, by both protocols, whichever end is killed.
 
-LIVE_KILLS sets how often one is (12; CI tries 200).
+LIVE_KILLS sets how often one is (12; make test-long 200).
 """
 
 import asyncio

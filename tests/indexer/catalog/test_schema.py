@@ -1,6 +1,6 @@
 """A catalogue of every earlier version is carried over in place, and answers like a new one.
 
-MIGRATION_KILLS sets how often that is cut short by a kill (2; CI tries 20).
+MIGRATION_KILLS sets how often that is cut short by a kill (2; make test-long 20).
 """
 
 import os

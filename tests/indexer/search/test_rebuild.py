@@ -1,6 +1,6 @@
 """An index of an older version is made anew beside it, whatever is written or killed meanwhile.
 
-REBUILD_KILLS sets how often that is cut short by a kill (2; CI tries 10).
+REBUILD_KILLS sets how often that is cut short by a kill (2; make test-long 10).
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
 Each attempt is one SQL text. It must be refused, be stopped, or be answered without a secret, and leave
 the folder of the database, the processes and the next query as they were. FOLDER stands for that folder.
-SQL_ATTACKS_STRIDE sets how many are tried: every third (3; CI tries every second, 1 tries all).
+SQL_ATTACKS_STRIDE sets how many are tried: every third (3; 1, of make test-long, tries all).
 """
 
 import asyncio

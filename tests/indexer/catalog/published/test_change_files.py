@@ -1,6 +1,6 @@
 """The files of the change log have each committed change once, wherever the process before was killed.
 
-LOG_KILLS sets how often one is (5; CI tries 50).
+LOG_KILLS sets how often one is (5; make test-long 50).
 """
 
 import os

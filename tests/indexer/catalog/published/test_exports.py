@@ -1,6 +1,6 @@
 """Exports hold what everybody may see, and changes lead from one state to the next.
 
-EXPORT_HISTORIES sets how many random histories are exported (4; CI tries 10).
+EXPORT_HISTORIES sets how many random histories are exported (4; make test-long 1,000).
 """
 
 import hashlib
