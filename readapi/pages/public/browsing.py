@@ -54,18 +54,25 @@ class Browsing:
     async def home(self) -> Home:
         """The home page; without music where there is no index yet."""
         try:
-            liked = await self.top("week", _AT_HOME)
+            liked, _ = await self.top("week", 0, _AT_HOME)
             newest, _ = await self.newest(None, _AT_HOME)
             used, _ = await tags.count_tags(self._catalog, "", _TAGS_AT_HOME)
             return Home(liked, newest, used, await stats.count_totals(self._catalog))
         except IndexNotReady:
             return Home([], [], [], None)
 
-    async def top(self, period: Period, limit: int = MOST_TRACKS) -> list[Track]:
-        """The most liked tracks of a period that ends now."""
+    async def top(
+        self, period: Period, passed: int = 0, limit: int = MOST_TRACKS
+    ) -> tuple[list[Track], int | None]:
+        """Places of the most liked tracks of a period that ends now, and how many the next page passes over.
+
+        `passed`: places on the pages before. The order is of now on each page, so a track can move meanwhile.
+        """
         ids, _ = await top.find_top_tracks(self._catalog, period, datetimes.this_minute(), adult=self._adult)
-        cards = top.first_visible(self._index, ids, self._viewer, limit, adult=self._adult)
-        return await content.load_tracks(self._supporters, cards, self._viewer)
+        following = passed + limit
+        cards = top.first_visible(self._index, ids[passed:following], self._viewer, limit, adult=self._adult)
+        found = await content.load_tracks(self._supporters, cards, self._viewer)
+        return found, following if following < len(ids) else None
 
     async def newest(
         self, after: Position | None, limit: int = MOST_TRACKS, tag: str | None = None

@@ -1,6 +1,7 @@
 """Template variables of the home page and of the lists of all tracks and tags."""
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
 
 from readapi.index.queries.top import Period
 from readapi.pages import text
@@ -37,16 +38,21 @@ def of_home(found: Home, addresses: Addresses) -> View:
     }
 
 
-def of_top(found: Sequence[Track], period: Period, addresses: Addresses) -> View:
-    """For the most liked tracks of a period."""
-    address = addresses.page("/top", period=None if period == "week" else period)
+def of_top(
+    found: Sequence[Track], period: Period, after: str | None, cursor: str | None, addresses: Addresses
+) -> View:
+    """For a page of the most liked tracks of a period; `after` leads to the next. `cursor`: of this page."""
+    chosen = None if period == "week" else period
+    address = addresses.page("/top", period=chosen, cursor=cursor)
     words = _PERIODS[period].lower()
     head = metadata.of_page(
         f"Most liked, {words}", f"The most liked tracks of the {SITE_NAME} index.", address
     )
     choices = [(name, f"/top?period={value}", value == period) for value, name in _PERIODS.items()]
     empty = "No track was liked in this time."
-    return {**_tracks(head, "Most liked", found, addresses), "choices": choices, "empty": empty}
+    following = after and f"/top?{urlencode({'period': period, 'cursor': after})}"
+    pages = {"older": following, "onward": "More tracks"}
+    return {**_tracks(head, "Most liked", found, addresses), **pages, "choices": choices, "empty": empty}
 
 
 def of_new(found: Sequence[Track], after: str | None, cursor: str | None, addresses: Addresses) -> View:

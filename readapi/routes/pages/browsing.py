@@ -26,6 +26,7 @@ routes = Routes("pages")
 
 _NEW = "page of new tracks"
 _TAG = "page of a tag"
+_TOP = "page of the most liked"
 
 
 @routes.get("/", media_types=(HTML,))
@@ -54,11 +55,15 @@ async def top_page(
     who: SignedIn | None,
     renderer: Renderer,
     period: Period = "week",
+    cursor: Cursor = None,
 ) -> Answer[str]:
-    """Show the most liked tracks of a period."""
+    """Show the most liked tracks of a period, the first hundred on pages of twenty."""
     adult = await shows_adult(state, who)
-    found = await Browsing(index, catalog, supporters, viewer_of(who), adult=adult).top(period)
-    view = browsing_views.of_top(found, period, renderer.addresses)
+    (passed,) = cursors.decode_cursor(cursor, _TOP, int) or (0,)
+    browsing = Browsing(index, catalog, supporters, viewer_of(who), adult=adult)
+    found, following = await browsing.top(period, passed)
+    after = None if following is None else cursors.encode_cursor(_TOP, following)
+    view = browsing_views.of_top(found, period, after, cursor, renderer.addresses)
     return responses.public_page(renderer, "browse.html", view, who)
 
 

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from tests.indexer.changes import put
+from tests.indexer.changes import like, put, uri
 from tests.readapi.music import Music
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -57,3 +57,25 @@ async def test_pages_of_lists_and_of_results_show_everything_once(music: Music) 
     results = await walked(music, "/search?q=paged&type=tracks")
     assert [len(page) for page in results] == [20, 20, 5]
     assert joined(results) == [track["title"] for track in found]
+
+
+async def test_pages_of_the_most_liked_go_on_to_the_hundredth(music: Music) -> None:
+    """Twenty on each, in the order of the JSON, each once; a cursor of another list is refused."""
+    tracks = [
+        put("mara", "track", 300 + number, title=f"Liked {number:03}", at=2000 + number)
+        for number in range(105)
+    ]
+    liked = [
+        like("ben", uri("mara", "track", 300 + number), 300 + number, at=3000 + number)
+        for number in range(105)
+    ]
+    await music.add(*tracks, *liked)
+    top = (await music.get("/tracks/top?period=all_time&limit=100")).json
+
+    pages = await walked(music, "/top?period=all_time")
+
+    assert [len(page) for page in pages] == [20] * 5
+    assert joined(pages) == [track["title"] for track in top]
+    foreign = (await music.get("/new", Accept="text/html")).json
+    cursor = unescape(ONWARD.search(foreign)[1]).partition("cursor=")[2]  # type: ignore[index]
+    assert (await music.get(f"/top?cursor={cursor}", Accept="text/html")).status == 400
