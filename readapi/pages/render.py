@@ -26,6 +26,7 @@ _MACROS: Final = {
     "forms": "forms.html",
     "parts": "browse_parts.html",
     "player": "player.html",
+    "statement": "statement.html",
     "weekly": "charts.html",
     "work": "work.html",
 }

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 import pytest
@@ -69,6 +70,33 @@ async def test_a_page_leads_to_the_form_and_the_form_to_the_operator(stage: List
     assert closed.stdout == "Report 1 is closed.\n"
     assert (again.returncode, again.stderr) == (1, "fmsvc-server: There is no open report 1.\n")
     assert command(stage.music.settings).stdout == ""
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_refused_form_keeps_what_was_typed(stage: Listening) -> None:
+    """The page says what is wrong beside its field, and shows the rest as it was sent."""
+    ben = await stage.as_("ben")
+    wordy = "It is <i>mine</i>. " + "x" * 2001
+    body = urlencode({"subject": TRACK, "reason_type": "reasonSpam", "reason": wordy}).encode()
+    too_long = await stage.music.send("POST", "/report", body, **FORM, **ben)
+    typed = {"name": "Ada Owner", "contact": "ada@example.com", "text": "My <b>song</b>.", "sworn": "on"}
+    body = urlencode({"subject": TRACK, **typed, "signature": "Ada"}).encode()
+    unsigned = await stage.music.send("POST", "/notice", body, **FORM, **ben)
+    as_json = await stage.music.send("POST", "/notice", body, **FORM | {"Accept": "application/json"}, **ben)
+
+    assert (too_long.status, unsigned.status, as_json.status) == (422, 422, 422)
+    assert "must have at most 2,000 characters" in too_long.json
+    assert "It is &lt;i&gt;mine&lt;/i&gt;. x" in too_long.json
+    assert '<option value="reasonSpam" selected>' in too_long.json
+    assert 'id="signature-error">must be the name above, typed once more<' in unsigned.json
+    for kept in (
+        "ada@example.com",
+        "My &lt;b&gt;song&lt;/b&gt;.",
+        'name="sworn" value="on" required checked',
+        TRACK,
+    ):
+        assert kept in unsigned.json, kept
+    assert as_json.json["detail"] == "invalid_request"
 
 
 @pytest.mark.asyncio(loop_scope="module")
