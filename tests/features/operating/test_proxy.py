@@ -70,6 +70,20 @@ async def events() -> web.StreamResponse:
     return Events(told(), lambda: None)
 
 
+class Echo(web.WebSocketResponse):
+    """Sends each text back."""
+
+    async def write_eof(self) -> None:  # type: ignore[override]
+        async for message in self:
+            await self.send_str(message.data)
+
+
+@routes.get("/socket", acts=True, endless=True, media_types=(EVENT_STREAM,))
+async def socket() -> web.StreamResponse:
+    """Answer on a WebSocket."""
+    return Echo()
+
+
 @routes.get("/rest/cut", acts=True)
 async def cut(request: web.Request) -> Answer[str]:
     """Close the connection in place of an answer."""
@@ -224,6 +238,19 @@ async def test_events_come_through_as_they_happen(proxied: Proxied) -> None:
         rest = await answer.content.read()
 
     assert (first, rest) == (b"data: 1\n\n", b"data: 2\n\n")
+
+
+async def test_a_websocket_comes_through(proxied: Proxied) -> None:
+    """As the live feed's clients open it; plain requests go on beside it."""
+    async with asyncio.timeout(PATIENCE_SECONDS), proxied.client.ws_connect(proxied.url("/socket")) as socket:
+        told = []
+        for text in ("one", "two"):
+            await socket.send_str(text)
+            told.append(await socket.receive_str())
+            async with proxied.client.get(proxied.url("/who")) as answer:
+                assert answer.status == 200
+
+    assert told == ["one", "two"]
 
 
 async def test_no_log_of_a_proxy_has_an_api_key(proxied: Proxied) -> None:
