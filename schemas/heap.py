@@ -1,6 +1,6 @@
 """Returns freed memory that the C library holds to the system: half of a process's, after a burst.
 
-The only module here that acts. Every long-lived process needs it, and indexer and readapi share nothing else.
+Every long-lived process needs it, and indexer and readapi share no package but `schemas`.
 """
 
 import asyncio

@@ -16,5 +16,4 @@ COUNTERED_FROM: Final[State] = "acted_on"
 OPEN: Final[tuple[State, ...]] = ("received", "counter_noticed")
 MOST_TEXT: Final = 4_000  # characters of a statement
 MOST_NAME: Final = 300  # of a name or an address
-MOST_OPEN: Final = 10  # notices of one account that are not decided yet
-MOST_OPEN_IN_ALL: Final = 10_000
+MOST_OPEN_IN_ALL: Final = 10_000  # notices that are not decided yet

@@ -1,8 +1,8 @@
 """Takedowns by the operator of this service: their subjects, what they cover, and the table that has them.
 
-A subject is an account by its DID, a record by its at-uri, or a recording by the CID of its bytes. The table
-`takedown_decisions` of the state database is a log: a subject is taken down while the last decision about it
-is `takedown`. Times are Unix microseconds. Only the API writes it; every process follows it.
+A subject is an account by its DID, a record by its at-uri, or a recording or picture by the CID of its bytes.
+The table `takedown_decisions` of the state database is a log: a subject is taken down while the last decision
+about it is `takedown`. Times are Unix microseconds. Only the API writes it; every process follows it.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
@@ -138,5 +138,6 @@ def read_subject(text: str) -> str:
         return str(parse_address(text))
     except ValueError:
         raise ValueError(
-            f"{text!r} is neither a DID, nor a record's at-uri that begins with a DID, nor a recording's CID."
+            f"{text!r} is neither a DID, nor a record's at-uri that begins with a DID, "
+            "nor the CID of a recording or picture."
         ) from None

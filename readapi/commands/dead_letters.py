@@ -53,7 +53,7 @@ def dead_letters(
 def _replay(settings: Settings, wanted: LetterFilter) -> None:
     with Progress("replaying", "dead letters") as progress:
         outcome = explained(lambda: asyncio.run(operations.replay_letters(settings, wanted, progress)))
-    print(f"{outcome.passed:,} of {outcome.tried:,} dead letters could be used and are none any more.")
+    print(f"{outcome.passed:,} of {outcome.tried:,} dead letters were replayed successfully and removed.")
 
 
 def _show(settings: Settings, name: str) -> None:

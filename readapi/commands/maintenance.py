@@ -12,7 +12,10 @@ from readapi.commands.supervisor import DAMAGED
 
 
 def rebuild() -> None:
-    """Delete the search index and rebuild it from the catalogue. The indexer must not be running."""
+    """Rebuild the search index from the catalogue, beside the old one, which it replaces when it is complete.
+
+    The indexer must not be running.
+    """
     settings = begin("rebuild")
     with Progress("rebuilding", "documents") as progress:
         explained(lambda: operations.rebuild_search(settings, progress))

@@ -31,7 +31,10 @@ class Program:
 
 
 async def supervise(programs: Sequence[Program]) -> int:
-    """Run all programs until SIGTERM or SIGINT. Returns 0, or DAMAGED if a vital one exited with that."""
+    """Run all programs until SIGTERM or SIGINT, or until a vital one exits with DAMAGED.
+
+    Returns DAMAGED if any program's last exit had that code, else 0.
+    """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

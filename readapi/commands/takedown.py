@@ -1,4 +1,4 @@
-"""`takedown`: takes accounts, records and recordings down, restores them, and prints the log of decisions."""
+"""`takedown`: takes accounts, records, recordings and pictures down, restores them, and prints decisions."""
 
 from typing import Annotated
 
@@ -15,7 +15,8 @@ from schemas.takedowns import Action, open_table, read_subject
 
 takedown = cyclopts.App(
     name="takedown",
-    help="Take an account, a record or a recording down; restore it; list takedowns and decisions.",
+    help="Take an account, a record, a recording or a picture down; restore it; "
+    "list takedowns and decisions.",
 )
 
 Reason = Annotated[str, cyclopts.Parameter(name="--reason")]
@@ -29,7 +30,7 @@ def take_down(subject: str, *, reason: Reason, decided_by: DecidedBy = None) -> 
     Parameters
     ----------
     subject
-        A DID, the at-uri of a record (by its account's DID), or the CID of a recording.
+        A DID, the at-uri of a record (by its account's DID), or the CID of a recording or picture.
     reason
         Why, in a sentence. The account that it concerns reads it.
     decided_by

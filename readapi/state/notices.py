@@ -11,7 +11,7 @@ from readapi.state.db.database import Database
 from readapi.state.db.tables import notice_decisions, notices
 from readapi.state.numbered_rows import Row, TooBusy, add_row, read_latest
 from schemas.ids import Did
-from schemas.notices import COUNTERED_FROM, DECISIONS, MOST_OPEN, MOST_OPEN_IN_ALL, OPEN, State
+from schemas.notices import COUNTERED_FROM, DECISIONS, MOST_OPEN_IN_ALL, OPEN, State
 
 
 class TooManyNotices(Exception):
@@ -71,7 +71,7 @@ class Notices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, new: NewNotice, most: int = MOST_OPEN) -> Notice:
+    async def add(self, new: NewNotice, most: int) -> Notice:
         """Add a notice. `most`: open ones by the same sender. Raises TooManyNotices."""
 
         async def make(connection: AsyncConnection) -> Row:

@@ -154,7 +154,7 @@ def test_dead_letters_are_listed_shown_and_taken_in_again(tmp_path: Path) -> Non
     assert "6e 6f 6e 73 65 6e 73 65" in shown.stdout
     assert (nothing.returncode, nothing.stdout) == (2, "")
     assert nothing.stderr == "fmsvc-server: There is no dead letter whose name begins with none.\n"
-    assert replayed.stdout == "0 of 1 dead letters could be used and are none any more.\n"
+    assert replayed.stdout == "0 of 1 dead letters were replayed successfully and removed.\n"
     assert "replaying: 1 of 1 dead letters" in replayed.stderr
     assert run(folder, "dead-letters", "--did", "did:web:nobody.example").stdout == "0 of 0 dead letters.\n"
 
