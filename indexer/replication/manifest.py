@@ -54,7 +54,9 @@ class Piece(NamedTuple):
 
 
 class Manifest(BaseModel):
-    """A state of one indexer's published files. `number` counts its manifests up.
+    """A state of one indexer's published files. `number` counts its manifests up,
+    in each process from the Unix time in milliseconds: `current.json`, which has the highest number of a holder,
+    may be another indexer's when the holder starts again.
 
     `report`: the indexer's health, taken at the Unix time `at`, before the files were looked at: they are at
     least as fresh as it says. `nudges`: where the indexer takes nudges from other machines.

@@ -35,7 +35,7 @@ class Node:
 
     def is_behind(self, manifest: Manifest) -> bool:
         """Whether a manifest is newer than what is here."""
-        return self._shown is None or self._shown.number < manifest.number
+        return self._shown is None or self._shown.order < manifest.order
 
     async def follow(self, manifest: Manifest) -> None:
         """Bring the search indexes to a newer state. Raises ObjectsAway, Outdated, or OSError."""

@@ -102,11 +102,12 @@ class Publisher:
         """Go on from what this node published last. Raises ObjectsAway."""
         own, current = await self._objects.find(manifest_key(self.node)), await self._objects.find(CURRENT)
         self._tag = own.tag if own else None
+        self._number = time.time_ns() // 1_000_000
         known = [_parse(found.content) for found in (own, current) if found is not None]
         ours = [one for one in known if one is not None and one.node == self.node]
         if ours:
             newest = max(ours, key=lambda one: one.number)
-            self._number = newest.number
+            self._number = max(self._number, newest.number)
             self._stored = {
                 path: file
                 for path, file in stored_of(newest).items()

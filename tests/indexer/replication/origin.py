@@ -32,7 +32,14 @@ class Origin:
         self.objects = objects
         empty_catalogues.begin(folder)
         self.stores = Stores.open(changes.settings(folder))
-        self.publisher = Publisher(objects, folder, lambda: dict(REPORT), lambda: True, None, lease_seconds)
+        self._lease_seconds = lease_seconds
+        self.publisher = self.new_publisher()
+
+    def new_publisher(self) -> Publisher:
+        """A publisher of the folder, as at the start of a process."""
+        return Publisher(
+            self.objects, self.folder, lambda: dict(REPORT), lambda: True, None, self._lease_seconds
+        )
 
     async def write(self, *titles: str, person: str = "ada") -> int:
         """Write a track of each title anew. Returns the outbox entry up to which they are indexed."""

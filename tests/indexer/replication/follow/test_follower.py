@@ -76,6 +76,36 @@ async def test_a_change_over_downloads_nothing(origin: Origin, objects: Objects,
         live.close()
 
 
+async def test_a_holder_that_starts_again_after_a_take_over_is_followed_from_there(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """It stands by, and its number, the highest of which was overwritten in `current.json`, goes on."""
+    follower, node = Follower(objects, tmp_path / "node"), tmp_path / "node"
+    async with open_origin(tmp_path / "standby", objects) as standby:
+        for title in "abc":  # of which its own manifest knows the first alone
+            await origin.write(title)
+            await origin.publish()
+        await follow(follower)
+        highest = (await current(objects)).number
+        await origin.publisher.lease.release()
+        await standby.write("b")
+        await standby.publish()
+        await origin.write("d")
+
+        origin.publisher = origin.new_publisher()
+        await origin.publisher.resume()
+        await origin.publish()
+        await follow(follower)
+        assert documents(node) == documents(standby.folder)
+        await standby.publisher.lease.release()
+        await origin.publish()
+        await follow(follower)
+
+        assert documents(node) == documents(origin.folder)
+        shown = await current(objects)
+        assert (shown.node, shown.number > highest) == (origin.publisher.node, True)
+
+
 async def test_an_indexer_whose_snapshot_is_not_here_yet_is_not_shown(
     origin: Origin, objects: Objects, tmp_path: Path
 ) -> None:
