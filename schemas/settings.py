@@ -64,20 +64,27 @@ class Settings(BaseModel):
         0,
         ge=0,
         le=50,
-        description="Open reports, and notices, of one network's people without account; 0: they sign in.",
+        description="Open reports, and as many open notices, that people without an account may have from "
+        "one network (/24 or /48); 0: an account is required.",
     )
 
     busy_per_hour: int = Field(
-        60, ge=1, description="Likes, comments or plays within an hour from which on who did them is told."
+        60,
+        ge=1,
+        description="Likes, comments or plays within an hour from which an account or network is listed as "
+        "suspicious activity.",
     )
     suspect_likes: int = Field(
-        20, ge=1, description="Likes of one track within a day from which on they are looked at."
+        20, ge=1, description="Likes of one track within a day from which they are checked for abuse."
     )
     suspect_fresh_percent: int = Field(
-        50, ge=1, le=100, description="Percentage of fresh accounts among them that is suspicious."
+        50,
+        ge=1,
+        le=100,
+        description="Percentage of fresh accounts among these likes from which they are suspicious.",
     )
     suspect_burst: int = Field(
-        10, ge=2, description="How many times the track's usual likes of a day are suspicious."
+        10, ge=2, description="Multiple of a track's usual daily likes from which they are suspicious."
     )
     fresh_hours: int = Field(72, ge=1, description="How long an account is fresh after its first like.")
 
@@ -133,7 +140,9 @@ class Settings(BaseModel):
         100, ge=1, description="Uploads of one account that may be unfinished at a time."
     )
     uploads_waiting_bytes: int = Field(
-        10 << 30, ge=1, description="Bytes that they may have together; a single one may always come."
+        10 << 30,
+        ge=1,
+        description="Total size of an account's unfinished uploads; a single upload may exceed it.",
     )
     jobs_waiting: int = Field(
         20, ge=1, description="Publishing jobs of one account that may be unfinished at a time."
@@ -142,8 +151,8 @@ class Settings(BaseModel):
         4,
         ge=1,
         le=16,
-        description="Accounts whose uploads and publishing jobs are worked at together, besides what takes "
-        "longer than usual.",
+        description="Accounts whose uploads and publishing jobs run at the same time; work longer than "
+        "20 seconds leaves its slot.",
     )
     job_seconds: float = Field(
         1800.0, gt=0, description="Longest try at one upload, or at one track of a publishing job."
@@ -168,7 +177,7 @@ class Settings(BaseModel):
         "The relay then only lists repos.",
     )
     jetstream_version: Literal["1", "2"] = Field(
-        "1", description="Protocol to speak with it; the second tells of repos that were set anew."
+        "1", description="Version of the Jetstream's protocol; version 2 also reports #sync events."
     )
     start: Literal["oldest", "live"] = Field(
         "oldest", description="Where a new install begins: the oldest event that the relay still has, or now."
@@ -195,13 +204,15 @@ class Settings(BaseModel):
     identity_seconds: float = Field(
         86_400.0,
         gt=0,
-        description="How old an identity, its handle checked, may be before it is asked for again.",
+        description="Age at which an identity (DID document and verified handle) is resolved again.",
     )
     batch_rows: int = Field(5000, ge=1, le=50_000, description="Rows after which a batch is committed.")
     batch_seconds: float = Field(
         0.1, gt=0, le=60, description="Least time between two batches that are not full."
     )
-    buffer_bytes: int = Field(64 << 20, ge=1 << 20, description="Frames held before the socket waits.")
+    buffer_bytes: int = Field(
+        64 << 20, ge=1 << 20, description="Bytes of frames held before reading from the relay pauses."
+    )
     duckdb_memory: Memory = Field("768MB", description="DuckDB's memory limit in the indexer.")
     snapshot_seconds: float = Field(1.0, gt=0, description="Least time between two snapshots.")
     snapshot_share: float = Field(
@@ -215,13 +226,13 @@ class Settings(BaseModel):
     iceberg_url: str | None = Field(
         None,
         repr=False,
-        description="Where their files are: a folder, or s3://BUCKET/PREFIX?region=…&endpoint=…; "
-        "default: a folder in the data folder.",
+        description="Where the files of the Iceberg tables are: a folder, or "
+        "s3://BUCKET/PREFIX?region=…&endpoint=…; default: a folder in the data folder.",
     )
     iceberg_catalog_url: PostgresqlUrl | None = Field(
         None,
         repr=False,
-        description="PostgreSQL to keep their catalogue in; default: SQLite in the data folder.",
+        description="PostgreSQL to keep the Iceberg catalogue in; default: SQLite in the data folder.",
     )
     sql: bool = Field(False, description="Whether strangers may run SQL over the open data.")
     sql_rate_limit: Rate = Field(
@@ -231,7 +242,8 @@ class Settings(BaseModel):
         None,
         ge=0,
         le=65535,
-        description="Port on which the same statements are answered over Arrow Flight SQL; default: none.",
+        description="Port of Arrow Flight SQL, which runs the same SQL statements as /sql; needs FMSVC_SQL; "
+        "default: none.",
     )
     export_license: str | None = Field(None, description="Licence of the open data, named in its manifest.")
     export_contact: str | None = Field(None, description="Contact for the open data, named in its manifest.")
@@ -248,7 +260,10 @@ class Settings(BaseModel):
         "s3://BUCKET/PREFIX?region=…&endpoint=…; default: nowhere.",
     )
     lease_seconds: float = Field(
-        6.0, ge=1, le=60, description="After so long without a sign of an indexer, another one takes over."
+        6.0,
+        ge=1,
+        le=60,
+        description="How long the indexer that holds the lease may be silent before another takes over.",
     )
     cluster_key: SecretText = Field(
         None,
@@ -293,7 +308,7 @@ class Settings(BaseModel):
         2500, ge=0, le=100_000, description="Clients of /live that each worker serves at a time."
     )
     live_clients_of_one: int = Field(
-        8, ge=1, description="How many of them may have one address, or network of IPv6 addresses."
+        8, ge=1, description="Clients of /live per worker from one address or IPv6 /64."
     )
     webhooks: int = Field(
         200, ge=0, le=10_000, description="Webhooks of all developer tokens together; 0: there are none."

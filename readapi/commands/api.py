@@ -6,14 +6,14 @@ import uvloop
 
 from readapi.commands.keep import keeper
 from readapi.commands.network import open_network
-from readapi.commands.start import FAILED, begin, stop
+from readapi.commands.start import FAILED, Supervised, begin, stop
 from readapi.commands.state_errors import explained
 from readapi.http import process_metrics
 from readapi.processes import api as worker
 from readapi.processes import port
 
 
-def api(*, supervised: bool = False, shared: bool = False, name: str = process_metrics.ALONE) -> None:
+def api(*, supervised: Supervised = False, shared: bool = False, name: str = process_metrics.ALONE) -> None:
     """Serve the API from an index that another process maintains.
 
     Parameters

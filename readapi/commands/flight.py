@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from readapi.commands.start import FAILED, UNUSABLE, begin, stop
+from readapi.commands.start import FAILED, UNUSABLE, Supervised, begin, stop
 from readapi.http.limits.clients import Clients
 from readapi.http.limits.rate_limits import Limiter, Rate
 from readapi.sql.queries import Queries
@@ -20,7 +20,7 @@ MEMORY_BYTES: Final = 2 << 30  # gRPC bounds no message; then this process ends,
 log = structlog.get_logger()
 
 
-def flight(*, supervised: bool = False) -> None:
+def flight(*, supervised: Supervised = False) -> None:
     """Answer statements of SQL over Arrow Flight SQL on FMSVC_FLIGHT_PORT."""
     settings = begin("flight", supervised)
     if settings.flight_port is None:

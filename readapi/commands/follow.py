@@ -4,11 +4,11 @@ import asyncio
 
 from indexer.replication.follow.run import run_follower
 from readapi.commands.index_errors import explained
-from readapi.commands.start import begin, publish_url
+from readapi.commands.start import Supervised, begin, publish_url
 
 
-def follow(*, supervised: bool = False) -> None:
-    """Follow the indexers that publish at FMSVC_PUBLISH_URL, without the API."""
+def follow(*, supervised: Supervised = False) -> None:
+    """Copy the index from the object store at FMSVC_PUBLISH_URL, without the API."""
     settings = begin("follow", supervised)
     url = publish_url(settings)
     explained(lambda: asyncio.run(run_follower(settings, url)))

@@ -16,7 +16,7 @@ from schemas import datetimes
 from schemas import notices as states
 from schemas.settings import Settings
 
-notices = cyclopts.App(name="notices", help="Notices of infringement: listed, and decided about.")
+notices = cyclopts.App(name="notices", help="List notices of infringement, and decide them.")
 
 
 @notices.default
@@ -55,9 +55,9 @@ def decide(
     Parameters
     ----------
     number
-        Of the notice.
+        The notice's number, as `notices` prints it.
     decided
-        Its new state.
+        The new state: acted_on, rejected or restored; the other two follow from what others do.
     note
         Why, in a sentence. The account that it concerns reads it.
     decided_by

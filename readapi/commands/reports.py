@@ -15,7 +15,7 @@ from schemas import datetimes
 from schemas.reports import MOST_TEXT, REASON_PREFIX
 from schemas.settings import Settings
 
-reports = cyclopts.App(name="reports", help="What people have reported: listed, and closed with a note.")
+reports = cyclopts.App(name="reports", help="List reports, and close them with a note.")
 
 
 @reports.default

@@ -3,21 +3,21 @@
 import asyncio
 import sys
 
-from readapi.commands.start import FAILED, begin, publish_url, stop
+from readapi.commands.start import FAILED, Supervised, begin, publish_url, stop
 from readapi.commands.supervisor import Program, supervise
 from readapi.http import process_metrics
 from readapi.processes import port
 
 
-def serve(*, follow: bool = False, supervised: bool = False) -> None:
-    """Run the indexer, the API and the job worker, and restart those that exit.
+def serve(*, follow: bool = False, supervised: Supervised = False) -> None:
+    """Run the indexer, API, job worker and, with FMSVC_FLIGHT_PORT, Flight SQL; restart those that exit.
 
     While the indexer cannot write, the API serves what is indexed, and the indexer is restarted.
 
     Parameters
     ----------
     follow
-        Without an indexer: follow those that publish at FMSVC_PUBLISH_URL.
+        Run no indexer; follow the indexers that publish at FMSVC_PUBLISH_URL.
     """
     settings = begin("serve", supervised)
     if follow:

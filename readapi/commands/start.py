@@ -3,7 +3,9 @@
 import gc
 import os
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
+
+import cyclopts
 
 from readapi import data_folder, logs
 from readapi.parent_watch import follow_parent
@@ -11,6 +13,8 @@ from schemas.settings import Settings, SettingsError
 
 FAILED = 1  # exit code when the command failed
 UNUSABLE = 2  # exit code when the command line or the environment is invalid
+
+Supervised = Annotated[bool, cyclopts.Parameter(show=False)]  # set by `serve` alone, for its parts
 
 
 def begin(program: str, supervised: bool = False, *, restores: bool = False) -> Settings:

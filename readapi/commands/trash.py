@@ -17,7 +17,7 @@ from schemas import datetimes
 
 MOST = 1_000
 
-trash = cyclopts.App(name="trash", help="Released audio: listed, restored; what is deleted and what is not.")
+trash = cyclopts.App(name="trash", help="List and restore released audio files; list orphaned ones.")
 
 Work = Callable[[State, AudioStore], Awaitable[str]]
 
@@ -62,7 +62,7 @@ def orphans() -> None:
 
     async def listing(state: State, store: AudioStore) -> str:
         found = [f"{file.key} {file.size:,} bytes" async for file in Orphans(state, store).found()]
-        return "\n".join([*found, f"{len(found):,} files belong to nothing."])
+        return "\n".join([*found, f"{len(found):,} orphaned files."])
 
     print(_done(listing))
 

@@ -4,12 +4,12 @@ import asyncio
 
 from readapi.commands.keep import keeper
 from readapi.commands.network import open_network
-from readapi.commands.start import begin
+from readapi.commands.start import Supervised, begin
 from readapi.commands.state_errors import explained
 from readapi.processes import job_worker
 
 
-def work(*, supervised: bool = False) -> None:
+def work(*, supervised: Supervised = False) -> None:
     """Run uploads and publishing jobs, without the API."""
     settings = begin("work", supervised)
 
