@@ -53,6 +53,7 @@ from readapi.pages.public.playlist_pages import PlaylistPages
 from readapi.pages.public.track_pages import TrackPages
 from readapi.pages.render import Renderer
 from readapi.pages.urls import Addresses
+from readapi.pds.records.listens import Turns
 from readapi.pds.refresh_process import RefreshProcess
 from readapi.pds.writing import Writing
 from readapi.pictures.cache import Pictures, open_pictures
@@ -267,6 +268,7 @@ def _authoring(
     renderer, supporters, showing = offered[Renderer], offered[Supporters], offered[ProfileVisibility]
     return {
         Writing: writing,
+        Turns: Turns(),
         PortalPages: PortalPages(
             renderer, index, people.state, showing, made[Capabilities], offered[SeriesFiles], settings
         ),

@@ -7,7 +7,7 @@ import orjson
 
 from indexer.network.http.client import Answered, Client, Outbound, OutboundError, Unreachable
 from indexer.network.identity.dns import Dns
-from schemas.ids import Handle
+from schemas.ids import Handle, is_did, is_handle
 
 ANSWER_BYTES = 4096
 HTTPS_SECONDS = 8.0
@@ -37,7 +37,12 @@ class Handles:
         self._allow_test = allow_test
 
     async def find(self, handle: Handle) -> str | None:
-        """The DID that the handle names, None: no DID. Raises OutboundError when no look-up was possible."""
+        """The DID that the handle names, None: no DID. Raises OutboundError when no look-up was possible.
+
+        A text that is no handle is looked up nowhere: it would choose the address that is asked.
+        """
+        if not is_handle(handle):
+            return None
         domain = handle.rpartition(".")[2].lower()
         if domain in _NEVER_RESOLVED or (domain == "test" and not self._allow_test):
             return None
@@ -48,7 +53,7 @@ class Handles:
             except OutboundError as error:
                 unanswered = error if error.transient else unanswered
             else:
-                if found is not None:
+                if found is not None and is_did(found):
                     return found
         if unanswered is not None:
             raise unanswered

@@ -1,17 +1,25 @@
 """Listens of scrobblers -> fm.scrobbler.feed.play records of their account, and those records -> listens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
 
-from readapi.errors import InvalidRequest, PdsRefused, PdsUnavailable, ScopeUpgradeRequired
+from readapi.errors import (
+    InvalidRequest,
+    PdsRefused,
+    PdsUnavailable,
+    RateLimited,
+    ScopeUpgradeRequired,
+)
 from readapi.http.viewer import SignedIn
 from readapi.oauth import scopes
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
+from readapi.oauth.throttle import KeyedSlots
 from readapi.pds.repo import Create, Value
 from readapi.pds.writing import Writing
 from schemas import datetimes
@@ -20,8 +28,12 @@ from schemas.collections import SCROBBLE, SCROBBLING
 from schemas.ids import Did, Rkey, record_key, tid_at
 
 MOST_READ: Final = 100
+MOST_SECONDS: Final = 1 << 32  # of one play: longer ones are not believed
 _MOST_BYTES: Final = 512 << 10
 _TIMEOUT_SECONDS: Final = 10.0
+_OF_ONE_CLIENT: Final = 2
+_OF_ALL: Final = 8
+_PATIENCE_SECONDS: Final = 5.0
 
 
 async def write_listens(
@@ -44,6 +56,28 @@ async def write_listens(
             await writing.edit(author, SCROBBLE, rkey, lambda found: found, absent=value)
 
 
+class Turns:
+    """Turns to ask other servers for who anybody names: few at once for one client, and in all.
+
+    Without them, slow servers would hold the connections that sign-in and writes need.
+    """
+
+    def __init__(self) -> None:
+        self._of_clients = KeyedSlots(_OF_ONE_CLIENT, _PATIENCE_SECONDS)
+        self._of_all = KeyedSlots(_OF_ALL, _PATIENCE_SECONDS)
+
+    @asynccontextmanager
+    async def of(self, client: str) -> AsyncIterator[None]:
+        """Wait for a turn, and hold it while the block runs. Raises RateLimited."""
+        async with AsyncExitStack() as turns:
+            try:
+                await turns.enter_async_context(self._of_clients.at(client))
+                await turns.enter_async_context(self._of_all.at("all"))
+            except Unavailable as error:
+                raise RateLimited("Too many listens are being read at once; try again later.") from error
+            yield
+
+
 async def read_listens(network: Network, did: Did, most: int) -> list[dict[str, Any]]:
     """An account's newest listens at its own server, in ListenBrainz's form. Raises Unavailable."""
     identity = await network.resolve(did)
@@ -61,15 +95,21 @@ async def read_listens(network: Network, did: Did, most: int) -> list[dict[str, 
         return []
     try:
         found = orjson.loads(answer.body)["records"]
-        listens = [describe_play(one["value"]) for one in found[:most]]
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        records = [one["value"] for one in found[:most]]
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise Unavailable("The account's server answers with what makes no sense.") from error
+    listens = [describe_play(record) for record in records if isinstance(record, dict)]
     return [listen for listen in listens if listen is not None]
 
 
 def describe_play(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """A play record as a listen; None of a record that does not say what was heard, and when."""
-    artists = [one.get("artistName") for one in value.get("artists") or () if isinstance(one, dict)]
+    credited = value.get("artists")
+    artists = [
+        one.get("artistName")
+        for one in (credited if isinstance(credited, list) else ())
+        if isinstance(one, dict)
+    ]
     names = [name for name in artists if isinstance(name, str)]
     track, at = value.get("trackName"), value.get("playedTime")
     if not isinstance(track, str) or not isinstance(at, str) or not names:
@@ -81,7 +121,7 @@ def describe_play(value: Mapping[str, Any]) -> dict[str, Any] | None:
     metadata: dict[str, Any] = {"track_name": track, "artist_name": ", ".join(names), "additional_info": {}}
     if isinstance(release := value.get("releaseName"), str):
         metadata["release_name"] = release
-    if type(duration := value.get("duration")) is int:
+    if type(duration := value.get("duration")) is int and 0 <= duration < MOST_SECONDS:
         metadata["additional_info"]["duration_ms"] = duration * 1000
     if isinstance(origin := value.get("originUri"), str):
         metadata["additional_info"]["origin_url"] = origin

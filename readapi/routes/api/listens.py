@@ -11,7 +11,7 @@ from pydantic import Field
 
 from readapi.answers import Answer, render_json
 from readapi.audio.select import check_listening
-from readapi.errors import ApiError, InvalidRequest, NotFound, PdsDown
+from readapi.errors import ApiError, InvalidRequest, NotFound, PdsDown, RateLimited
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
 from readapi.http.supporters import Supporters
@@ -24,11 +24,12 @@ from readapi.oauth.network import Network
 from readapi.pds.records import listens, reactions
 from readapi.pds.repo import REFUSALS
 from readapi.pds.writing import Writing
+from readapi.state.playing_now import Playing
 from readapi.state.state import State
 from schemas import datetimes
 from schemas.api.listens import PlayingNow, SubmittedListen, SubmittedListens
 from schemas.datetimes import now
-from schemas.ids import Did, is_did
+from schemas.ids import Did, Handle, is_did, is_handle
 from schemas.settings import Settings
 from schemas.stored import Card
 
@@ -44,11 +45,10 @@ Count = Annotated[int, Field(ge=1, le=listens.MOST_READ)]
 @routes.get("/playing-now", acts=True)
 async def who_is_listening(index: Index, state: State) -> Answer[PlayingNow]:
     """List who is listening to which track now: accounts that turned scrobbling on, the latest first."""
-    takedowns, found = index.takedowns.now, await state.playing_now.latest(MOST_LISTENING)
     listening = []
-    for one in found:
-        card = None if takedowns.covers_any((one.did,)) else index.track_at(str(one.track_uri))
-        if card is None or not tracks.filter_visible([card], None, "discovery"):
+    for one in await state.playing_now.latest(MOST_LISTENING):
+        card = index.track_at(str(one.track_uri))
+        if card is None or not _is_told(one, index):
             continue
         track = present.join_parts(present.render_track(card, None, ()))
         told = {"did": one.did, "handle": one.handle, "started_at": datetimes.render(one.started_at)}
@@ -95,27 +95,50 @@ async def submit_listens(
     return Answer(render_json({"status": "ok"}))
 
 
-@routes.get("/1/user/{user}/playing-now", described=False, acts=True, raises=(NotFound,))
-async def playing_now_of(user: User, index: Index, state: State, network: Network) -> Answer[Any]:
-    """Tell what an account that turned scrobbling on is listening to."""
-    did = await _account(user, index, network)
-    playing = None if index.takedowns.now.covers_any((did,)) else await state.playing_now.of(did)
+@routes.get("/1/user/{user}/playing-now", described=False, acts=True, raises=(NotFound, RateLimited))
+async def playing_now_of(
+    user: User, client: Client, index: Index, state: State, network: Network, turns: listens.Turns
+) -> Answer[Any]:
+    """Tell what an account that turned scrobbling on is listening to, unless that is not public."""
+    async with turns.of(client):
+        did = await _account(user, index, network)
+    playing = await state.playing_now.of(did)
+    if playing is not None and not _is_told(playing, index):
+        playing = None
     heard = [] if playing is None else [{"playing_now": True, "track_metadata": orjson.loads(playing.listen)}]
     return _payload(user, {"count": len(heard), "playing_now": True, "listens": heard})
 
 
-@routes.get("/1/user/{user}/listens", described=False, acts=True, raises=(NotFound, PdsDown))
-async def listens_of(user: User, index: Index, network: Network, count: Count = 25) -> Answer[Any]:
+@routes.get("/1/user/{user}/listens", described=False, acts=True, raises=(NotFound, PdsDown, RateLimited))
+async def listens_of(
+    user: User,
+    client: Client,
+    index: Index,
+    network: Network,
+    turns: listens.Turns,
+    count: Count = 25,
+) -> Answer[Any]:
     """Tell an account's newest scrobbles, whichever program wrote them: read from its own server."""
-    did = await _account(user, index, network)
-    if index.takedowns.now.covers_any((did,)):
-        raise NotFound
-    try:
-        heard = await listens.read_listens(network, did, count)
-    except Unavailable as error:
-        raise PdsDown(str(error)) from error
+    async with turns.of(client):
+        did = await _account(user, index, network)
+        if index.takedowns.now.covers_any((did,)):
+            raise NotFound
+        try:
+            heard = await listens.read_listens(network, did, count)
+        except Unavailable as error:
+            raise PdsDown(str(error)) from error
     heard.sort(key=lambda listen: -int(listen["listened_at"]))
     return _payload(user, {"count": len(heard), "listens": heard})
+
+
+def _is_told(playing: Playing, index: Index) -> bool:
+    """Whether others are told: not of a track that is not public by now, nor of a withheld account."""
+    if index.takedowns.now.covers_any((playing.did,)):
+        return False
+    if playing.track_uri is None or not playing.track_uri.startswith("at://"):
+        return True
+    card = index.track_at(playing.track_uri)
+    return card is not None and bool(tracks.filter_visible([card], None, "discovery"))
 
 
 def _payload(user: str, told: dict[str, object]) -> Answer[Any]:
@@ -131,8 +154,8 @@ async def _account(user: str, index: Index, network: Network) -> Did:
     except NotFound:
         pass
     try:
-        found = await network.find(user)  # type: ignore[arg-type]
-    except (Unavailable, ValueError):
+        found = await network.find(Handle(user.lower())) if is_handle(user) else None
+    except Unavailable:
         found = None
     if found is None:
         raise NotFound("There is no such account.")

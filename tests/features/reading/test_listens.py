@@ -16,6 +16,8 @@ from tests.readapi.studio import Artist, Studio, template
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.network]
 
+UNLISTED = {"listening": "public", "downloads": "open", "visibility": "unlisted"}
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def listener(studio: Studio) -> Artist:
@@ -91,6 +93,52 @@ async def test_what_is_playing_is_told_until_it_was_heard(studio: Studio, listen
     [record] = [one for one in await scrobbles(listener) if one["trackName"] == "Slow Water"]
     assert record["originUri"] == ref.uri
     await musician.shows(f"/tracks/{number}", lambda reply: reply.json.get("play_count") == 1)
+
+
+async def test_what_is_not_public_is_told_to_nobody(studio: Studio, listener: Artist) -> None:
+    """Neither by a player nor in the account's repo, nor after the track was hidden while it was heard."""
+    number, ref = await listener.write_track("Unreleased", access=UNLISTED)
+    shown, shown_ref = await listener.write_track("Released")
+    await listener.track(number)
+    await listener.track(shown)
+    name = listener.account.handle
+    token = await studio.door.make_token(Person(listener.account), listener.session, "player")
+
+    async def plays(track: int) -> Any:
+        asked = f"/rest/scrobble?apiKey={token}&c=test&v=1.16.1&f=json&id=tr-{track}&submission=false"
+        assert (await listener.door.ask("GET", asked)).json["subsonic-response"]["status"] == "ok"
+        assert (await listener.ask("POST", f"/tracks/{track}/play")).status == 200
+        reply = await listener.door.ask("GET", f"/1/user/{name}/playing-now")
+        return [one["track_metadata"]["track_name"] for one in reply.json["payload"]["listens"]]
+
+    assert await plays(number) == []
+    assert await plays(shown) == ["Released"]
+    told = [one.get("originUri") for one in await scrobbles(listener)]
+    assert (ref.uri in told, shown_ref.uri in told) == (False, True)
+
+
+async def test_a_name_that_is_no_handle_is_asked_nowhere(studio: Studio) -> None:
+    """It would choose the host, the port and the path that are asked."""
+    for name in ("127.0.0.1:8443%2Fadmin%3Fdo=1%23", "victim.example:8443%2Fx%3F%23", "a%20b", "x" * 300):
+        for kind in ("playing-now", "listens"):
+            assert (await studio.door.ask("GET", f"/1/user/{name}/{kind}")).status == 404, name
+
+
+async def test_a_record_that_makes_no_sense_hides_no_other(studio: Studio, listener: Artist) -> None:
+    """Whichever program wrote it."""
+    play = {"trackName": "Water", "artists": [{"artistName": "Ada"}], "playedTime": "2026-01-02T03:04:05Z"}
+    for wrong in ({"artists": 5}, {"duration": (1 << 53) - 1}, {"playedTime": "soon"}, {"trackName": 1}):
+        await listener.account.create_record(SCROBBLE, {**play, "releaseName": str(wrong), **wrong})
+
+    told = await listener.door.ask("GET", f"/1/user/{listener.account.handle}/listens?count=100")
+
+    assert told.status == 200
+    [odd] = [
+        one
+        for one in told.json["payload"]["listens"]
+        if "release_name" in one["track_metadata"] and "duration" in one["track_metadata"]["release_name"]
+    ]
+    assert "duration_ms" not in odd["track_metadata"]["additional_info"]
 
 
 async def test_nothing_is_kept_of_an_account_that_did_not_turn_it_on(studio: Studio) -> None:

@@ -330,6 +330,16 @@ async def test_forgetting_asks_again_even_while_an_answer_is_under_way(world: Wo
     assert (await world.resolver.resolve(ALICE)).pds == "https://new.example.com"
 
 
+async def test_a_text_that_is_no_handle_is_asked_nowhere(world: World) -> None:
+    """It would choose where we ask; and an answer that is no DID names no account."""
+    handles = world.resolver._handles
+    for name in (f"{HANDLE}:8443/x?y=1#", f"{HANDLE}/x", "a b.test", "nodots", f"{HANDLE}\x00"):
+        world.at[0] = f"{ALICE}\n"
+        assert await handles.find(Handle(name)) is None
+    world.at[0] = "did:plc:alice\x00"
+    assert await handles.find(Handle(HANDLE)) is None
+
+
 async def test_a_handle_service_replaces_dns_and_https() -> None:
     """With a service configured only that is asked; its 400 means that the handle names nobody."""
     async with Pages() as pages, Outbound(Dns(), allow_loopback=True) as outbound:
