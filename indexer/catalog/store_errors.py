@@ -51,7 +51,7 @@ def _sentence(path: Path, said: str) -> str | None:
     if any(words in lowered for words in NO_ROOM):
         return no_room(path)
     if any(words in lowered for words in ("permission denied", "read-only file system", "not a directory")):
-        return f"The folder {path.parent} cannot be written; mend its rights or set FMSVC_DATA_DIR."
+        return f"The folder {path.parent} cannot be written; correct its permissions or set FMSVC_DATA_DIR."
     if "out of memory" in lowered:
         return "DuckDB needs more memory than it may take; set FMSVC_DUCKDB_MEMORY higher."
     return None

@@ -6,7 +6,10 @@ from typing import Any, Self
 
 
 class AtOnce:
-    """At most `most` tasks, all of which have ended at the end of the block, done or cancelled."""
+    """Runs at most `most` tasks at a time.
+
+    When the block ends, all of them have finished or been cancelled.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -16,7 +16,7 @@ BlockHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class DamagedBlock(ValueError):
-    """The bytes are not those of the hash."""
+    """The content does not match its hash."""
 
 
 class BlockList(BaseModel):
@@ -53,7 +53,7 @@ def pack(content: bytes) -> bytes:
 
 
 def unpack(packed: bytes, expected: str, length: int) -> bytes:
-    """A stored block. Raises DamagedBlock unless it is that of the hash, and so long."""
+    """Unpack a stored block. Raises DamagedBlock unless its hash and length are the expected ones."""
     content = inflate(packed, length)
     if len(content) != length or hash_block(content) != expected:
         raise DamagedBlock(expected)
@@ -61,7 +61,7 @@ def unpack(packed: bytes, expected: str, length: int) -> bytes:
 
 
 def inflate(packed: bytes, most: int = MOST_LIST_BYTES) -> bytes:
-    """What was packed, up to a byte more than `most`. Raises DamagedBlock."""
+    """Decompress, stopping one byte beyond `most`. Raises DamagedBlock."""
     try:
         content = zlib.decompressobj().decompress(packed, most + 1)
     except zlib.error as error:

@@ -15,7 +15,7 @@ LEASE: Final = "lease.json"
 NODES: Final = "index"
 META: Final = "meta.json"  # of a Tantivy index: names its segments, so that it is put in place after them
 
-# In the order in which their states are shown: what the catalog index is committed after is there before it.
+# In the order in which followers put them in place: the catalog index last, since it refers to the others.
 SEARCH_FOLDERS: Final = tuple(
     f"{data_folder.SEARCH}/{name}"
     for name in (search_index.WORDS_FOLDER, search_index.SOCIAL_FOLDER, search_index.CATALOG_FOLDER)

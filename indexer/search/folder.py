@@ -233,7 +233,7 @@ def _sentence(path: Path, said: str) -> str:
     lowered = said.lower()
     unwritable = ("permission denied", "read-only file system", "not a directory")
     if any(words in lowered for words in unwritable):
-        return f"The folder {path} cannot be written; choose another with FMSVC_DATA_DIR or mend its rights."
+        return f"The folder {path} cannot be written; correct its permissions or set FMSVC_DATA_DIR."
     if "lockbusy" in lowered or "failed to acquire" in lowered:
         return f"The search index in {path} is in use by another indexer; stop that one first."
     if is_full(path) or any(words in lowered for words in NO_ROOM):

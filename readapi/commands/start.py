@@ -39,7 +39,7 @@ def begin(program: str, supervised: bool = False, *, restores: bool = False) -> 
 
 
 def publish_url(settings: Settings) -> str:
-    """Where indexers publish; exits when the settings do not say it."""
+    """Where indexers publish; exits when FMSVC_PUBLISH_URL is not set."""
     if settings.publish_url is None:
         stop(UNUSABLE, "FMSVC_PUBLISH_URL is not set, so there is nothing to follow.")
     return settings.publish_url

@@ -10,7 +10,7 @@ from schemas.settings import SettingsError
 
 Answer = TypeVar("Answer")
 
-_RIGHTS = "mend its rights, or set FMSVC_DATA_DIR"
+_RIGHTS = "correct its permissions, or set FMSVC_DATA_DIR"
 _REFUSALS = {
     errno.EACCES: _RIGHTS,
     errno.EPERM: _RIGHTS,

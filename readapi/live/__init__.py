@@ -1,4 +1,4 @@
-"""The live feed: every change of what is published, from the change log to many clients, once and in order.
+"""The live feed: every public change, from the change log to many clients, exactly once and in order.
 
 Owns nothing: a client's position is its own, and each worker follows the files of the log by itself.
 Promises: a client that resumes from the last position it received misses nothing and receives nothing twice;

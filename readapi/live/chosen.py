@@ -1,4 +1,4 @@
-"""What a client asks to be told -> a filter: names are checked, and handles of artists looked up."""
+"""The request's filter parameters -> a Filter: names are checked, and artists' handles resolved."""
 
 from collections.abc import Callable, Iterable
 

@@ -35,7 +35,7 @@ class Event:
 
     @property
     def ends(self) -> bool:
-        """Whether something ceases to be public, which is told whatever happened to it since."""
+        """Whether the event ends something's being public. Takedowns and replays leave no such event out."""
         entry = self.change.entry
         return entry.operation in ("delete", "hide") or (entry.operation == "account" and not entry.fields[0])
 
@@ -46,7 +46,7 @@ class Event:
         return self.change.entry.key if is_track else self.subject
 
     def is_taken_down(self, takedowns: Takedowns) -> bool:
-        """Has the operator taken down what this is about? What ends is told all the same."""
+        """Has the operator taken down the event's subject? False for an event that `ends`."""
         if not len(takedowns) or self.ends:
             return False
         return takedowns.covers_any((self.did, self.artist, self.uri)) or takedowns.covers_document(

@@ -1,7 +1,7 @@
 """The feed of one worker: follows the log, and sends each change to all who want it.
 
-Clients that want the same form a group, for which the bytes of a change are made once. Those who want cards
-are told when the search index shows the change, or after some seconds without one.
+Clients that want the same form a group, for which the bytes of a change are made once. Clients that want
+cards get a change once the search index shows it, or after five seconds.
 """
 
 import asyncio
@@ -33,7 +33,10 @@ REPLAYS: Final = 4  # clients that are sent old changes at the same time
 
 
 class Feed:
-    """Call `step` again and again. All calls are on the event loop. `log`: which log positions are of."""
+    """Call `step` again and again. All calls are on the event loop.
+
+    `log`: identifies the change log that the positions belong to.
+    """
 
     def __init__(self, settings: Settings, index: Index) -> None:
         self.limits = StreamLimits(settings.live_clients, settings.live_clients_of_one, seconds=float("inf"))

@@ -1,4 +1,4 @@
-"""Which change log a position is of: each data folder has a log of its own, with positions of its own."""
+"""Identifies a data folder's change log: positions of different logs cannot be compared."""
 
 import os
 import uuid

@@ -1,4 +1,4 @@
-"""One client of the live feed: what it wants, how far it was told, and whether it keeps up."""
+"""One client of the live feed: its filter, its position, and whether it reads fast enough."""
 
 import asyncio
 from typing import Final, NamedTuple
@@ -71,7 +71,7 @@ class Subscriber:
             await asyncio.sleep(0.02)
 
     def _drop(self) -> None:
-        """Tell the client from where to resume, once it reads on, and end."""
+        """Send the position to resume from, then close the connection."""
         message = self.wanted.told("error", self.position, error=TOO_SLOW, cursor=self.position)
         if self.wanted.websocket:
             message += wire.close_frame(wire.TRY_AGAIN_LATER, f"{TOO_SLOW} cursor={self.position}")

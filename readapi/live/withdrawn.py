@@ -1,4 +1,4 @@
-"""What the log says was public and is no longer: a replay does not tell its content again."""
+"""Records and accounts that are no longer public, by the log: a replay leaves their content out."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class Withdrawn:
         self._reader.close()
 
     def covers(self, event: Event) -> bool:
-        """Did what this event tells of cease to be public after it? What ends is told all the same."""
+        """Did the event's subject cease to be public after it? False for an event that `ends`."""
         if event.ends:
             return False
         keys = (event.change.entry.key, event.subject)

@@ -22,7 +22,10 @@ MOST_COUNTED: Final = 50_000  # accounts and networks between two writes; what i
 
 
 class Busy(NamedTuple):
-    """Who did how much of what in the busiest hour of theirs. `who`: a DID, or a network as it is named."""
+    """An account's or network's count of one kind in its busiest hour.
+
+    `who`: a DID, or the hash of a network.
+    """
 
     who: str
     kind: Kind

@@ -14,9 +14,9 @@ _ACTIONS: dict[notices.State, Action] = {"acted_on": "takedown", "restored": "re
 async def decide_notice(
     state: State, number: int, decided: notices.State, note: str, by: str, base_url: str
 ) -> NoticeDecision:
-    """Decide about a notice. Raises both NotDecided; changes nothing where its state does not allow it.
+    """Decide a notice. Raises NotDecided, its own or that of takedowns, if its state does not allow it.
 
-    The takedown comes first: whoever repeats a decision that was interrupted finds it made.
+    The takedown is written first, so repeating an interrupted decision finds it done.
     """
     notice = await state.notices.find(number)
     if notice is None:

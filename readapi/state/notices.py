@@ -15,7 +15,7 @@ from schemas.notices import COUNTERED_FROM, DECISIONS, MOST_OPEN_IN_ALL, OPEN, S
 
 
 class TooManyNotices(Exception):
-    """Whoever sent this, or everyone together, has too many open notices; the message is a sentence."""
+    """The sender, or all senders together, have too many undecided notices; the message is a sentence."""
 
 
 class NotDecided(Exception):

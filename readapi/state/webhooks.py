@@ -1,4 +1,4 @@
-"""Webhooks: where changes are sent for a developer token, how far they were, and the secrets that sign."""
+"""Stored webhooks of developer tokens: addresses, positions in the change log, and signing secrets."""
 
 import uuid
 from dataclasses import dataclass, fields
@@ -35,7 +35,10 @@ _SECRETS: Final = TypeAdapter(list[Secret])
 
 @dataclass(frozen=True, slots=True)
 class NewWebhook:
-    """What is to be sent where. `wanted`: JSON. `log`, `position`: from where on in which change log."""
+    """A webhook to store. `wanted`: its filter, as JSON.
+
+    `log`, `position`: where in which change log it begins.
+    """
 
     token_id: str
     did: Did
@@ -123,7 +126,7 @@ class Webhooks:
             await connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
 
     async def rotate(self, webhook_id: str, secret: str) -> datetime:
-        """Sign with a new secret, and with the one before it for OVERLAP. Returns the end of that."""
+        """Sign with a new secret; the former one signs too for OVERLAP. Returns the end of that period."""
         async with self._database.writing() as connection:
             until = self._database.now() + OVERLAP
             current = (await self._open(connection, webhook_id))[0]
@@ -176,7 +179,10 @@ class Webhooks:
         )
 
     async def adopt(self, log: str) -> None:
-        """Go on by this change log. Another one's positions are of other commits: a minute is sent again."""
+        """Switch to this change log.
+
+        Positions of another log do not match it, so the last minute is repeated.
+        """
         back = webhooks.c.position - ANOTHER_LOG // timedelta(microseconds=1)
         change = update(webhooks).where(webhooks.c.log != log)
         async with self._database.writing() as connection:

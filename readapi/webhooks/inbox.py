@@ -1,4 +1,4 @@
-"""An inbox: what the feed has sent to one webhook and is not delivered yet."""
+"""An inbox: changes that the feed has sent to one webhook, waiting for delivery."""
 
 import asyncio
 from collections import deque
@@ -43,7 +43,7 @@ class Inbox(Subscriber):
         self.arrived.set()
 
     async def calm(self) -> None:
-        """Return at once: whoever has too much leaves the feed."""
+        """Return at once: an inbox with too much waiting leaves the feed (see `send`)."""
 
     async def next_parcel(self) -> Parcel | None:
         """Wait for changes; None once the feed was left and all that came before was taken."""
@@ -56,7 +56,7 @@ class Inbox(Subscriber):
         return Parcel(self._taken_to, changes)
 
     async def parcel_to(self, position: int) -> Parcel:
-        """Wait until everything up to a position came: the delivery that was begun to end there."""
+        """Wait until the changes of an interrupted delivery have arrived; returns that delivery again."""
         while self.position < position and not self.ended.is_set():
             self.arrived.clear()
             await self.arrived.wait()

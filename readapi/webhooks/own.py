@@ -1,4 +1,4 @@
-"""An account's own webhooks: created, changed and told, by its developer tokens or in a session."""
+"""An account's webhooks: created, changed and listed with its developer tokens or in a session."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -91,7 +91,7 @@ class OwnWebhooks:
         return found
 
     async def _token(self, who: SignedIn, asked: str | None) -> str:
-        """The token that a new webhook is of."""
+        """The id of the developer token that a new webhook belongs to."""
         own = _only_token(who)
         wanted = asked or own
         if wanted is None:
@@ -106,7 +106,7 @@ class OwnWebhooks:
 
 
 def describe(webhook: Webhook, *, is_ended: bool = False) -> shapes.Webhook:
-    """A webhook as it is told."""
+    """A webhook as the API shows it."""
     wanted = read_wanted(webhook.wanted)
     return shapes.Webhook(
         id=webhook.id,
@@ -141,7 +141,7 @@ def _time(instant: datetime | None) -> str | None:
 
 
 def _only_token(who: SignedIn) -> str | None:
-    """The token that asks; None in a session, which acts on all of the account."""
+    """The id of the requesting token; None in a session, which may act on all webhooks of the account."""
     return (
         who.account.id if not isinstance(who, InSession) and isinstance(who.account, DeveloperToken) else None
     )

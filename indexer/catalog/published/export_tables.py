@@ -94,7 +94,8 @@ _ROWS: Final = {
 def write_tables(con: duckdb.DuckDBPyConnection, since: datetime, is_first: bool) -> None:
     """Write all tables into the empty database `published`. `since`: when the catalogue was in this state.
 
-    Unless `is_first`, `before` is the last state: what it has and this one has not is noted as deleted.
+    Unless `is_first`, `before` is the previous state; records that it has and this one lacks are noted as
+    deleted.
     """
     con.execute(_SHOWN)
     for table in exports.TABLES:
@@ -109,7 +110,7 @@ def write_tables(con: duckdb.DuckDBPyConnection, since: datetime, is_first: bool
 
 
 def changes_of(table: exports.Table) -> str:
-    """A query of the rows of `published` that `before` has not, and of the keys that `published` has not."""
+    """A query of the rows that are new or changed in `published`, and of the keys that only `before` has."""
     key = ", ".join(table.key)
     return f"""
         select 'upsert' as change, * from (from published.{table.name} except all from before.{table.name})

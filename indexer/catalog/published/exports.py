@@ -1,4 +1,4 @@
-"""Exports: the open data as Parquet files, all rows or what changed since the export before, and a manifest.
+"""Exports of the open data as Parquet files: all rows, or the changes since the previous export.
 
 Each export is of a numbered state of the tables, which stays in `snapshots/published-N.duckdb`, so that the
 next one finds what changed. The manifest is written last: an export that it does not name was never made, and
@@ -189,7 +189,7 @@ class Exports:
 
 
 def _kept(made: list[Export]) -> list[Export]:
-    """From the oldest full export on that is kept."""
+    """The exports to keep: the oldest kept full export, and everything after it."""
     fulls = [export.number for export in made if export.kind == "full"]
     oldest = fulls[-FULLS_KEPT:][0]
     return [export for export in made if (export.number, export.kind) >= (oldest, "full")]

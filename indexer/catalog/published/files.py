@@ -1,4 +1,4 @@
-"""Files that other processes read: each gets its name when it is complete, and goes when none reads it."""
+"""Files that other processes read: named once they are complete, removed once no process reads them."""
 
 import fcntl
 import os

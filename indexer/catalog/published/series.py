@@ -1,6 +1,6 @@
-"""Series: what a snapshot's records come to on each day, in a file of its own that other processes read.
+"""Series: daily counts of a snapshot's records, in a file of its own that other processes read.
 
-To count them takes longer than to copy the catalogue, so that not every snapshot is counted. The rows of one
+Counting takes longer than copying the catalogue, so not every snapshot is counted. The rows of one
 subject lie together and in order, so that a reader finds them without an index. Plays are also there by the
 hour, as the state database keeps them.
 """
@@ -169,7 +169,7 @@ class Series:
 
     @property
     def is_behind(self) -> bool:
-        """True when a snapshot was published that is not counted."""
+        """True when the newest snapshot has not been counted."""
         counted, found = self.newest, self._snapshot
         if not found.exists():
             return False

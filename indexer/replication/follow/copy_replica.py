@@ -99,7 +99,7 @@ class CopyReplica:
         await asyncio.to_thread(os.pwrite, descriptor, content, offset)
 
     async def _grow(self, target: Path, wanted: BlockList) -> bool:
-        """Append to a segment of the log what is new. False: it is not the beginning of what is wanted."""
+        """Append the new part to a log segment. False: the local file is not a prefix of the wanted one."""
         size = target.stat().st_size if target.exists() else 0
         if size > wanted.size:
             return False
@@ -121,7 +121,7 @@ class CopyReplica:
             raise ObjectsAway(f"block {block} arrived damaged") from error
 
     def _places(self, wanted: BlockList) -> Mapping[str, _Place]:
-        """Where blocks of the file are in the files that are here."""
+        """Where local files already hold blocks of the wanted file."""
         needed = set(wanted.blocks)
         return {
             block: _Place(self._folder / path, offset)
@@ -149,7 +149,7 @@ class CopyReplica:
 
 
 def _read(place: _Place, block: str, length: int) -> bytes | None:
-    """A block of a file that is here; None when it is another one by now."""
+    """A block read from a local file; None when its content has changed or cannot be read."""
     try:
         with place.path.open("rb") as file:
             content = os.pread(file.fileno(), length, place.offset)

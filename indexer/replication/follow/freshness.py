@@ -1,4 +1,4 @@
-"""How fresh what is shown is: the publisher's report, older by the time since it was made. Pure."""
+"""The health report of a follower: the publisher's report, with the time since it was made added. Pure."""
 
 from typing import Any, Final, NamedTuple
 
@@ -17,8 +17,8 @@ class Shown(NamedTuple):
 def report(shown: Shown, now: float, unix_now: float, replication: list[str]) -> dict[str, Any]:
     """The health report of the data folder, in the form of the indexer's own.
 
-    The lag is never less than it is: of the time since the manifest arrived, and the time since it was made
-    by the clocks of both machines, the longer one is added to what the publisher said.
+    The lag is never understated: it is the publisher's lag and the longer of two ages, the time since the
+    manifest arrived and the manifest's age by both machines' clocks.
     `replication`: sentences about what is wrong with following.
     """
     said = shown.manifest.report

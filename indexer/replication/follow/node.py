@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 class Node:
-    """Call `follow` with each new manifest. What it fetches of snapshots never holds it up."""
+    """One indexer's files. Call `follow` with each new manifest; fetching snapshots never delays it."""
 
     def __init__(self, objects: Objects, folder: Path, name: str) -> None:
         self.name = name
@@ -26,7 +26,8 @@ class Node:
         self._shown: Manifest | None = None
         self.newest_copies: str | None = None  # the key of the newest CopySet
         self._changed = asyncio.Event()
-        self._following = asyncio.Lock()  # an indexer may be shown while it is followed as another one
+        # The same indexer may be followed as the shown one and as a standby at the same time.
+        self._following = asyncio.Lock()
 
     @property
     def is_complete(self) -> bool:

@@ -47,7 +47,10 @@ class RemoteNudges:
         return Nudged(Tid(answer["rev"]), None if cid is None else Cid(cid), int(answer["op"]))
 
     async def _ask(self, url: str, key: str, uri: AtUri) -> tuple[int, dict[str, Any]]:
-        """Status and body of an answer that is signed for this request. Raises ValueError, and others."""
+        """Send a nudge; returns status and body of the signed answer.
+
+        Raises ValueError for a bad signature, and others.
+        """
         body, now = control_socket.encode_uri(uri), int(time.time())
         signature = signed_nudges.sign_request(key, now, body)
         headers = {signed_nudges.TIME_HEADER: str(now), signed_nudges.SIGNATURE_HEADER: signature}

@@ -1,7 +1,7 @@
 """Brings the search indexes of one indexer to the state of a manifest. The order makes every crash harmless.
 
 New files are fetched under other names, then renamed: segments first, then what names them, the catalog's
-last. Files of the state before stay one round longer, for workers that have read what named them.
+last. Files of the previous state are kept one round longer, for workers that still open them.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ Rename = Callable[[Path, Path], None]
 
 
 class Outdated(Exception):
-    """An object of the manifest is gone: a newer manifest is there."""
+    """An object that the manifest names was deleted: a newer manifest exists."""
 
 
 class SearchReplica:

@@ -57,7 +57,7 @@ class Collector:
         return len(unneeded)
 
     async def remove_dead(self) -> None:
-        """Delete what indexers left that wrote nothing for days. Raises ObjectsAway."""
+        """Delete the objects of indexers that have written nothing for seven days. Raises ObjectsAway."""
         ours = await self._objects.keys(f"{node_prefix(self._node)}/")
         if not ours:
             return

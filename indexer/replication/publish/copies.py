@@ -1,4 +1,4 @@
-"""Snapshots, series, exports and the change log: files that go up as the blocks which the store lacks.
+"""Publishes snapshots, series, exports and the change log: uploads the blocks that the store lacks.
 
 Works beside the search indexes, which never wait for it. Blocks and lists are named by their hashes, so that
 what was sent before a crash is found again.
@@ -61,7 +61,7 @@ class Copies:
         self.key, self.needed = key, self._needed(key)
 
     async def step(self) -> None:
-        """Publish the files that changed, then what there is altogether. Raises ObjectsAway, or OSError."""
+        """Publish the changed files, then the CopySet that lists all. Raises ObjectsAway, or OSError."""
         stamps = await asyncio.to_thread(self._look)
         if {file.path: stamp for file, stamp in stamps.items()} == {
             path: stamp for path, (stamp, *_) in self._lists.items()

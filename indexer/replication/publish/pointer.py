@@ -20,7 +20,7 @@ class Pointer:
     async def move(self, manifest: Manifest) -> bool:
         """Show a manifest. False: another indexer has moved the pointer since the lease was taken.
 
-        A holder that slept would replace a version that is gone, whatever it believes of its lease.
+        A holder that was paused fails here, because the version that it would replace has changed.
         Raises ObjectsAway.
         """
         if self._epoch != manifest.epoch:

@@ -83,7 +83,7 @@ class Publisher:
 
     @property
     def failures(self) -> list[str]:
-        """Why other machines do not get what is new: a sentence each."""
+        """Why other machines do not get new states, one sentence each."""
         return [f"{what} cannot be published: {reason}" for what, reason in self._failing.items()]
 
     async def run(self) -> None:
@@ -185,7 +185,7 @@ class Publisher:
             self._require_no_twin()
 
     def _require_no_twin(self) -> None:
-        """Two indexers of one name would remove each other's objects, so the one that notices stops."""
+        """Stop if another indexer publishes under this name: each would delete the other's objects."""
         if self._has_twin:
             raise ObjectsAway(
                 f"another indexer publishes as {self.node}; remove {NODE_FILE} from one of the data folders, "
@@ -233,7 +233,7 @@ class Publisher:
 
 
 def node_name(data_dir: Path) -> str:
-    """The name of the data folder's indexer among all that publish, made at its first start."""
+    """The unique name under which this data folder's indexer publishes, made at its first start."""
     path = data_dir / NODE_FILE
     if not path.exists():
         data_dir.mkdir(parents=True, exist_ok=True)

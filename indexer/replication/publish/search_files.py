@@ -34,7 +34,7 @@ class Opened(NamedTuple):
 
 
 def look(data_dir: Path) -> Stamp | None:
-    """Differs whenever something was committed or merged; None while an index is not there. Three stats."""
+    """A stamp that changes with each commit or merge; None while an index is missing. Costs three stats."""
     try:
         found = [(data_dir / folder / META).stat() for folder in SEARCH_FOLDERS]
     except OSError:
@@ -48,7 +48,7 @@ def committed(
 ) -> Iterator[tuple[list[SearchFile], list[Opened]]]:
     """All files of the committed states, and those of them that are not published yet, opened for the block.
 
-    The catalog index is read first, as it is committed last: the others have what it was committed after.
+    Reads the catalog index first: it is committed last, so the other indexes already have what it refers to.
     Raises OSError when the files keep vanishing.
     """
     opened: list[Opened] = []
@@ -81,13 +81,16 @@ def _files(data_dir: Path, folder: str) -> Iterator[SearchFile]:
 
 
 def _is_in(published: Mapping[str, Stored], file: SearchFile) -> bool:
-    """Whether it is published. A file without content here is of a segment, and never changes."""
+    """Whether the file is published. Files without `content` belong to a segment and never change."""
     known = published.get(file.path)
     return known is not None and (file.content is None or known.check == zlib.crc32(file.content))
 
 
 def _is_meant(name: str, deletes: dict[str, int] | None) -> bool:
-    """Whether a file of a segment belongs to the state: of deletions, only those of the opstamp it names."""
+    """Whether a segment's file belongs to this state.
+
+    Of deletion files, only the one that `meta.json` names does.
+    """
     stem, _, ending = name.partition(".")
     if ending.endswith("del"):
         return deletes is not None and name == _deletes_name(stem, deletes)

@@ -81,21 +81,21 @@ class Term:
         return LeaseRecord(node=self._node, epoch=self.known_epoch + 1)
 
     def read(self, record: LeaseRecord | None, tag: str | None, now: float) -> None:
-        """Note what was read. `now`: the time after it."""
+        """Note what was read. `now`: the time after the read."""
         if self._seen is None or self._seen.tag != tag:
             self._seen = _Seen(record, tag, now)
         if self._held is not None:
             self._held = record if record is not None and self._is_ours(record) else None
 
     def written(self, record: LeaseRecord, tag: str, began: float) -> None:
-        """Note a write that succeeded. `began`: the time before it."""
+        """Note a successful write. `began`: the time before the write."""
         self._seen = _Seen(record, tag, began)
         self._held = None if record.released else record
         self._has_held = True
         self._written_at = began
 
     def doubt(self) -> None:
-        """Another version may be there than was seen: read it before anything else."""
+        """The stored version may have changed unseen: read it before anything else."""
         self._seen = None
 
     def _is_ours(self, record: LeaseRecord) -> bool:

@@ -91,12 +91,12 @@ class Person:
 
 
 def load_hidden(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The DIDs of all accounts of which nothing may be shown to anybody."""
+    """The DIDs of accounts whose records are shown to nobody."""
     return frozenset(did for (did,) in con.execute(HIDDEN).fetchall())
 
 
 def load_withheld(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The DIDs of accounts that labels hide: nobody but themselves is shown what they wrote."""
+    """The DIDs of accounts hidden by labels: only the account itself sees its records."""
     return frozenset(did for (did,) in con.execute(WITHHELD).fetchall())
 
 

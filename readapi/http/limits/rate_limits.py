@@ -70,8 +70,8 @@ class Spent(Exception):
 class RateLimits:
     """Few requests for signing in, uploading and SQL, more elsewhere, most for pictures; each has a counter.
 
-    `guesses` limits look-ups of credentials that are not known to be valid, `servers` the requests that one
-    address sends for any number of accounts: an account costs nothing, and each has a limit of its own.
+    `guesses` limits look-ups of unknown credentials per client. `servers` limits the requests of one address
+    over all accounts that it speaks for: accounts are free, and each has a limit of its own.
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:

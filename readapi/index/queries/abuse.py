@@ -85,7 +85,10 @@ class SuspiciousTrack:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From where on something is told. `percent`: of fresh accounts; `burst`: times the usual of a day."""
+    """Thresholds from which activity is reported.
+
+    `percent`: share of fresh accounts; `burst`: multiple of the usual daily likes.
+    """
 
     busy: int
     likes: int

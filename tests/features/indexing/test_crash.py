@@ -219,7 +219,7 @@ def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
     mount("ro", tmp_path)
 
     try:
-        with pytest.raises(StoreError, match="cannot be written; mend its rights or set FMSVC_DATA_DIR"):
+        with pytest.raises(StoreError, match="written; correct its permissions or set FMSVC_DATA_DIR"):
             Writer.open(settings(tmp_path))
     finally:
         subprocess.run(["umount", tmp_path], check=True)

@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 
 class IcebergProcess:
-    """Brings the tables to the state that is wanted. A run that is stopped is made up for by the next one."""
+    """Brings the tables to the wanted state. The next run completes one that was stopped."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._is_wanted = settings.iceberg
@@ -37,7 +37,7 @@ class IcebergProcess:
         self._said: IO[bytes] | None = None
 
     def want(self, state: int) -> None:
-        """Ask for the state of this number, the newest of the exports."""
+        """Request the state of this number, the newest export's."""
         self._state = state
 
     @property
@@ -48,11 +48,11 @@ class IcebergProcess:
 
     @property
     def has_ended(self) -> bool:
-        """True when a run has ended that was not looked at."""
+        """True when a run has ended and `finish` has not been called."""
         return self._process is not None and self._process.poll() is not None
 
     def start(self) -> None:
-        """Start a run. Passwords in addresses go through its input, which nobody else can read."""
+        """Start a run. It gets the addresses, which may contain passwords, on standard input."""
         self._asked = self._state
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - until the run has ended
         self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -87,7 +87,7 @@ class IcebergProcess:
             self._read_said()
 
     def _read_said(self) -> str:
-        """The reason that a run gave for its end: what follows its last traceback. Then it is forgotten."""
+        """Read and close the run's stderr; returns the message of its last traceback, why it failed."""
         assert self._said is not None
         with self._said as said:
             said.seek(0)

@@ -117,7 +117,7 @@ class Warehouse:
         self._catalogue.close()
 
     def open_table(self, described: exports.Table) -> Table:
-        """The table; an empty one instead of none, of one with other columns, or of one that was moved."""
+        """Open the table. It is created empty if it is missing, was moved, or has other columns."""
         name, location = (NAMESPACE, described.name), f"{self.address}/{described.name}"
         wanted = make_schema(described)
         try:
