@@ -29,6 +29,7 @@ from schemas.setting_types import (
 PREFIX = "FMSVC_"
 LEAST_SECRET_CHARACTERS = 32
 OF_THE_TESTS = ("FMSVC_TEST_", "FMSVC_INTEROP")  # beginnings of names that only tests read
+OF_THE_CLIENT = ("FMSVC_API_URL", "FMSVC_TOKEN")  # what the command line `fmsvc` reads
 
 
 class SettingsError(Exception):
@@ -381,7 +382,7 @@ class Settings(BaseModel):
         given = {
             name.removeprefix(PREFIX).lower(): value
             for name, value in environ.items()
-            if name.startswith(PREFIX) and not name.startswith(OF_THE_TESTS)
+            if name.startswith(PREFIX) and not name.startswith(OF_THE_TESTS) and name not in OF_THE_CLIENT
         }
         for field in given.keys() - cls.model_fields.keys():
             close = difflib.get_close_matches(field, cls.model_fields, n=1)

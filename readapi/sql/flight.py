@@ -86,7 +86,7 @@ class FlightServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ha
             text = statement.decode()
         except UnicodeDecodeError:
             raise InvalidRequest("A statement is text in UTF-8.") from None
-        answer = await self._queries.run(text, "arrow")
+        answer = await self._queries.run(text, "arrow", client)
         if answer.truncated:  # the protocol has no word for an answer that is cut
             raise InvalidRequest(f"The answer has more than {MOST_ROWS:,} rows; add a LIMIT.")
         return pyarrow.ipc.open_stream(io.BytesIO(answer.body)).read_all()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final
 import orjson
 
 from readapi.errors import IndexNotReady, InvalidRequest, NotFound, RateLimited
-from readapi.sql.limits import AT_ONCE, MOST_BYTES, SECONDS, WAITING
+from readapi.sql.limits import AT_ONCE, MOST_BYTES, OF_ONE_CLIENT, SECONDS, WAITING
 from schemas.api.sql import MOST_CHARACTERS, SqlForm
 
 _PROGRAM: Final = (sys.executable, "-m", "readapi.sql.query_process")
@@ -51,10 +52,14 @@ class Queries:
         self._seconds = seconds
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
+        self._of_clients: Counter[str] = Counter()
         self._running: set[asyncio.subprocess.Process] = set()
 
-    async def run(self, statement: str, form: SqlForm) -> QueryAnswer:
-        """Run a statement. Raises QueryRefused, QueryStopped, RateLimited, NotFound, IndexNotReady."""
+    async def run(self, statement: str, form: SqlForm, client: str) -> QueryAnswer:
+        """Run a statement. Raises QueryRefused, QueryStopped, RateLimited, NotFound, IndexNotReady.
+
+        `client`: who sent it; each has at most OF_ONE_CLIENT that run or wait.
+        """
         self.check_offered()
         if not self._database.exists():
             raise IndexNotReady("No export has been made yet.")
@@ -68,12 +73,16 @@ class Queries:
             raise QueryRefused("A statement has no NUL character.")
         if self._waiting >= WAITING:
             raise RateLimited("Too many queries are waiting; try again later.")
+        if self._of_clients[client] >= OF_ONE_CLIENT:
+            raise RateLimited("Your other statements are still running; wait for them.")
         self._waiting += 1
+        self._of_clients[client] += 1
         try:
             async with self._turns:
                 return await self._run(text, form)
         finally:
             self._waiting -= 1
+            self._of_clients -= Counter((client,))
 
     def check_offered(self) -> None:
         """Raises NotFound when the operator does not offer SQL."""

@@ -42,6 +42,11 @@ def test_values_come_from_the_environment() -> None:
     assert settings.collections.profile == "fm.svc.dev.actor.profile"
 
 
+def test_variables_of_the_client_are_not_settings() -> None:
+    """Both programs may be used in one shell."""
+    assert Settings.from_environment({"FMSVC_API_URL": "http://x", "FMSVC_TOKEN": "x"}) == Settings()
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -66,6 +71,7 @@ def test_values_come_from_the_environment() -> None:
         ),
         ("FMSVC_STATE_URL", "mysql://db", "FMSVC_STATE_URL: must begin with postgresql://."),
         ("FMSVC_SECRET_KEYS", f"{'A' * 43}=,secret", "key 2 is not 32 bytes in base64."),
+        ("FMSVC_FLIGHT_PORT", "8815", "FMSVC_FLIGHT_PORT needs FMSVC_SQL=true."),
         ("FMSVC_PORT", "0", "port 0 needs FMSVC_PUBLIC_URL, because answers carry absolute addresses."),
     ],
 )

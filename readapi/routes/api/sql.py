@@ -3,6 +3,7 @@
 from readapi.answers import JSON, Answer
 from readapi.errors import IndexNotReady, NotFound, RateLimited
 from readapi.http.endpoint import Routes
+from readapi.http.limits.clients import Client
 from readapi.sql.limits import LIMITS
 from readapi.sql.queries import Queries
 from readapi.sql.statement import FUNCTIONS
@@ -24,14 +25,14 @@ _PLAIN_TYPES = tuple(media_type.partition(";")[0] for media_type in _TYPES.value
 @routes.post(
     "/sql", from_any_page=True, media_types=_PLAIN_TYPES, raises=(NotFound, RateLimited, IndexNotReady)
 )
-async def run_sql(sent: SqlStatement, queries: Queries) -> Answer[SqlAnswer]:
+async def run_sql(sent: SqlStatement, queries: Queries, client: Client) -> Answer[SqlAnswer]:
     """Run a SELECT over the tables of the newest export of the open data.
 
     The statement runs in a process of its own, which can read these tables and nothing else. An answer has at
     most 10,000 rows and 8 MiB; a statement takes at most ten seconds and 512 MB of memory. Not every function
     is allowed: `/sql/schema` lists those that are. Operators turn this on; it is off by default.
     """
-    answer = await queries.run(sent.query, sent.format)
+    answer = await queries.run(sent.query, sent.format, client)
     headers = {"X-Rows": str(answer.rows), "X-Truncated": str(answer.truncated).lower()}
     return Answer(answer.body, _TYPES[sent.format], headers=headers)
 

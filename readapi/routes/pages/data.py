@@ -9,6 +9,7 @@ from pydantic import Field
 from readapi.answers import HTML, Answer
 from readapi.errors import IndexNotReady, InvalidRequest, NotFound, RateLimited
 from readapi.http.endpoint import Routes
+from readapi.http.limits.clients import Client
 from readapi.http.viewer import SignedIn
 from readapi.index.exports import OpenData
 from readapi.index.queries import series
@@ -48,14 +49,18 @@ async def data_page(
 
 @routes.get("/data/sql", media_types=(HTML,), raises=(NotFound, RateLimited, IndexNotReady), acts=True)
 async def sql_page(
-    queries: Queries, who: SignedIn | None, renderer: Renderer, query: StatementText = ""
+    queries: Queries,
+    client: Client,
+    who: SignedIn | None,
+    renderer: Renderer,
+    query: StatementText = "",
 ) -> Answer[str]:
     """Show a form for SQL over the open data, and what the statement gave."""
     queries.check_offered()
     answer, refusal = None, None
     if query.strip():
         try:
-            found = await queries.run(query, "json")
+            found = await queries.run(query, "json", client)
             answer = SqlAnswer.model_construct(**orjson.loads(found.body))
         except InvalidRequest as error:
             refusal = error.message

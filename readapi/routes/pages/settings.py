@@ -10,6 +10,7 @@ from readapi.answers import Answer
 from readapi.errors import Conflict, InvalidRequest, NotAuthenticated, NotFound
 from readapi.http.request.cookies import Cookies
 from readapi.http.request.headers import Accept, prefers_page
+from readapi.http.request.validation import fit_members
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.errors import OAuthError
 from readapi.pages import notices, responses
@@ -178,14 +179,8 @@ async def create_own_webhook(
     sent: WebhookForm, who: InSession, webhooks: OwnWebhooks, renderer: Renderer
 ) -> Answer[str]:
     """Create a webhook, and show its secret, once."""
-    wanted = WantedWebhook(
-        url=sent.url,
-        token_id=sent.token_id,
-        wanted_collections=tuple(sent.wanted_collections),
-        artists=_words(sent.artists),
-        tags=_words(sent.tags),
-        cards=sent.cards,
-    )
+    names = {"artists": _words(sent.artists), "tags": _words(sent.tags)}
+    wanted = fit_members(WantedWebhook, sent.model_dump() | names)
     created = await webhooks.create(who, wanted)
     view = account_views.of_webhook_secret(created.webhook.url, created.secret)
     return responses.account_page(renderer, "webhook.html", view, account=who.name)

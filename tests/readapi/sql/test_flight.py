@@ -98,13 +98,10 @@ async def test_a_refusal_is_a_sentence_and_tells_no_path(address: str, statement
 
 async def test_each_client_has_its_limit(address: str) -> None:
     """Clients behind a trusted proxy are told apart."""
-    answers = await asyncio.gather(
-        *(ask(address, "select 1 as one", "192.0.2.3") for _ in range(9)), return_exceptions=True
-    )
-    refused = [str(answer) for answer in answers if isinstance(answer, BaseException)]
-
-    assert len(refused) == 1
-    assert "Too many statements; try again in" in refused[0]
+    for _ in range(8):
+        await ask(address, "select 1 as one", "192.0.2.3")
+    with pytest.raises(dbapi.Error, match="Too many statements; try again in"):
+        await ask(address, "select 1 as one", "192.0.2.3")
     assert (await ask(address, "select 1 as one", "192.0.2.4")).num_rows == 1
 
 

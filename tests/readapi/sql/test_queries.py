@@ -19,6 +19,7 @@ import duckdb
 import pytest
 import pytest_asyncio
 
+from readapi.errors import RateLimited
 from readapi.sql.queries import Queries, QueryRefused, QueryStopped
 from schemas.api.sql import SqlForm
 from schemas.exports import TABLES
@@ -751,7 +752,7 @@ async def test_an_attack_gets_nothing_and_changes_nothing(
     is_refused = False
     try:
         async with asyncio.timeout(60):
-            told = (await (hurried if kind == "plain" else queries).run(sql, "json")).body
+            told = (await (hurried if kind == "plain" else queries).run(sql, "json", sql)).body
     except (QueryRefused, QueryStopped) as refusal:
         is_refused = isinstance(refusal, QueryRefused)
         told = str(refusal).encode("utf-8", "replace")
@@ -761,7 +762,7 @@ async def test_an_attack_gets_nothing_and_changes_nothing(
     assert SECRET.encode() not in told
     assert str(folder) in sql or str(folder).encode() not in told, "the path of the database was told"
     if kind == "writing" or not is_refused:
-        counted = await queries.run("select count(*) as n from tracks", "json")
+        counted = await queries.run("select count(*) as n from tracks", "json", sql)
         assert json.loads(counted.body)["rows"] == [[3]]
     assert _files(folder) == files
     assert not [*Path.cwd().glob("escaped*"), *Path("/tmp").glob("escaped*")]
@@ -770,6 +771,22 @@ async def test_an_attack_gets_nothing_and_changes_nothing(
             break
         await asyncio.sleep(0.05)
     assert _children(os.getpid()) <= processes, "a process is left"
+
+
+async def test_one_client_does_not_take_the_queue(queries: Queries) -> None:
+    """Two of its statements are run or wait; the third is refused, and another client's is run."""
+    slow = "select count(*) as n from range(30000) a, range(30000) b where a.range * b.range % 7 = 3"
+    two = [asyncio.create_task(queries.run(slow, "json", "greedy")) for _ in range(2)]
+    await asyncio.sleep(0.1)
+    with pytest.raises(RateLimited, match="Your other statements are still running"):
+        await queries.run("select 1 as n", "json", "greedy")
+    other = asyncio.create_task(queries.run("select 1 as n", "json", "another"))
+    ended = await asyncio.gather(*two, other, return_exceptions=True)
+    again = await queries.run("select 1 as n", "json", "greedy")
+
+    assert [type(one) for one in ended[:2]] != [RateLimited, RateLimited]
+    assert json.loads(ended[2].body)["rows"] == [[1]]  # type: ignore[union-attr]
+    assert json.loads(again.body)["rows"] == [[1]]
 
 
 async def test_without_the_sandbox_the_attacks_read_the_secret(folder: Path) -> None:
@@ -799,4 +816,4 @@ async def test_what_cannot_be_sent_or_written_is_said(
 ) -> None:
     """Rather than cut, or taken for a query that takes too long."""
     with pytest.raises(QueryRefused, match=said):
-        await queries.run(sql, form)
+        await queries.run(sql, form, sql)
