@@ -54,9 +54,10 @@ class Piece(NamedTuple):
 
 
 class Manifest(BaseModel):
-    """A state of one indexer's published files. `number` counts its manifests up,
-    in each process from the Unix time in milliseconds: `current.json`, which has the highest number of a holder,
-    may be another indexer's when the holder starts again.
+    """A state of one indexer's published files.
+
+    `number` rises from one manifest to the next, and begins at the Unix time in milliseconds in each process:
+    the former highest one may be unknown, as `current.json` may be another indexer's by then.
 
     `report`: the indexer's health, taken at the Unix time `at`, before the files were looked at: they are at
     least as fresh as it says. `nudges`: where the indexer takes nudges from other machines.
