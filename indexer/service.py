@@ -1,6 +1,7 @@
 """The indexer process: constructs its parts, starts their tasks, and stops them in order."""
 
 import asyncio
+import contextlib
 import gc
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -55,6 +56,7 @@ from schemas.settings import Settings
 
 LOOK_SECONDS = 0.5
 PUBLISH_SECONDS = 0.1
+DECISIONS_SECONDS = 10.0  # that a replay waits for the state database, to publish what it made
 GIVE_BACK_SECONDS = 15.0  # a busy indexer frees more in a minute than it needs
 YOUNG_OBJECTS = 10_000  # before Python looks for garbage among them: a batch makes many, and few are cycles
 RESYNCS = 256  # at once; each mostly waits for its PDS
@@ -146,6 +148,10 @@ class Indexer:
             heard=self.upkeep.quiet.heard,
         )
         self.labels = Labels(settings, ways, self._hosts, self._intake, stores.writer)
+        self._has_taken_down = asyncio.Event()  # set once the takedowns were put into a batch
+        self._may_show = asyncio.Event()  # never set for a new index that lacks the operator's decisions
+        if stores.snapshots.current.exists():
+            self._may_show.set()
         self._prover = Prover(self._resolver, outbound, self._hosts)
         self._nudges = Nudges(self._prover, self._intake, self.follower, collections, self.repos, applier)
         self.repairs = Repairs(stores, self._intake)
@@ -183,6 +189,7 @@ class Indexer:
                 self._count_plays(),
                 self._take_down(),
                 self.labels.run(),
+                self._admit(),
                 self._publish(),
                 self._replicate(),
                 heap.keep_trimming(give_back_seconds),
@@ -191,9 +198,19 @@ class Indexer:
     async def replay(self, reading: Coroutine[Any, Any, Any]) -> None:
         """Run `reading` to its end and commit all of it. Raises StoreError.
 
-        Repos that cannot be resynced now are tried again when an indexer next runs.
+        Repos that cannot be resynced now are tried again when an indexer next runs. A new index is published
+        then, if the state database does not answer now.
         """
-        await self._keep(self._to_its_end(reading), self._resyncs.run(), thorough=True)
+        await self._keep(
+            self._to_its_end(reading),
+            self._resyncs.run(),
+            self._take_down(),
+            self.labels.follow_operator(),
+            thorough=True,
+        )
+        if not self._may_show.is_set():
+            log.warning("not published", reason="the operator's takedowns and labels could not be read")
+            return
         self.stores.snapshots.caught_up()
         await self.stores.publish()
 
@@ -201,6 +218,8 @@ class Indexer:
         await reading
         await self._intake.committed()
         await self._resyncs.idle()
+        with contextlib.suppress(TimeoutError):  # `replay` tells it
+            await self._admit(DECISIONS_SECONDS)
 
     async def _keep(
         self, until: Coroutine[Any, Any, Any], *beside: Coroutine[Any, Any, Any], thorough: bool = False
@@ -254,9 +273,25 @@ class Indexer:
         async for subjects in follow_takedowns(self._settings):
             self._intake.batch.takedowns = subjects
             self._intake.added(1)
+            self._has_taken_down.set()
             await self._intake.room()
 
+    async def _admit(self, most_seconds: float | None = None) -> None:
+        """Let others see a new index once it has all that the operator has decided.
+
+        Raises TimeoutError when the decisions cannot be read for so long.
+        """
+        if self._may_show.is_set():
+            return
+        async with asyncio.timeout(most_seconds):
+            await self._has_taken_down.wait()
+            await self.labels.is_decided.wait()
+        await self._intake.committed()
+        await self.follower.reached(self.stores.writer.op)
+        self._may_show.set()
+
     async def _publish(self) -> None:
+        await self._may_show.wait()
         while True:
             if self._is_caught_up():
                 self.stores.snapshots.caught_up()
@@ -269,6 +304,7 @@ class Indexer:
             # Imported only where it is used, since it imports the client of object stores.
             from indexer.replication.publish.run import run_publisher
 
+            await self._may_show.wait()
             await run_publisher(
                 self._settings,
                 url,

@@ -18,11 +18,15 @@ class Away(Exception):
     """The state database does not exist yet, or cannot be reached now."""
 
 
+class Missing(Away):
+    """The state database, or the table, has not been made yet: there is nothing in it."""
+
+
 class StateReader(Protocol):
     """Queries, written as SQLite writes them: PostgreSQL has $1, $2 in place of each ?."""
 
     async def rows(self, query: str, *values: str | int) -> Rows:
-        """The rows of a query. Raises Away."""
+        """The rows of a query. Raises Away; Missing when there can be none."""
 
     async def close(self) -> None:
         """Close the connection, if one is open."""
@@ -52,7 +56,8 @@ class _Sqlite:
             with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as connection:
                 return connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            raise Away(str(error)) from error
+            is_missing = not self._path.exists() or str(error).startswith("no such table")
+            raise (Missing if is_missing else Away)(str(error)) from error
 
 
 class _Postgresql:
@@ -67,6 +72,8 @@ class _Postgresql:
             if self._connection is None:
                 self._connection = await asyncpg.connect(self._url, timeout=5, command_timeout=15)
             found = await self._connection.fetch(_numbered(query), *values)
+        except asyncpg.UndefinedTableError as error:
+            raise Missing(str(error)) from error
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             await self.close()
             raise Away(str(error)) from error

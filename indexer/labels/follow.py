@@ -18,7 +18,7 @@ from indexer.network.http.throttle import HostTurns
 from schemas.labels import open_labels
 from schemas.service_identity import service_did
 from schemas.settings import Settings
-from schemas.state_reader import Away
+from schemas.state_reader import Away, Missing
 from schemas.takedowns import LOOK_SECONDS
 
 EXPIRY_SECONDS: Final = 0.25  # between two looks whether a label has expired
@@ -58,6 +58,7 @@ class Labels:
             )
             for did in settings.labelers
         ]
+        self.is_decided = asyncio.Event()  # once the operator's labels are in a batch
         self._dropped = sorted(writer.label_sources() - {*settings.labelers, service_did(settings.base_url)})
 
     async def run(self) -> None:
@@ -68,11 +69,11 @@ class Labels:
         async with asyncio.TaskGroup() as group:
             for subscription in self.subscriptions:
                 group.create_task(subscription.run())
-            group.create_task(self._follow_operator())
+            group.create_task(self.follow_operator())
             group.create_task(self._expire())
 
-    async def _follow_operator(self) -> None:
-        """Put all labels of the operator into the batch, first and after each decision."""
+    async def follow_operator(self) -> None:
+        """Put all labels of the operator into the batch, first and after each decision, until cancelled."""
         source, known = service_did(self._settings.base_url), None
         async with open_labels(self._settings, source) as table:
             while True:
@@ -83,8 +84,11 @@ class Labels:
                         self._intake.batch.statements.append(Statement(source, None, stand, _AFTER_ALL))
                         self._intake.added(1 + len(stand))
                         known = number
+                        self.is_decided.set()
                         await self._intake.room()
                 except Away as error:
+                    if isinstance(error, Missing):
+                        self.is_decided.set()
                     log.debug("labels of the operator not read", reason=str(error))
                 await asyncio.sleep(LOOK_SECONDS)
 

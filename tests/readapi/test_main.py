@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+import duckdb
 import pytest
 import pytest_asyncio
 
@@ -113,6 +114,39 @@ async def test_a_recording_is_replayed_checked_and_rebuilt(
     assert "No problem found." in checked.stdout
     assert rebuilt.returncode == 0
     assert run(folder, "check").returncode == 0
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_replay_publishes_nothing_that_is_taken_down(
+    tmp_path: Path, recording: Path, directory: ForgedNetwork
+) -> None:
+    """Takedowns and labels that were decided before the index was made are in its first snapshot."""
+    [account], folder = directory.repos, tmp_path / "data"
+    taken = run(folder, "takedown", account, "--reason", "Spam.")
+
+    replayed = await replay(folder, recording, directory)
+
+    assert (taken.returncode, replayed.returncode) == (0, 0), taken.stderr + replayed.stderr
+    with duckdb.connect(folder / data_folder.NEWEST_SNAPSHOT, read_only=True) as snapshot:
+        shown = "select (select count(*) from tracks), (select count(*) from visible_tracks)"
+        assert snapshot.execute(shown).fetchall() == [(20, 0)]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_replay_without_the_state_database_publishes_nothing(
+    tmp_path: Path, recording: Path, directory: ForgedNetwork
+) -> None:
+    """It is told, and what was read is kept for the next run."""
+    folder = tmp_path / "data"
+    known = {"FMSVC_PLC_URL": directory.url, "FMSVC_ALLOW_LOOPBACK": "true"}
+    away = {"FMSVC_STATE_URL": "postgresql://127.0.0.1:9/state"}
+
+    replayed = await asyncio.to_thread(run, folder, "replay", str(recording), **known, **away)
+
+    assert replayed.returncode == 0, replayed.stderr
+    assert "not published" in replayed.stdout + replayed.stderr
+    assert not (folder / data_folder.NEWEST_SNAPSHOT).exists()
+    assert "tracks: 20 rows" in run(folder, "check").stdout
 
 
 @pytest.mark.asyncio(loop_scope="module")
