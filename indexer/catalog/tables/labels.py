@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from indexer.catalog.database import Database, join_keys
+from indexer.catalog.database import LISTED, Database, join_keys, join_words
 from indexer.catalog.projections import Row
 from schemas import label_policy
 from schemas.datetimes import to_utc
@@ -144,9 +144,10 @@ class LabelTable:
         """The stored subjects that these statements are about."""
         found: set[str] = set()
         for statement in statements:
-            query = "select distinct subject, did from labels where source = ?"
-            rows = self._catalogue.rows(query, [statement.source])
-            found |= {subject for subject, did in rows if statement.dids is None or did in statement.dids}
+            query, values = "select distinct subject from labels where source = ?", [statement.source]
+            if statement.dids is not None:
+                query, values = f"{query} and did in {LISTED}", [*values, join_words(statement.dids)]
+            found.update(subject for (subject,) in self._catalogue.rows(query, values))
         return found
 
     def _stored(self, subjects: Iterable[str]) -> defaultdict[str, dict[LabelKey, _Stored]]:
@@ -164,16 +165,21 @@ class LabelTable:
     def _withdraw(
         self, places: Mapping[str, dict[LabelKey, _Stored]], statements: Sequence[Statement]
     ) -> None:
+        if not statements:
+            return
+        by_account: defaultdict[Did, list[dict[LabelKey, _Stored]]] = defaultdict(list)
+        for subject, of in places.items():
+            by_account[account_of(subject)].append(of)
         for statement in statements:
             told = {label.key for label in statement.labels}
-            for of in places.values():
+            about = by_account.keys() if statement.dids is None else by_account.keys() & statement.dids
+            for of in (of for did in about for of in by_account[did]):
                 gone = [
                     key
                     for key, stored in of.items()
                     if key.source == statement.source
                     and key not in told
                     and stored.label.cts < statement.asked_at
-                    and (statement.dids is None or account_of(key.subject) in statement.dids)
                 ]
                 for key in gone:
                     del of[key]

@@ -4,9 +4,11 @@ import os
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from indexer.catalog.database import Database
 from indexer.catalog.tables import labels as table
 from indexer.catalog.tables import recount
 from indexer.catalog.tables.labels import Statement
@@ -189,6 +191,25 @@ def test_what_a_labeler_no_longer_says_of_an_account_is_withdrawn(writer: Writer
     )
     assert writer.label_sources() == {LABELER, OTHER}
     assert shown(writer)["visible_tracks"] == 1
+
+
+def test_a_statement_reads_the_labels_of_its_accounts_alone(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many labels the source has: it makes one statement for every twenty accounts."""
+    label(writer, *(given(did(f"p{number}"), "spam") for number in range(300)))
+    read, rows = [], Database.rows
+
+    def counted(self: Database, *arguments: Any) -> list[tuple[Any, ...]]:
+        found = rows(self, *arguments)
+        read.extend(found)
+        return found
+
+    monkeypatch.setattr(Database, "rows", counted)
+    writer.write(Batch(statements=[Statement(LABELER, frozenset({did("p1")}), [], datetime.now(UTC))]))
+
+    assert len(read) < 20
+    assert writer.reader().execute("select count(*) from labels").fetchall() == [(299,)]
 
 
 def test_labels_above_the_limits_are_dead_letters(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
