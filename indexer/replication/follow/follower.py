@@ -43,6 +43,7 @@ class Follower:
         self._tag: str | None = None
         self._tags: dict[str, str] = {}  # of the manifests of other indexers
         self._failing: dict[str, str] = {}
+        self._failing_aside: dict[str, str] = {}  # by the name of an indexer that is not shown
         self._gone_at = time.monotonic() + GONE_SECONDS
         self._group: asyncio.TaskGroup | None = None
 
@@ -54,6 +55,9 @@ class Follower:
     def report(self) -> dict[str, Any]:
         """The answer of GET /health."""
         failing = [f"{what} cannot be followed: {reason}" for what, reason in self._failing.items()]
+        failing += [
+            f"The indexer {name} cannot be followed: {reason}" for name, reason in self._failing_aside.items()
+        ]
         failing += [
             f"Snapshots cannot be followed: {node.failure}" for node in self.nodes.values() if node.failure
         ]
@@ -92,22 +96,34 @@ class Follower:
         self._tag = found.tag
 
     async def step_aside(self) -> None:
-        """Follow the indexers that are not shown. Raises ObjectsAway, or OSError."""
+        """Follow the indexers that are not shown; one that fails stops no other. Raises ObjectsAway."""
         names = await self._objects.folders(NODES)
+        failing: dict[str, str] = {}
         for name in names:
-            found = await self._objects.find(manifest_key(name), self._tags.get(name))
-            if found is None or (self.shown is not None and self.shown.node == name):
-                continue
-            manifest = _parse(found)
             try:
-                if manifest.node == name and self._node(name).is_behind(manifest):
-                    await self._node(name).follow(manifest)
-                self._tags[name] = found.tag
-            except Outdated:
-                log.debug("manifest outdated", node=name)  # the indexer was the holder since, or is gone
+                await self._follow_aside(name)
+            except (ObjectsAway, OSError) as error:
+                FAILURES.labels("Another indexer").inc()
+                if self._failing_aside.get(name) != str(error):
+                    log.warning("not followed", what="Another indexer", node=name, reason=str(error))
+                failing[name] = str(error)
+        self._failing_aside = failing
         if time.monotonic() >= self._gone_at:
             self._gone_at = time.monotonic() + GONE_SECONDS
             await asyncio.to_thread(self._layout.remove_all_but, names)
+
+    async def _follow_aside(self, name: str) -> None:
+        """Follow an indexer, if its manifest changed and it is not shown. Raises ObjectsAway, or OSError."""
+        found = await self._objects.find(manifest_key(name), self._tags.get(name))
+        if found is None or (self.shown is not None and self.shown.node == name):
+            return
+        manifest = _parse(found)
+        try:
+            if manifest.node == name and self._node(name).is_behind(manifest):
+                await self._node(name).follow(manifest)
+            self._tags[name] = found.tag
+        except Outdated:
+            log.debug("manifest outdated", node=name)  # the indexer was the holder since, or is gone
 
     def _show(self, shown: Shown) -> None:
         if self._layout.shown != shown.manifest.node:

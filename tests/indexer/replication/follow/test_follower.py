@@ -7,6 +7,7 @@ import pytest
 
 from indexer.faults import StoreError
 from indexer.replication.follow.follower import Follower
+from indexer.replication.manifest import Manifest, manifest_key
 from indexer.replication.objects import Objects
 from readapi.index.lookups import Index
 from readapi.live.log_reader import LogReader
@@ -170,3 +171,34 @@ async def test_an_indexer_may_be_followed_twice_at_once(
 
     assert follower.shown is not None
     assert documents(tmp_path / "node") == documents(origin.folder)
+
+
+@pytest.mark.parametrize("damaged", ["the manifest", "the bundle"])
+async def test_an_indexer_that_cannot_be_followed_holds_up_no_other(
+    origin: Origin, objects: Objects, tmp_path: Path, damaged: str
+) -> None:
+    """The one listed before it is named among the warnings, until it can be followed."""
+    follower = Follower(objects, tmp_path / "node")
+    await origin.publish()
+    async with open_origin(tmp_path / "one", objects) as one, open_origin(tmp_path / "two", objects) as two:
+        for each in (one, two):
+            await each.write("here")
+            await each.publish()
+        first, second = sorted((one, two), key=lambda each: each.publisher.node)
+        key = manifest_key(first.publisher.node)
+        found = await objects.find(key)
+        assert found is not None
+        whole = Manifest.model_validate_json(found.content)
+        files = {path: piece._replace(check=piece.check ^ 1) for path, piece in whole.files.items()}
+        broken = whole.model_copy(update={"files": files}).encoded()
+        await objects.put(key, b"{}" if damaged == "the manifest" else broken)
+
+        await follow(follower)
+
+        assert documents(tmp_path / "node/replicas" / second.publisher.node) == documents(second.folder)
+        [warning] = follower.report()["warnings"]
+        assert warning.startswith(f"The indexer {first.publisher.node} cannot be followed: ")
+        await objects.put(key, found.content)
+        await follow(follower)
+        assert documents(tmp_path / "node/replicas" / first.publisher.node) == documents(first.folder)
+        assert follower.report()["warnings"] == []
