@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 
 from indexer.catalog import projections
+from indexer.catalog.tables.cursors import ListProgress
 from indexer.catalog.tables.labels import Statement
 from indexer.catalog.writing.intake import Intake
 from indexer.catalog.writing.writer import Writer
@@ -15,6 +16,7 @@ from indexer.labels.labeler import Labeler
 from indexer.labels.subscription import BACKOFF, Subscription
 from indexer.network.connect import Internet
 from indexer.network.http.throttle import HostTurns
+from schemas.ids import Did
 from schemas.labels import open_labels
 from schemas.service_identity import service_did
 from schemas.settings import Settings
@@ -65,6 +67,8 @@ class Labels:
         """Follow all of them; what labelers said that are no longer named is withdrawn."""
         for did in self._dropped:
             self._intake.batch.statements.append(Statement(did, None, (), _AFTER_ALL))
+            # Named again, the labeler is asked for all at once: its cursor is after what is withdrawn here.
+            self._intake.batch.listings.append(ListProgress(Did(did), METHOD))
             self._intake.added(1)
         async with asyncio.TaskGroup() as group:
             for subscription in self.subscriptions:

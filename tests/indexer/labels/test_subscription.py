@@ -169,6 +169,25 @@ async def test_labels_expire_and_a_labeler_that_is_no_longer_named_has_said_noth
         await until(lambda: values(indexer) == [])
 
 
+async def test_a_labeler_that_is_named_again_is_asked_for_all_at_once(
+    followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
+) -> None:
+    """Its labels were withdrawn, and its stream goes on after them."""
+    ana = ForgedRepo(seed="ana")
+    track = ana.create("fm.svc.track", {"$type": "fm.svc.track", **_TRACK})
+    forged_network.add(ana)
+    await relay.send(ana.commit_frame(1))
+    async with following(followed, relay) as indexer:
+        await indexer.reach(1)
+        await labeler.label(track.uri, "porn")
+        await until(lambda: values(indexer) == ["porn"])
+    async with following(followed, relay, labelers=()) as indexer:
+        await until(lambda: values(indexer) == [])
+
+    async with following(followed, relay) as indexer:
+        await until(lambda: values(indexer) == ["porn"])
+
+
 def follow(followed: Settings, at_work: Event) -> None:
     """Follow the labeler until killed."""
 
