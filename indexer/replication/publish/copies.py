@@ -77,8 +77,8 @@ class Copies:
         files = {path: key for path, (_, key, _) in self._lists.items()}
         links = {file.link: file.path for file in stamps if file.link}
         if files:
-            self.key = await self._put_list(CopySet(files=files, links=links))
-            self.needed = await asyncio.to_thread(self._needed, self.key)
+            key = await self._put_list(CopySet(files=files, links=links))
+            self.key, self.needed = key, await asyncio.to_thread(self._needed, key)
 
     def _look(self) -> dict[CopiedFile, Stamp]:
         """The files to publish, as they are now, in the order in which they are shown."""

@@ -70,6 +70,8 @@ class Publisher:
         self._nudges = nudges
         self._pointer = Pointer(objects)
         self._stored: dict[str, Stored] = {}
+        self._coming: str | None = None  # the newest bundle, of which `_stored` may know nothing yet
+        self._named: frozenset[str] = frozenset()  # the objects of the manifest that was written last
         self._stamp: search_files.Stamp | None = None
         self._number = 0
         self._tag: str | None = None  # of our own manifest
@@ -115,6 +117,7 @@ class Publisher:
             }
             if newest.copies is not None:
                 await self.copies.resume(newest.copies)
+            self._named = self.copies.needed | set(newest.bundles)
         return self
 
     async def step(self) -> None:
@@ -141,6 +144,7 @@ class Publisher:
             if opened:
                 name = f"{time.time_ns():020}-{secrets.token_hex(4)}.bundle"
                 key = f"{node_prefix(self.node)}/{self.lease.term.known_epoch}/{name}"
+                self._coming = key
                 fresh = await put_bundle(self._objects, key, opened)
                 BYTES.labels("bundles").inc(sum(file.size for file in opened))
         known = self._stored | fresh
@@ -150,6 +154,7 @@ class Publisher:
         """Write the manifest: as `current.json` by the holder of the lease, by others as their own."""
         self._number += 1
         bundles, files = pieces_of(self._stored)
+        copies, copied = self.copies.key, self.copies.needed
         manifest = Manifest(
             node=self.node,
             epoch=epoch or self.lease.term.known_epoch,
@@ -159,7 +164,7 @@ class Publisher:
             nudges=self._nudges,
             bundles=bundles,
             files=files,
-            copies=self.copies.key,
+            copies=copies,
         )
         self.collector.need(bundles)
         content = manifest.encoded()
@@ -168,7 +173,7 @@ class Publisher:
         elif not await self._pointer.move(manifest):
             self.lease.term.doubt()
             return
-        self._is_shown = True
+        self._is_shown, self._named = True, copied | set(bundles)
         BYTES.labels("manifests").inc(len(content))
 
     async def _put_own(self, content: bytes) -> None:
@@ -202,10 +207,16 @@ class Publisher:
             self.collector.need(before | self.copies.needed)
         if now >= self._collect_at:
             self._collect_at = now + COLLECT_SECONDS
+            self.collector.need(self._referenced())
             await self.collector.step()
         if self.lease.epoch is not None and now >= self._dead_at:
             self._dead_at = now + DEAD_SECONDS
             await self.collector.remove_dead()
+
+    def _referenced(self) -> frozenset[str]:
+        """What a manifest names, or is to name: for as long as the next one cannot be written, too."""
+        bundles = {file.bundle for file in self._stored.values()}
+        return self._named | bundles | ({self._coming} if self._coming else set())
 
     async def _keep(self, what: str, step: Callable[[], Awaitable[object]], seconds: float) -> None:
         while True:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from indexer.replication.manifest import Manifest, manifest_key, stored_of
+from indexer.replication import lists
+from indexer.replication.manifest import CopySet, Manifest, manifest_key, stored_of
 from indexer.replication.objects import Objects, ObjectsAway
 from indexer.replication.publish.collector import Collector
 from indexer.replication.publish.publisher import NODE_FILE, Publisher
@@ -144,6 +145,51 @@ async def test_what_is_not_needed_any_more_is_deleted_after_a_while(origin: Orig
     await collector.step()
 
     assert set(bundles(await keys(objects))) - {f"index/{origin.publisher.node}/9/new.bundle"} == needed
+
+
+async def test_what_a_manifest_names_stays_while_no_other_can_be_written(
+    origin: Origin, objects: Objects
+) -> None:
+    """However long an upload takes, or fails, while snapshots are published and garbage is collected."""
+    now = 0.0
+    publisher = origin.publisher
+    publisher.collector = Collector(objects, publisher.node, kept_seconds=0.0, clock=lambda: now)
+    await origin.write("one")
+    await origin.publish()
+    await origin.publish_snapshot()
+    manifest = await current(objects)
+    assert manifest.copies is not None
+    copies = await lists.load(objects, manifest.copies, CopySet)
+    assert copies is not None
+    named = {*manifest.bundles, manifest.copies, *copies.files.values()}
+
+    for title in "bc":
+        await origin.write(title)
+        assert origin.stores.snapshots.publish() is not None
+        now += 1.0
+        await asyncio.sleep(0.01)
+        publisher._collect_at = 0.0
+        await publisher._copy()
+
+    assert publisher.copies.key != manifest.copies
+    assert named <= set(await keys(objects))
+
+
+async def test_a_publisher_that_cannot_look_after_its_start_keeps_what_is_shown(
+    origin: Origin, objects: Objects
+) -> None:
+    """Until its indexes are rebuilt, others may follow the state before."""
+    await origin.write("one")
+    await origin.publish()
+    again, now = origin.new_publisher(), 0.0
+    again.collector = Collector(objects, again.node, kept_seconds=0.0, clock=lambda: now)
+
+    await again.resume()
+    now = 1.0
+    await objects.put(f"index/{again.node}/9/new.bundle", b"on its way")
+    await again._copy()
+
+    assert set((await current(objects)).bundles) <= set(await keys(objects))
 
 
 async def test_what_a_dead_indexer_left_is_deleted_after_days(
