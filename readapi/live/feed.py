@@ -121,10 +121,12 @@ class Feed:
         reader, loop = LogReader(self._folder, cursor), asyncio.get_running_loop()
         try:
             while not subscriber.ended.is_set() and not self._closed:
+                newest = self.position
                 changes = await loop.run_in_executor(self._replay_thread, self._read, reader)
                 for start in range(0, len(changes), AT_ONCE):
                     await self._send_old(subscriber, changes[start : start + AT_ONCE])
-                if not changes and reader.position >= self.position:
+                # After a change-over the feed's position may be later than the end of the log.
+                if not changes and (reader.position >= self.position or self.position == newest):
                     return
         finally:
             # The thread may still be reading for a client that has left.

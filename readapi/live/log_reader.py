@@ -19,7 +19,7 @@ class LogReader:
         self._segment: Segment | None = None
         self._file: BinaryIO | None = None
         self._offset = 0
-        self._last = position  # of the piece read last
+        self._last = position  # of the open segment: the one that follows it is named so
 
     @classmethod
     def at_end(cls, folder: Path) -> "LogReader":
@@ -60,7 +60,7 @@ class LogReader:
     def _whole_frames(self, size: int) -> bytes:
         assert self._file is not None
         piece = os.pread(self._file.fileno(), size, self._offset)
-        last, whole = self.position, 0
+        last, whole = self._last, 0
         for last, _, whole in change_log.frame_ends(piece):  # noqa: B007
             pass
         if not whole and len(piece) == size and size >= HEADER.size:
@@ -75,7 +75,8 @@ class LogReader:
 
     def _open_next(self) -> bool:
         """Open the segment that follows, or the first that may hold what comes next. False: none."""
-        current, following = self._segment, change_log.segment_path(self._folder, self.position)
+        # Not `position`, which may be of another indexer's log, and later than all of this one.
+        current, following = self._segment, change_log.segment_path(self._folder, self._last)
         if current is not None and not following.exists() and current.path.exists():
             return False  # it still grows
         if current is not None and not current.path.exists():
@@ -87,7 +88,7 @@ class LogReader:
         begun = [segment for segment in later if segment.after <= self.position]
         self.close()
         self._segment = begun[-1] if begun else later[0]
-        self._file, self._offset = self._segment.path.open("rb"), 0
+        self._file, self._offset, self._last = self._segment.path.open("rb"), 0, self._segment.after
         return True
 
 

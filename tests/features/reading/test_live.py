@@ -34,6 +34,7 @@ from tests.indexer.changes import comment, delete, did, like, put, uri
 from tests.indexer.killing import children
 from tests.indexer.running import until
 from tests.network.testnet import NODE
+from tests.readapi.live.test_log_reader import log_changes
 from tests.readapi.music import NOWHERE, PICTURE, UNLIMITED, Music, playing
 from tests.readapi.serving import serving
 
@@ -334,6 +335,27 @@ async def test_slow_clients_are_dropped_with_a_cursor(busy: Music, monkeypatch: 
     assert b"ConsumerTooSlow" in everything
     cursor = int(everything.rpartition(b'"cursor":')[2].split(b"}")[0])
     assert cursor > 0
+
+
+async def test_another_indexers_log_is_followed_whose_newest_change_is_older(tmp_path: Path) -> None:
+    """Clients that wait for its end take no place from those that resume."""
+    async with playing(tmp_path) as music:
+        listeners = [await Listener(music).ready()]
+        await music.add(put("mara", "track", 300, at=300))
+        newest = (await listeners[0].told(1))[0]["time_us"]
+        changes = tmp_path / data_folder.CHANGES
+        changes.rename(tmp_path / "changes.former")
+        log_changes(changes, newest - 2000, newest - 1000)
+
+        for _ in range(live_feed.REPLAYS + 1):
+            listeners.append(await Listener(music, f"?cursor={newest - 1500}").ready())
+            await listeners[-1].told(1)
+        log_changes(changes, newest - 1000, newest + 1000)
+
+        for listener in listeners:
+            last = (await listener.told(2))[-1]
+            assert last["time_us"] == newest + 1000
+            await listener.stop()
 
 
 async def test_clients_are_limited(tmp_path: Path) -> None:

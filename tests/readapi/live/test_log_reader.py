@@ -1,0 +1,37 @@
+"""The change log is read to its end, also where another indexer's log takes its place."""
+
+from pathlib import Path
+
+from readapi.live.log_reader import LogReader
+from schemas import change_log
+from schemas.change_log import Entry, make_frame
+from tests.indexer.changes import did
+
+
+def log_changes(folder: Path, after: int, *positions: int) -> None:
+    """Write a segment with a change at each position."""
+    folder.mkdir(exist_ok=True)
+    entries = [Entry("identity", did("ana"), 1, did("ana"), (), [f"{at}.example"]) for at in positions]
+    frames = [make_frame([entry], at, 0) for entry, at in zip(entries, positions, strict=True)]
+    change_log.segment_path(folder, after).write_bytes(b"".join(frames))
+
+
+def positions(reader: LogReader) -> list[int]:
+    """Of the next changes."""
+    return [change.position for change in reader.read()]
+
+
+def test_a_reader_that_is_ahead_of_another_indexers_log_follows_it(tmp_path: Path) -> None:
+    shown, first, second = tmp_path / "changes", tmp_path / "first", tmp_path / "second"
+    log_changes(first, 100, 110, 150)
+    log_changes(second, 90, 95, 140)
+    shown.symlink_to(first)
+    reader = LogReader.at_end(shown)
+
+    shown.unlink()
+    shown.symlink_to(second)
+    assert positions(reader) == []
+    log_changes(second, 140, 160)
+
+    assert positions(reader) == [160]
+    reader.close()
