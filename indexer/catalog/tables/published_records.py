@@ -128,14 +128,16 @@ class PublishedRecords:
         for child in table.children("track_tags"):
             tags.setdefault(child["track_key"], {})[child["tag"]] = None
         items: dict[int, set[int]] = {}
+        uris: dict[int, str] = {}
         for child in table.children_after.get("list_items", ()):
             items.setdefault(child["list_key"], set()).add(child["subject_key"])
-        published = self._published({key for keys in items.values() for key in keys})
+            uris[child["subject_key"]] = child["subject_uri"]
+        published = self._published_tracks(uris)
         for key, row in table.after.items():
             before = table.before.get(key)
             operation = _operation(before, row, self._was_shown(before), self._is_shown(row))
             if operation is not None:
-                # A list may name tracks that are not public: such a record is not told.
+                # A list may name tracks that are not public, or of hidden accounts: its record is not told.
                 record = _block(table, key) if items.get(key, published) <= published else b""
                 yield _entry(row, collection, operation, row["did"], tuple(tags.get(key, ())), record)
 

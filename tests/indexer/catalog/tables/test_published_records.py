@@ -86,6 +86,16 @@ def test_what_is_not_public_is_never_told(writer: Writer, tmp_path: Path) -> Non
     assert not logged(tmp_path)[0].entry.record, "the list's record names the track"
 
 
+def test_a_list_that_names_a_track_of_a_hidden_account_comes_without_its_record(
+    writer: Writer, tmp_path: Path
+) -> None:
+    write(writer, put("ana", "track", at=1))
+    writer.write(Batch(takedowns=frozenset({did("ana")})))
+    write(writer, album("ben", [TRACK], at=2))
+    assert told(tmp_path, 2) == ["ben create list"]
+    assert not logged(tmp_path)[2].entry.record
+
+
 def test_a_track_that_becomes_public_comes_with_what_was_said_of_it(writer: Writer, tmp_path: Path) -> None:
     write(writer, hidden("private", at=1), like("ben", TRACK, at=2), comment("cleo", TRACK, at=2))
     write(writer, hidden("public", at=3), like("cleo", TRACK, at=3))
