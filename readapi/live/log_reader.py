@@ -86,9 +86,13 @@ class LogReader:
         if not later:
             return False
         begun = [segment for segment in later if segment.after <= self.position]
+        chosen = begun[-1] if begun else later[0]
+        try:
+            file = chosen.path.open("rb")
+        except FileNotFoundError:  # it was pruned just now
+            return self._open_next()
         self.close()
-        self._segment = begun[-1] if begun else later[0]
-        self._file, self._offset, self._last = self._segment.path.open("rb"), 0, self._segment.after
+        self._segment, self._file, self._offset, self._last = chosen, file, 0, chosen.after
         return True
 
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from readapi.live.log_reader import LogReader
 from schemas import change_log
 from schemas.change_log import Entry, make_frame
@@ -34,4 +36,23 @@ def test_a_reader_that_is_ahead_of_another_indexers_log_follows_it(tmp_path: Pat
     log_changes(second, 140, 160)
 
     assert positions(reader) == [160]
+    reader.close()
+
+
+def test_a_segment_that_is_pruned_before_it_is_opened_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_changes(tmp_path, 100, 110)
+    log_changes(tmp_path, 110, 120)
+    list_segments = change_log.list_segments
+
+    def list_and_prune(folder: Path) -> list[change_log.Segment]:
+        segments = list_segments(folder)
+        change_log.segment_path(folder, 100).unlink(missing_ok=True)
+        return segments
+
+    monkeypatch.setattr(change_log, "list_segments", list_and_prune)
+    reader = LogReader(tmp_path, 0)
+
+    assert positions(reader) == [120]
     reader.close()
