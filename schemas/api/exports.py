@@ -90,6 +90,11 @@ class Manifest(Shape):
     service: str = Field(description="Address of the service that made them.")
     license: str | None = Field(description="Licence of the compiled data; records belong to their authors.")
     contact: str | None = Field(description="Who answers questions.")
+    lineage: str | None = Field(
+        None,
+        description="What the numbers of states belong to. Another one than before: the exports are another "
+        "indexer's, or were begun anew; begin with the newest `full`. Null: before the first export.",
+    )
     tables: list[ExportTable]
     exports: list[Export]
     iceberg: IcebergTables | None = Field(None, description="Null: the service makes no Iceberg tables.")

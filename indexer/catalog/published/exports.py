@@ -6,6 +6,7 @@ its files are removed. Files of exports that a manifest ceases to name stay unti
 """
 
 import hashlib
+import secrets
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -91,7 +92,11 @@ class Exports:
                     f"The export takes more than the {EXPORT_MEMORY} of memory that it may have; "
                     "the exports made before it stay."
                 ) from error
-        manifest = self._about.model_copy(update={"exports": _kept([*before.exports, *made])})
+        kept = {
+            "lineage": before.lineage or secrets.token_hex(8),
+            "exports": _kept([*before.exports, *made]),
+        }
+        manifest = self._about.model_copy(update=kept)
         with replacing(self._path) as partial:
             partial.write_bytes(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2))
         point(self._newest, state)

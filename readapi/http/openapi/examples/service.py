@@ -45,6 +45,7 @@ MANIFEST: Value = {
     "service": BASE,
     "license": None,
     "contact": None,
+    "lineage": "5f1c0e9a7b3d2846",
     "tables": _TABLES,
     "exports": [
         {

@@ -4,8 +4,10 @@ EXPORT_HISTORIES sets how many random histories are exported (4; make test-long 
 """
 
 import hashlib
+import json
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -314,6 +316,31 @@ def test_without_the_state_before_all_rows_are_exported(publisher: Publisher, lo
     kinds = [export.kind for export in publisher.export()]
 
     assert kinds == (["full"] if lost == "published-1.duckdb" else ["changes"])
+
+
+def test_exports_that_begin_anew_have_another_lineage(publisher: Publisher) -> None:
+    """As those of another indexer have. Exports without one, of an earlier version, stay."""
+    write(publisher.writer, put("ana", "track", 1, at=1))
+    publisher.export()
+    first = publisher.exports.read_manifest()
+    write(publisher.writer, put("ana", "track", 2, at=2))
+    publisher.export()
+    second = publisher.exports.read_manifest()
+    path = publisher.exports.folder / "manifest.json"
+    path.write_bytes(json.dumps(json.loads(path.read_bytes()) | {"lineage": None}).encode())
+    write(publisher.writer, put("ana", "track", 3, at=3))
+    publisher.export()
+    third = publisher.exports.read_manifest()
+    shutil.rmtree(publisher.exports.folder)
+    publisher.exports.folder.mkdir()
+    write(publisher.writer, put("ana", "track", 4, at=4))
+    publisher.export()
+    anew = publisher.exports.read_manifest()
+
+    assert first.lineage == second.lineage is not None
+    assert {one.number for one in third.exports} == {1, 2, 3}
+    assert len({second.lineage, third.lineage, anew.lineage}) == 3
+    assert anew.number == 1
 
 
 def test_of_the_same_snapshot_nothing_is_exported_again(publisher: Publisher) -> None:
