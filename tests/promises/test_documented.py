@@ -65,6 +65,7 @@ RUN_ELSEWHERE = {
     "serve --follow": "tests/features/operating/test_cluster.py",
     "follow": "tests/features/operating/test_cluster.py",
     "index": "tests/promises/process.py",
+    "flight": "tests/readapi/sql/test_flight.py",
     "work": "tests/promises/test_publishing_kill.py",
     "backup": "tests/promises/test_backup.py",
     "restore": "tests/promises/test_backup.py",
@@ -73,9 +74,11 @@ RUN_ELSEWHERE = {
     "trash restore FILE_ID": "tests/readapi/publishing/originals/test_trash.py",
 }
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-# Those of docs/engines.md are run by tests/features/engines.
+# Those of docs/engines.md are run by tests/features/engines, that of Flight SQL by its own test.
 PROGRAMS = [
-    block for block in documented.blocks() if block.language == "python" and block.page != "docs/engines.md"
+    block
+    for block in documented.blocks()
+    if block.language == "python" and block.page != "docs/engines.md" and "flightsql" not in block.text
 ]
 SHELL = [block for block in documented.blocks() if block.language == "sh"]
 

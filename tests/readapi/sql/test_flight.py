@@ -1,6 +1,7 @@
 """Arrow Flight SQL, asked by the ADBC driver: the rows and refusals of /sql, and nothing else."""
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from readapi.sql.queries import Queries
 from schemas import data_folder
 from tests.network.server import free_port, running_server
 from tests.patience import PATIENCE_SECONDS
+from tests.promises import documented
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,6 +37,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("flight") / "published.duckdb"
     with duckdb.connect(str(file)) as con:
         con.execute("create table meta as select 1 as version")
+        con.execute("create table track_tags as select 'jazz' as tag from range(3)")
         con.execute(f"create table likes as select i as id, 'café ' || i as track from range({ROWS}) r(i)")
     return file
 
@@ -94,6 +97,18 @@ async def test_a_refusal_is_a_sentence_and_tells_no_path(address: str, statement
     assert sentence in str(refused.value)
     assert "Traceback" not in str(refused.value)
     assert ".py" not in str(refused.value)
+
+
+async def test_the_documented_program_prints_what_is_there(address: str) -> None:
+    """That of docs/exports.md, with another address."""
+    [block] = [one for one in documented.blocks() if one.language == "python" and "flightsql" in one.text]
+    assert "grpc://127.0.0.1:8815" in block.text
+    program = block.text.replace("grpc://127.0.0.1:8815", address)
+    ran = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    printed, _ = await ran.communicate()
+
+    assert ran.returncode == 0
+    assert "jazz" in printed.decode()
 
 
 async def test_each_client_has_its_limit(address: str) -> None:
