@@ -303,6 +303,11 @@ async def test_the_settings_page_makes_replaces_resumes_and_deletes(
         kind = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
         return await stage.music.send("POST", f"/settings/webhooks{path}", sent.encode(), **login, **kind)
 
+    too_many = await post("", urlencode(form | {"tags": " ".join(f"t{n}" for n in range(101))}))
+    assert too_many.status == 422
+    assert "<code>tags</code>: must not hold more than 100 items" in too_many.json
+    assert await stage.state.webhooks.of(did("ben")) == []
+
     made = await post("", urlencode([*form.items(), ("wanted_collections", "fm.svc.like")]))
     [secret] = re.findall(r"whsec_[A-Za-z0-9+/=]+", html.unescape(made.json))
     [webhook] = await stage.state.webhooks.of(did("ben"))
