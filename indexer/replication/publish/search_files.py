@@ -57,6 +57,7 @@ def committed(
             try:
                 files = [file for name in reversed(SEARCH_FOLDERS) for file in _files(data_dir, name)]
                 opened.extend(_open(data_dir, file) for file in files if not _is_in(published, file))
+                _require_unchanged(data_dir, files)
                 break
             except FileNotFoundError:
                 _close(opened)
@@ -78,6 +79,16 @@ def _files(data_dir: Path, folder: str) -> Iterator[SearchFile]:
             raise FileNotFoundError(f"{folder}/{stem}")
         yield from (SearchFile(f"{folder}/{name}") for name in of_it)
     yield SearchFile(f"{folder}/{META}", meta)
+
+
+def _require_unchanged(data_dir: Path, files: list[SearchFile]) -> None:
+    """Raise FileNotFoundError if another state was committed since.
+
+    Then files of the earlier state may have been removed before its folder was listed.
+    """
+    for file in files:
+        if file.path.endswith(f"/{META}") and (data_dir / file.path).read_bytes() != file.content:
+            raise FileNotFoundError(file.path)
 
 
 def _is_in(published: Mapping[str, Stored], file: SearchFile) -> bool:
