@@ -16,6 +16,7 @@ from indexer.network.http.client import Outbound
 from indexer.network.http.throttle import HostTurns
 from indexer.network.xrpc import BadAnswer, query_url
 from schemas.ids import Did
+from schemas.labels import LabelKey
 
 METHOD: Final = "com.atproto.label.queryLabels"
 ACCOUNTS: Final = 20  # in one question
@@ -43,14 +44,20 @@ class Inquiry:
         self._accounts = accounts
         self._namespace = namespace
 
-    async def ask_all(self, labeler: Labeler) -> None:
-        """Ask about all accounts. Raises OutboundError and NoLabeler."""
+    async def ask_all(self, labeler: Labeler, streamed: set[LabelKey]) -> None:
+        """Ask about all accounts. Raises OutboundError and NoLabeler.
+
+        `streamed`: what the labeler's stream brings meanwhile is added to it; each question empties it.
+        """
         accounts = iter(sorted(self._accounts()))
         while some := frozenset(islice(accounts, ACCOUNTS)):
             asked_at = datetime.now(UTC)
+            streamed.clear()
             checked = await self._ask(labeler, some)
             batch = self._intake.batch
-            batch.statements.append(Statement(labeler.did, some, checked.labels, asked_at))
+            batch.statements.append(
+                Statement(labeler.did, some, checked.labels, asked_at, frozenset(streamed))
+            )
             batch.dead_letters += checked.refused
             self._intake.added(1 + len(checked.labels) + len(checked.refused))
             await self._intake.room()

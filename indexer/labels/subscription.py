@@ -22,6 +22,7 @@ from indexer.stream import envelope
 from indexer.stream.envelope import Body, Unreadable
 from indexer.stream.websocket import Stream
 from schemas.backoff import Backoff
+from schemas.labels import LabelKey
 
 METHOD: Final = "com.atproto.label.subscribeLabels"
 MOST_IN_A_FRAME: Final = 1_000
@@ -54,6 +55,9 @@ class Subscription:
         self._refused: int | None = None  # a cursor that the labeler does not know
         self._backoff = backoff
         self._missed = asyncio.Event()
+        self._streamed: set[LabelKey] | None = (
+            None  # labels of the stream since a question; None: none is open
+        )
         self._asked_at = datetime.now(UTC)
         self._is_new = asked is None
         if asked is not None and asked.finished_at is not None:
@@ -147,6 +151,8 @@ class Subscription:
     def _keep(self, checked: Checked, seq: int | None) -> None:
         batch = self._intake.batch
         batch.labels += checked.labels
+        if self._streamed is not None:
+            self._streamed.update(label.key for label in checked.labels)
         batch.dead_letters += checked.refused
         if seq is not None:
             self._cursor = seq
@@ -173,8 +179,9 @@ class Subscription:
                     await self._missed.wait()
             self._missed.clear()
             began = datetime.now(UTC)
+            self._streamed = set()
             try:
-                await self._inquiry.ask_all(self.labeler)
+                await self._inquiry.ask_all(self.labeler, self._streamed)
             except (OutboundError, NoLabeler) as error:
                 failures += 1
                 log.warning("labeler not asked", labeler=self.labeler.did, reason=str(error)[:200])
@@ -183,6 +190,8 @@ class Subscription:
             else:
                 failures = 0
                 self._answered(began)
+            finally:
+                self._streamed = None
 
     def _answered(self, at: datetime) -> None:
         if not self._missed.is_set():

@@ -8,6 +8,7 @@
 """
 
 import base64
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
@@ -39,6 +40,9 @@ class Labeler(Relay):
         self.key = SigningKey("labeler", curve)
         self.said: dict[tuple[str, str | None, str], Label] = {}
         self.queries = 0
+        self.meanwhile: Callable[[], Awaitable[object]] | None = (
+            None  # between an answer's making and sending
+        )
         self._seq = 0
         self._last = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -93,6 +97,8 @@ class Labeler(Relay):
             label | {"sig": {"$bytes": base64.b64encode(label["sig"]).decode().rstrip("=")}}
             for label in found[begin : begin + PAGE]
         ]
+        if self.meanwhile is not None:
+            await self.meanwhile()
         further = {"cursor": str(begin + PAGE)} if begin + PAGE < len(found) else {}
         return web.json_response({"labels": page, **further})
 

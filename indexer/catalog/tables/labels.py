@@ -20,12 +20,17 @@ _Effects = dict[str | None, Effect]  # by the version that they are about; None:
 
 
 class Statement(NamedTuple):
-    """All that a source says of these accounts and their records at a time. `dids`: None for all accounts."""
+    """All that a source says of these accounts and their records at a time. `dids`: None for all accounts.
+
+    `streamed`: labels that the source's stream brought after the question. They stay, whatever their time:
+    the source's clock may be behind ours.
+    """
 
     source: str
     dids: frozenset[Did] | None
     labels: Sequence[Label]
     asked_at: datetime
+    streamed: frozenset[LabelKey] = frozenset()
 
 
 class _Stored(NamedTuple):
@@ -171,7 +176,7 @@ class LabelTable:
         for subject, of in places.items():
             by_account[account_of(subject)].append(of)
         for statement in statements:
-            told = {label.key for label in statement.labels}
+            told = {label.key for label in statement.labels} | statement.streamed
             about = by_account.keys() if statement.dids is None else by_account.keys() & statement.dids
             for of in (of for did in about for of in by_account[did]):
                 gone = [

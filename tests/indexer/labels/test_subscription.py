@@ -137,6 +137,34 @@ async def test_what_the_stream_has_lost_is_asked_for(
 _TRACK = {"title": "Lua", "artist": "Ana", "fileType": "mp3", "createdAt": "2026-01-01T00:00:00Z"}
 
 
+async def test_what_the_stream_brings_during_a_question_is_not_withdrawn_by_its_answer(
+    followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
+) -> None:
+    """Though the labeler's clock is months behind, and the answer was made before the label."""
+    ana = ForgedRepo(seed="ana")
+    track = ana.create("fm.svc.track", {"$type": "fm.svc.track", **_TRACK})
+    forged_network.add(ana)
+    await relay.send(ana.commit_frame(1))
+    async with following(followed, relay) as indexer:
+        await indexer.reach(1)
+        labeler.tell(await labeler.label(track.uri, "lost") | {"neg": True})
+        await until(lambda: values(indexer) == ["lost"])
+    labeler.frames += [labeler.frame() for _ in range(3)]
+    labeler.forget()
+    async with following(followed, relay) as indexer:
+
+        async def label_once() -> None:
+            labeler.meanwhile = None
+            await labeler.label(track.uri, "new")
+            await until(lambda: values(indexer) == ["lost", "new"])
+
+        labeler.meanwhile = label_once
+        await until(lambda: "lost" not in values(indexer))
+
+        assert values(indexer) == ["new"]
+        assert labeler.queries == 1
+
+
 async def test_a_new_key_is_looked_up_and_an_unknown_cursor_begins_anew(
     followed: Settings, labeler: Labeler, relay: Relay
 ) -> None:
