@@ -48,19 +48,26 @@ class Delivery:
         self._places = places
 
     async def run(self, webhook: Webhook) -> None:
-        """Deliver until a delivery is refused, too much waits, or this is cancelled."""
-        inbox = Inbox(read_wanted(webhook.wanted), webhook.position)
+        """Deliver until a delivery is refused, too much waits, or this is cancelled.
+
+        Raises what ended the feed, after what had arrived before was delivered.
+        """
+        inbox = Inbox(read_wanted(webhook.wanted), webhook.position, webhook.sending_to)
         incomplete = self._feed.is_outdated(webhook.position)
         following = asyncio.create_task(self._feed.serve(inbox, webhook.position))
+        following.add_done_callback(lambda _: inbox.end())
         try:
             if webhook.sending_to > webhook.position:
-                parcel = await inbox.parcel_to(webhook.sending_to)
-                await self._deliver(webhook, parcel, is_incomplete=incomplete)
+                if (interrupted := await inbox.interrupted_parcel()) is None:
+                    await following
+                    return
+                await self._deliver(webhook, interrupted, is_incomplete=incomplete)
                 incomplete = False
             while (next_one := await self._next(webhook, inbox)) is not None:
                 await self._state.webhooks.begin(webhook.id, next_one.position)
                 await self._deliver(webhook, next_one, is_incomplete=incomplete)
                 incomplete = False
+            await following
         except Refused as refusal:
             await self._note_failure(webhook, refusal)
         finally:

@@ -19,9 +19,12 @@ class Parcel(NamedTuple):
 
 
 class Inbox(Subscriber):
-    """A client of the feed without a connection. `wanted` has neither chunks nor WebSocket frames."""
+    """A client of the feed without a connection. `wanted` has neither chunks nor WebSocket frames.
 
-    def __init__(self, wanted: Wanted, position: int) -> None:
+    `sending_to`: where an interrupted delivery ends. All changes up to it are kept, however large they are.
+    """
+
+    def __init__(self, wanted: Wanted, position: int, sending_to: int = 0) -> None:
         self.wanted = wanted
         self.position = position
         self.ended = asyncio.Event()
@@ -29,12 +32,18 @@ class Inbox(Subscriber):
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._bytes = 0
         self._taken_to = position
+        self._sending_to = sending_to
+
+    def end(self) -> None:
+        """Expect no more changes: the feed is not followed any longer."""
+        self.ended.set()
+        self.arrived.set()
 
     def send(self, content: bytes, position: int) -> None:
         """Keep the changes; end where too much waits already."""
         if self.ended.is_set():
             return
-        if self._bytes > MOST_WAITING:
+        if self._bytes > MOST_WAITING and self.position >= self._sending_to:
             self.ended.set()
         else:
             for event in content.split(b"\n\n"):
@@ -55,12 +64,14 @@ class Inbox(Subscriber):
         changes = self._take()
         return Parcel(self._taken_to, changes)
 
-    async def parcel_to(self, position: int) -> Parcel:
-        """Wait until the changes of an interrupted delivery have arrived; returns that delivery again."""
-        while self.position < position and not self.ended.is_set():
+    async def interrupted_parcel(self) -> Parcel | None:
+        """Wait for the changes up to `sending_to`; None if the feed was left before all had arrived."""
+        while self.position < self._sending_to and not self.ended.is_set():
             self.arrived.clear()
             await self.arrived.wait()
-        return Parcel(position, self._take(position))
+        if self.position < self._sending_to:
+            return None
+        return Parcel(self._sending_to, self._take(self._sending_to))
 
     def _take(self, last: int | None = None) -> list[bytes]:
         """Take the changes up to a position, or as many as one delivery takes."""

@@ -25,11 +25,14 @@ from standardwebhooks import WebhookVerificationError
 
 from indexer.catalog.writing.batch import Batch
 from readapi.commands.network import open_network
+from readapi.live.feed import Feed
+from readapi.live.log_reader import LogReader
 from readapi.processes.webhooks import deliver_webhooks
 from readapi.state.db.tables import webhooks
 from readapi.state.state import open_state
 from readapi.webhooks import delivery
 from schemas.backoff import Backoff
+from schemas.change_log import Change
 from schemas.settings import Settings
 from tests.indexer.changes import did, like, put, uri
 from tests.indexer.running import until
@@ -227,6 +230,26 @@ async def test_a_receiver_may_ask_for_a_pause(stage: Listening, receiver: Receiv
     assert noted is not None
     assert noted.next_attempt_at is not None
     assert noted.next_attempt_at - stage.state.database.now() > timedelta(minutes=50)
+
+
+async def test_deliveries_go_on_after_an_error_of_the_feed(
+    stage: Listening, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log could not be read once."""
+    login = await by_token(stage)
+    await create(stage, login, receiver)
+    read, errors = Feed._read, [OSError("it cannot be read")]
+
+    def read_after_an_error(feed: Feed, reader: LogReader) -> list[Change]:
+        if errors:
+            raise errors.pop()
+        return read(feed, reader)
+
+    monkeypatch.setattr(Feed, "_read", read_after_an_error)
+    async with delivering(stage):
+        await until(lambda: not errors)
+        await stage.music.add(put("mara", "track", 117, at=117, title="After the error"))
+        await until(lambda: receiver.titles == ["After the error"])
 
 
 async def test_a_replaced_secret_signs_beside_the_new_one(stage: Listening, receiver: Receiver) -> None:
