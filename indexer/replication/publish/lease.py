@@ -63,13 +63,19 @@ class Lease:
         """Read or write once, if it is time to. Raises ObjectsAway."""
         if self._next() == "read":
             await self._read()
-        if self._next() == "write":
-            await self._write(self.term.next_record())
+        match self._next():
+            case "write":
+                await self._write(self.term.next_record())
+            case "release":
+                await self._release()
 
     async def release(self) -> None:
         """Let another node take the lease at once. Raises ObjectsAway."""
         if self.epoch is not None:
-            await self._write(self.term.next_record().model_copy(update={"released": True}))
+            await self._release()
+
+    async def _release(self) -> None:
+        await self._write(self.term.next_record().model_copy(update={"released": True}))
 
     def _next(self) -> Step:
         return self.term.next_step(self._clock(), is_whole=self._is_whole(), is_fresh=self._is_fresh())

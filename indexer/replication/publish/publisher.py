@@ -34,6 +34,8 @@ HEARTBEAT_SECONDS: Final = 1.0  # between two manifests that differ in the repor
 COLLECT_SECONDS: Final = 300.0
 DEAD_SECONDS: Final = 3600.0
 RETRY_SECONDS: Final = 1.0
+STUCK_LEASES: Final = 2  # durations of the lease for which publishing has failed before another may take over
+SEARCH_INDEX: Final = "the search index"
 NODE_FILE: Final = "node"  # in the data folder: under which name its indexer publishes
 
 FAILURES = Counter("fmsvc_publish_failures", "Tries to publish for other machines that failed.", ["what"])
@@ -59,9 +61,7 @@ class Publisher:
     ) -> None:
         """`report`: the indexer's health. `is_fresh`: whether it is caught up with the network."""
         self.node = node_name(data_dir)
-        self.lease = Lease(
-            objects, self.node, lambda: self._is_shown and not self._has_twin, is_fresh, lease_seconds
-        )
+        self.lease = Lease(objects, self.node, self._is_whole, is_fresh, lease_seconds)
         self.copies = Copies(objects, data_dir, self.node)
         self.collector = Collector(objects, self.node)
         self._objects = objects
@@ -80,6 +80,8 @@ class Publisher:
         self._last: tuple[object, ...] = ()
         self._last_at = 0.0
         self._failing: dict[str, str] = {}
+        self._stuck_seconds = STUCK_LEASES * lease_seconds
+        self._failed: dict[str, tuple[float, float]] = {}  # first and last failure since the last success
         self._collect_at = time.monotonic()
         self._dead_at = self._collect_at + DEAD_SECONDS
 
@@ -94,7 +96,7 @@ class Publisher:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.lease.run())
-                group.create_task(self._keep("the search index", self.step, LOOK_SECONDS))
+                group.create_task(self._keep(SEARCH_INDEX, self.step, LOOK_SECONDS))
                 group.create_task(self._keep("the snapshots", self._copy, COPY_SECONDS))
         finally:
             async with asyncio.timeout(RETRY_SECONDS):
@@ -189,6 +191,14 @@ class Publisher:
             self._has_twin = True
             self._require_no_twin()
 
+    def _is_whole(self) -> bool:
+        """Whether there is an index to show, and showing it has not failed for long.
+
+        Only failures count: an upload may take longer than the lease.
+        """
+        first, last = self._failed.get(SEARCH_INDEX, (0.0, 0.0))
+        return self._is_shown and not self._has_twin and last - first < self._stuck_seconds
+
     def _require_no_twin(self) -> None:
         """Stop if another indexer publishes under this name: each would delete the other's objects."""
         if self._has_twin:
@@ -232,6 +242,8 @@ class Publisher:
                 await step()
             except (ObjectsAway, OSError) as error:
                 FAILURES.labels(what).inc()
+                now = time.monotonic()
+                self._failed[what] = self._failed.get(what, (now, now))[0], now
                 if self._failing.get(what) != str(error):
                     log.warning("not published", what=what, reason=str(error))
                 self._failing[what] = str(error)
@@ -240,6 +252,7 @@ class Publisher:
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 self._failing.pop(what, None)
+                self._failed.pop(what, None)
                 return
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 RENEW_SHARE: Final = 1 / 4  # of the duration, after which the holder writes again
 
-Step = Literal["read", "write", "wait"]
+Step = Literal["read", "write", "release", "wait"]
 
 
 class LeaseRecord(BaseModel):
@@ -62,12 +62,15 @@ class Term:
         return self._seen.tag if self._seen else None
 
     def next_step(self, now: float, *, is_whole: bool, is_fresh: bool) -> Step:
-        """What to do now. `is_whole`: this node has an index to show; `is_fresh`: it is caught up too.
+        """What to do now. `is_whole`: it has an index and can show it; `is_fresh`: it is caught up too.
 
-        An index that is behind replaces no other node's, but is shown where there is none.
+        An index that is behind replaces no other node's, but is shown where there is none. A holder that is
+        not whole releases the lease, also after its duration: nobody may have replaced it.
         """
         if self._seen is None:
             return "read"
+        if self._held is not None and not is_whole:
+            return "release"
         if self._held is not None:
             return "write" if now >= self._written_at + self._seconds * RENEW_SHARE else "wait"
         record = self._seen.record

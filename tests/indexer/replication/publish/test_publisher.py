@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from indexer.replication import lists
-from indexer.replication.manifest import CopySet, Manifest, manifest_key, stored_of
+from indexer.replication.manifest import LEASE, CopySet, Manifest, manifest_key, stored_of
 from indexer.replication.objects import Objects, ObjectsAway
 from indexer.replication.publish.collector import Collector
-from indexer.replication.publish.publisher import NODE_FILE, Publisher
+from indexer.replication.publish.publisher import NODE_FILE, SEARCH_INDEX, Publisher
+from indexer.replication.publish.term import LeaseRecord
 from tests.indexer import changes
 from tests.indexer.replication.origin import Origin, current, open_origin
 from tests.indexer.running import until
@@ -24,6 +25,13 @@ def bundles(listed: list[str]) -> list[str]:
 async def keys(objects: Objects) -> list[str]:
     """All keys of the indexers' objects."""
     return [one.key for one in await objects.keys("index/")]
+
+
+async def is_released(objects: Objects) -> bool:
+    """Whether the holder of the lease has released it."""
+    found = await objects.find(LEASE)
+    assert found is not None
+    return LeaseRecord.model_validate_json(found.content).released
 
 
 async def test_each_commit_is_one_bundle_of_the_files_that_are_new(origin: Origin, objects: Objects) -> None:
@@ -102,6 +110,31 @@ async def test_a_holder_that_slept_shows_nothing_after_another_took_over(
         assert (await current(objects)).node == standby.publisher.node
         assert sleeper.lease.epoch is None
         assert await objects.find(manifest_key(sleeper.node)) is not None
+
+
+async def test_a_holder_that_cannot_publish_releases_the_lease(objects: Objects, tmp_path: Path) -> None:
+    """After tries have failed for two durations of the lease, and until one succeeds."""
+    async with open_origin(tmp_path / "origin", objects, lease_seconds=0.1) as origin:
+        publisher = origin.publisher
+        await origin.write("one")
+        await origin.publish()
+        store = next((origin.folder / "search/catalog").glob("*.store"))
+        away = store.rename(tmp_path / "away")
+        (origin.folder / "search/catalog/meta.json").touch()
+
+        await publisher._tried(SEARCH_INDEX, publisher.step)
+        await asyncio.sleep(0.2)
+        await publisher.lease.step()
+        assert not await is_released(objects)
+        for _ in range(2):
+            await publisher._tried(SEARCH_INDEX, publisher.step)
+            await publisher.lease.step()
+            assert await is_released(objects)
+
+        away.rename(store)
+        await publisher._tried(SEARCH_INDEX, publisher.step)
+        await publisher.lease.step()
+        assert not await is_released(objects)
 
 
 async def test_two_data_folders_of_one_name_are_noticed(

@@ -28,12 +28,20 @@ class Store:
         return self.tag
 
 
-def step(term: Term, store: Store, now: float, *, is_fresh: bool = True, began: float | None = None) -> None:
+def step(
+    term: Term,
+    store: Store,
+    now: float,
+    *,
+    is_whole: bool = True,
+    is_fresh: bool = True,
+    began: float | None = None,
+) -> None:
     """One step of a node. `began`: when it began a write that is done now, after a sleep."""
-    if term.next_step(now, is_whole=True, is_fresh=is_fresh) == "read":
+    if term.next_step(now, is_whole=is_whole, is_fresh=is_fresh) == "read":
         term.read(store.record, store.tag, now)
-    if term.next_step(now, is_whole=True, is_fresh=is_fresh) == "write":
-        record, tag = term.next_record(), term.tag
+    if (do := term.next_step(now, is_whole=is_whole, is_fresh=is_fresh)) in {"write", "release"}:
+        record, tag = term.next_record().model_copy(update={"released": do == "release"}), term.tag
         term.doubt()
         written = store.replace(record, tag)
         if written is not None:
@@ -120,6 +128,22 @@ def test_a_released_lease_is_taken_at_once(store: Store) -> None:
     assert standby.epoch(1.1) == 2
 
 
+@pytest.mark.parametrize("second", [1.0, 60.0])
+def test_a_holder_that_is_not_whole_releases_the_lease(store: Store, second: float) -> None:
+    """Once, also when it has ceased to hold it; it takes it again when it is whole."""
+    holder = Term("a", SECONDS)
+    step(holder, store, 0.0)
+
+    step(holder, store, second, is_whole=False)
+    step(holder, store, second, is_whole=False)
+
+    assert holder.epoch(second) is None
+    assert store.record is not None
+    assert (store.record.released, store.record.renewal) == (True, 1)
+    step(holder, store, second)
+    assert holder.epoch(second) == 2
+
+
 def test_a_node_that_starts_again_takes_its_own_lease_at_once(store: Store) -> None:
     """In the next epoch: what its earlier process still sends is not shown."""
     step(Term("a", SECONDS), store, 0.0)
@@ -156,7 +180,7 @@ def test_there_is_one_holder_at_a_time_in_any_order_of_steps_and_sleeps(store: S
         if dice.random() < 0.1:
             asleep_until[name] = now + dice.random() * 3 * SECONDS
         began = max(now - dice.random() * SECONDS, 0) if dice.random() < 0.2 else None
-        step(terms[name], store, now, began=began)
+        step(terms[name], store, now, is_whole=dice.random() > 0.1, began=began)
         assert sum(term.epoch(now) is not None for term in terms.values()) <= 1
 
     assert store.epochs == sorted(store.epochs)
