@@ -15,6 +15,7 @@ from readapi.state.db.tables import developer_tokens, grants, webhooks
 from schemas.ids import Did
 
 MOST_OF_A_TOKEN: Final = 5
+MOST_OF_AN_ACCOUNT: Final = 20  # of all its tokens, also ended ones
 OVERLAP: Final = timedelta(days=1)  # how long a replaced secret signs beside the new one
 ANOTHER_LOG: Final = timedelta(minutes=1)  # sent again where another node's log is followed from now on
 
@@ -84,7 +85,7 @@ class Webhooks:
         self._vault = vault
 
     async def add(self, new: NewWebhook, secret: str, most: int) -> Webhook:
-        """Store a webhook. `most`: in all. Raises TooManyWebhooks."""
+        """Store a webhook. `most`: in all of those that are delivered to. Raises TooManyWebhooks."""
         webhook_id = uuid.uuid4().hex
         row = {
             "id": webhook_id,
@@ -100,7 +101,7 @@ class Webhooks:
             **self._sealed(webhook_id, [Secret(secret)]),
         }
         async with self._database.writing() as connection:
-            await _require_room(connection, new.token_id, most)
+            await _require_room(connection, new, most, self._database.now())
             stored = await connection.execute(webhooks.insert().values(row).returning(*_TOLD))
             return Webhook(**stored.mappings().one())
 
@@ -222,13 +223,16 @@ class Webhooks:
         return [] if sealed is None else read_unsealed(_SECRETS, self._vault.open(sealed, _row(webhook_id)))
 
 
-async def _require_room(connection: AsyncConnection, token_id: str, most: int) -> None:
-    of_token = func.count().filter(webhooks.c.token_id == token_id)
-    counts = await connection.execute(select(of_token, func.count()).select_from(webhooks))
-    mine, all_ = counts.one()
-    if mine >= MOST_OF_A_TOKEN:
+async def _require_room(connection: AsyncConnection, new: NewWebhook, most: int, now: datetime) -> None:
+    of_token = func.count().filter(webhooks.c.token_id == new.token_id)
+    own = select(of_token, func.count()).where(webhooks.c.did == new.did)
+    of_this_token, of_account = (await connection.execute(own)).one()
+    if of_this_token >= MOST_OF_A_TOKEN:
         raise TooManyWebhooks(f"A developer token has at most {MOST_OF_A_TOKEN} webhooks.")
-    if all_ >= most:
+    if of_account >= MOST_OF_AN_ACCOUNT:
+        raise TooManyWebhooks(f"An account has at most {MOST_OF_AN_ACCOUNT} webhooks; delete one.")
+    active = _ACTIVE.where(developer_tokens.c.expires_at > now).subquery()
+    if (await connection.execute(select(func.count()).select_from(active))).scalar_one() >= most:
         raise TooManyWebhooks("This service has no room for another webhook.")
 
 

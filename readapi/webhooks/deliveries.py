@@ -13,6 +13,7 @@ from readapi.webhooks.delivery import Delivery
 
 LOCK: Final = "webhooks"  # held by the process that delivers
 LOOK_SECONDS: Final = 0.5
+AGAIN_SECONDS: Final = 5.0
 AT_ONCE: Final = 20  # requests of all webhooks
 
 log = structlog.get_logger()
@@ -48,3 +49,4 @@ class Deliveries:
             await self._delivery.run(webhook)
         except Exception:
             log.exception("deliveries stopped", webhook=webhook.id)
+            await asyncio.sleep(AGAIN_SECONDS)  # else a lasting fault is met again at each look
