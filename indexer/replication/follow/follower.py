@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,6 +47,7 @@ class Follower:
         self._failing_aside: dict[str, str] = {}  # by the name of an indexer that is not shown
         self._gone_at = time.monotonic() + GONE_SECONDS
         self._group: asyncio.TaskGroup | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # of `nodes`, by name
 
     @property
     def shown(self) -> Manifest | None:
@@ -110,7 +112,20 @@ class Follower:
         self._failing_aside = failing
         if time.monotonic() >= self._gone_at:
             self._gone_at = time.monotonic() + GONE_SECONDS
-            await asyncio.to_thread(self._layout.remove_all_but, names)
+            self._forget_all_but(names)
+            await asyncio.to_thread(self._layout.remove_aside)
+
+    def _forget_all_but(self, names: Collection[str]) -> None:
+        """Forget indexers that are gone, with their files: a returning one is followed from the start."""
+        for name in self._layout.all_but(names):
+            node = self.nodes.get(name)
+            if node is not None and node.is_following:
+                continue
+            self.nodes.pop(name, None)
+            self._tags.pop(name, None)
+            if task := self._tasks.pop(name, None):
+                task.cancel()
+            self._layout.put_aside(name)
 
     async def _follow_aside(self, name: str) -> None:
         """Follow an indexer, if its manifest changed and it is not shown. Raises ObjectsAway, or OSError."""
@@ -137,7 +152,7 @@ class Follower:
         if name not in self.nodes:
             self.nodes[name] = Node(self._objects, self._layout.folder(name), name)
             if self._group is not None:
-                self._group.create_task(self.nodes[name].run())
+                self._tasks[name] = self._group.create_task(self.nodes[name].run())
         return self.nodes[name]
 
     async def _keep(self, what: str, step: Any, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import uuid
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from indexer.faults import StoreError
 from schemas import data_folder
 
 REPLICAS: Final = "replicas"
+ASIDE: Final = "replicas.gone"
 SHOWN: Final = "replica"
 LINKED: Final = (data_folder.SEARCH, data_folder.SNAPSHOTS, data_folder.EXPORTS, data_folder.CHANGES)
 
@@ -58,8 +60,17 @@ class Layout:
         partial.symlink_to(f"{REPLICAS}/{node}")
         partial.replace(self._data_dir / SHOWN)
 
-    def remove_all_but(self, nodes: Collection[str]) -> None:
-        """Remove the files of indexers that are gone, unless they are shown."""
-        for folder in (self._data_dir / REPLICAS).iterdir():
-            if folder.name not in nodes and folder.name != self.shown:
-                shutil.rmtree(folder, ignore_errors=True)
+    def all_but(self, nodes: Collection[str]) -> list[str]:
+        """The other indexers that have a folder here and are not shown."""
+        here = (folder.name for folder in (self._data_dir / REPLICAS).iterdir())
+        return [name for name in here if name not in nodes and name != self.shown]
+
+    def put_aside(self, node: str) -> None:
+        """Free the folder of an indexer for new files; `remove_aside` removes the old ones."""
+        aside = self._data_dir / ASIDE
+        aside.mkdir(exist_ok=True)
+        self.folder(node).rename(aside / f"{node}.{uuid.uuid4().hex}")
+
+    def remove_aside(self) -> None:
+        """Remove what was put aside, also before a restart."""
+        shutil.rmtree(self._data_dir / ASIDE, ignore_errors=True)

@@ -30,6 +30,11 @@ class Node:
         self._following = asyncio.Lock()
 
     @property
+    def is_following(self) -> bool:
+        """Whether `follow` is at work, which writes into the folder."""
+        return self._following.locked()
+
+    @property
     def is_complete(self) -> bool:
         """Whether the indexes are here, and the snapshots if any are published."""
         return self._shown is not None and (self.newest_copies is None or self.copies.key is not None)

@@ -1,6 +1,7 @@
 """Following several indexers: what is shown is one's, and a change-over downloads nothing."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,35 @@ async def test_an_indexer_that_cannot_be_followed_holds_up_no_other(
         await follow(follower)
         assert documents(tmp_path / "node/replicas" / first.publisher.node) == documents(first.folder)
         assert follower.report()["warnings"] == []
+
+
+async def test_an_indexer_that_was_gone_and_returns_is_followed_from_the_beginning(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """Its folder was removed, and nothing is remembered as being there."""
+    follower, node = Follower(objects, tmp_path / "node"), tmp_path / "node"
+    async with open_origin(tmp_path / "standby", objects) as standby:
+        for each in (origin, standby):
+            await each.write("one")
+            await each.publish()
+            await each.publish_snapshot()
+        await follow(follower)
+        name = standby.publisher.node
+        shutil.rmtree(tmp_path / "objects" / "index" / name)
+        follower._gone_at = 0
+
+        await follower.step_aside()
+        assert [path.name for path in (node / "replicas").iterdir()] == [origin.publisher.node]
+        assert not (node / "replicas.gone").exists()
+        standby.publisher = standby.new_publisher()
+        await standby.publish()
+        await standby.publish_snapshot()
+        await follow(follower)
+        await origin.publisher.lease.release()
+        await standby.publish()
+        await follow(follower)
+
+        assert follower.shown is not None
+        assert follower.shown.node == name
+        assert documents(node) == documents(standby.folder)
+        assert (node / data_folder.NEWEST_SNAPSHOT).exists()
