@@ -9,6 +9,8 @@ from yarl import URL
 from readapi.answers import HTML, Answer
 from readapi.http.viewer import SignedIn
 from readapi.pages import notices, return_address, security_headers
+from readapi.pages.form_errors import FormErrors
+from readapi.pages.notices import Notice
 from readapi.pages.public.look import Look
 from readapi.pages.public.metadata import Metadata
 from readapi.pages.render import Renderer
@@ -42,6 +44,19 @@ def public_page(
     sign_in, account = (addresses.sign_in(head.address), None) if who is None else (None, who.name)
     body = renderer.page(template, sign_in=sign_in, account=account, **view)
     return Answer(body, HTML, status, headers)
+
+
+def form_page(
+    renderer: Renderer,
+    template: str,
+    view: Mapping[str, object],
+    who: SignedIn | None,
+    attempt: FormErrors,
+    note: Notice | None = None,
+) -> Answer[str]:
+    """A public page with a form. A refused form is shown as it was typed, with its errors."""
+    shown = {**view, "attempt": attempt, "note": attempt.note or note}
+    return public_page(renderer, template, shown, who, status=attempt.status)
 
 
 def player_page(

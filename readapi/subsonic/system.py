@@ -3,7 +3,7 @@
 from readapi.errors import NotOwner
 from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
-from readapi.index.queries.tracks import filter_visible
+from readapi.index.queries.listening import find_heard_track
 from readapi.oauth import scopes
 from readapi.pages.public.metadata import SITE_NAME
 from readapi.state.state import State
@@ -86,10 +86,9 @@ async def get_now_playing(index: Index, who: SignedIn, state: State, songs: Song
     """Who is listening to what: accounts that turned scrobbling on."""
     now, entries = state.database.now(), []
     for playing in await state.playing_now.latest(MOST_LISTENING):
-        card = index.track_at(str(playing.track_uri))
-        if index.takedowns.now.covers_any((playing.did,)) or card is None:
+        if (card := find_heard_track(index, playing)) is None:
             continue
-        for song in await songs.describe(filter_visible([card], None, "discovery"), who.viewer):
+        for song in await songs.describe([card], who.viewer):
             minutes = int((now - playing.started_at).total_seconds() // 60)
             entries.append({**song, "username": playing.handle, "minutesAgo": minutes, "playerId": 0})
     return {"nowPlaying": {"entry": entries}}

@@ -134,6 +134,11 @@ def filter_visible(
     return [card for card in cards if _may_see(card, viewer, place, adult=adult)]
 
 
+def is_public(card: Card) -> bool:
+    """Whether everybody meets the track in lists, so that its title may be told to everybody."""
+    return _may_see(card, None, "discovery")
+
+
 def _look_up_track(index: Index, name: str) -> Card | None:
     """The track with an id, an id and its check, or an at-uri."""
     if (number := identifiers.parse_track_id(name)) is not None:

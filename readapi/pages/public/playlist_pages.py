@@ -133,8 +133,7 @@ class PlaylistPages:
         attempt: FormErrors,
         note: Notice | None,
     ) -> Answer[str]:
-        shown = {**view, "attempt": attempt, "note": attempt.note or note}
-        return responses.public_page(self._renderer, template, shown, who, status=attempt.status)
+        return responses.form_page(self._renderer, template, view, who, attempt, note)
 
 
 def _shown(uri: AtUri) -> Answer[str]:

@@ -57,7 +57,5 @@ class TrackPages:
             "around": around,
             "waveform": views.draw_waveform(await self._sources.peaks(card, viewer)),
             "own_did": None if who is None else who.did,
-            "attempt": attempt,
-            "note": attempt.note or note,
         }
-        return responses.public_page(self._renderer, "track.html", view, who, status=attempt.status)
+        return responses.form_page(self._renderer, "track.html", view, who, attempt, note)

@@ -98,7 +98,7 @@ async def count_play(
     """
     known = tracks.parse_card(track)
     play = await count_listen(state, author, client, track)
-    if author is None or play.counted_at is None or not is_public(track):
+    if author is None or play.counted_at is None or not tracks.is_public(track):
         return play
     if await _scrobbles(writing, state, author):
         try:
@@ -117,17 +117,12 @@ async def count_listen(state: State, author: SignedIn | None, client: str, track
 
 async def note_playing(state: State, author: SignedIn, track: Card) -> None:
     """Tell others that an account is listening to a public track, if it turned scrobbling on."""
-    if not is_public(track) or not (await state.preferences.of(author.did)).scrobbling:
+    if not tracks.is_public(track) or not (await state.preferences.of(author.did)).scrobbling:
         return
     known = tracks.parse_card(track)
     told = {"track_name": known["title"], "artist_name": known["artist"], "additional_info": {}}
     lasts = timedelta(seconds=known["duration"] or 0)
     await state.playing_now.put(author.did, author.handle, known["uri"], orjson.dumps(told).decode(), lasts)
-
-
-def is_public(track: Card) -> bool:
-    """Whether everybody meets the track, so that its title may be told to everybody."""
-    return bool(tracks.filter_visible([track], None, "discovery"))
 
 
 async def _scrobbles(writing: Writing, state: State, author: SignedIn) -> bool:

@@ -18,13 +18,12 @@ from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
 from readapi.index import present
 from readapi.index.lookups import Index
-from readapi.index.queries import artists, tracks
+from readapi.index.queries import artists, listening, tracks
 from readapi.oauth.errors import Unavailable
 from readapi.oauth.network import Network
 from readapi.pds.records import listens, reactions
 from readapi.pds.repo import REFUSALS
 from readapi.pds.writing import Writing
-from readapi.state.playing_now import Playing
 from readapi.state.state import State
 from schemas import datetimes
 from schemas.api.listens import PlayingNow, SubmittedListen, SubmittedListens
@@ -45,15 +44,14 @@ Count = Annotated[int, Field(ge=1, le=listens.MOST_READ)]
 @routes.get("/playing-now", acts=True)
 async def who_is_listening(index: Index, state: State) -> Answer[PlayingNow]:
     """List who is listening to which track now: accounts that turned scrobbling on, the latest first."""
-    listening = []
+    listeners = []
     for one in await state.playing_now.latest(MOST_LISTENING):
-        card = index.track_at(str(one.track_uri))
-        if card is None or not _is_told(one, index):
+        if (card := listening.find_heard_track(index, one)) is None:
             continue
         track = present.join_parts(present.render_track(card, None, ()))
         told = {"did": one.did, "handle": one.handle, "started_at": datetimes.render(one.started_at)}
-        listening.append({**told, "track": orjson.Fragment(track)})
-    return Answer(orjson.dumps({"listeners": listening}))
+        listeners.append({**told, "track": orjson.Fragment(track)})
+    return Answer(orjson.dumps({"listeners": listeners}))
 
 
 @routes.get("/1/validate-token", described=False, acts=True)
@@ -103,7 +101,7 @@ async def playing_now_of(
     async with turns.of(client):
         did = await _account(user, index, network)
     playing = await state.playing_now.of(did)
-    if playing is not None and not _is_told(playing, index):
+    if playing is not None and not listening.is_told(index, playing):
         playing = None
     heard = [] if playing is None else [{"playing_now": True, "track_metadata": orjson.loads(playing.listen)}]
     return _payload(user, {"count": len(heard), "playing_now": True, "listens": heard})
@@ -129,16 +127,6 @@ async def listens_of(
             raise PdsDown(str(error)) from error
     heard.sort(key=lambda listen: -int(listen["listened_at"]))
     return _payload(user, {"count": len(heard), "listens": heard})
-
-
-def _is_told(playing: Playing, index: Index) -> bool:
-    """Whether others are told: not of a track that is not public by now, nor of a withheld account."""
-    if index.takedowns.now.covers_any((playing.did,)):
-        return False
-    if playing.track_uri is None or not playing.track_uri.startswith("at://"):
-        return True
-    card = index.track_at(playing.track_uri)
-    return card is not None and bool(tracks.filter_visible([card], None, "discovery"))
 
 
 def _payload(user: str, told: dict[str, object]) -> Answer[Any]:

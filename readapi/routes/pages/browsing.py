@@ -39,8 +39,8 @@ async def home(
     renderer: Renderer,
 ) -> Answer[str]:
     """Show the home page: a search, the most liked and the newest tracks, tags and totals."""
-    adult = await shows_adult(state, who)
-    found = await Browsing(index, catalog, supporters, viewer_of(who), adult=adult).home()
+    browsing = await _browsing(index, catalog, supporters, state, who)
+    found = await browsing.home()
     return responses.public_page(
         renderer, "home.html", browsing_views.of_home(found, renderer.addresses), who
     )
@@ -58,9 +58,8 @@ async def top_page(
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show the most liked tracks of a period, the first hundred on pages of twenty."""
-    adult = await shows_adult(state, who)
     (passed,) = cursors.decode_cursor(cursor, _TOP, int) or (0,)
-    browsing = Browsing(index, catalog, supporters, viewer_of(who), adult=adult)
+    browsing = await _browsing(index, catalog, supporters, state, who)
     found, following = await browsing.top(period, passed)
     after = None if following is None else cursors.encode_cursor(_TOP, following)
     view = browsing_views.of_top(found, period, after, cursor, renderer.addresses)
@@ -78,8 +77,7 @@ async def new_page(
     cursor: Cursor = None,
 ) -> Answer[str]:
     """Show the newest tracks."""
-    adult = await shows_adult(state, who)
-    browsing = Browsing(index, catalog, supporters, viewer_of(who), adult=adult)
+    browsing = await _browsing(index, catalog, supporters, state, who)
     found, after = await browsing.newest(cursors.read_position(cursor, _NEW))
     view = browsing_views.of_new(found, cursors.write_cursor(after, _NEW), cursor, renderer.addresses)
     return responses.public_page(renderer, "browse.html", view, who)
@@ -98,8 +96,7 @@ async def tag_page(
 ) -> Answer[str]:
     """Show the tracks with a tag, newest first."""
     tag = tags.find_tag(index, name)
-    adult = await shows_adult(state, who)
-    browsing = Browsing(index, catalog, supporters, viewer_of(who), adult=adult)
+    browsing = await _browsing(index, catalog, supporters, state, who)
     found, after = await browsing.newest(cursors.read_position(cursor, _TAG), tag=name)
     view = browsing_views.of_tag(tag, found, cursors.write_cursor(after, _TAG), cursor, renderer.addresses)
     return responses.public_page(renderer, "browse.html", view, who)
@@ -116,3 +113,10 @@ async def tags_page(
     found, _ = await tags.count_tags(catalog, beginning, MOST_TAGS)
     view = browsing_views.of_tags(found, beginning, renderer.addresses)
     return responses.public_page(renderer, "tags.html", view, who)
+
+
+async def _browsing(
+    index: Index, catalog: Snapshots, supporters: Supporters, state: State, who: SignedIn | None
+) -> Browsing:
+    """The lists as this account, or a stranger, is shown them."""
+    return Browsing(index, catalog, supporters, viewer_of(who), adult=await shows_adult(state, who))

@@ -106,14 +106,12 @@ def _form(
     attempt: FormErrors = FRESH,
 ) -> Answer[str]:
     view = notice_form.view_of_form(subject, received, renderer.addresses)
-    shown = {**view, "attempt": attempt, "note": attempt.note}
-    return responses.public_page(renderer, "notice.html", shown, who, status=attempt.status)
+    return responses.form_page(renderer, "notice.html", view, who, attempt)
 
 
 def _shown(notice: Notice, who: InSession, renderer: Renderer, attempt: FormErrors = FRESH) -> Answer[str]:
     view = notice_form.view_of_notice(notice, may_answer=notice.did == who.did, addresses=renderer.addresses)
-    shown = {**view, "attempt": attempt, "note": attempt.note}
-    return responses.public_page(renderer, "notice_answer.html", shown, who, status=attempt.status)
+    return responses.form_page(renderer, "notice_answer.html", view, who, attempt)
 
 
 async def _require(number: str, who: InSession, settings: Settings, state: State) -> Notice:

@@ -75,5 +75,4 @@ def _page(
     attempt: FormErrors = FRESH,
 ) -> Answer[str]:
     view = report_form.view_of(subject, received, renderer.addresses, by_account=who is not None)
-    shown = {**view, "attempt": attempt, "note": attempt.note}
-    return responses.public_page(renderer, "report.html", shown, who, status=attempt.status)
+    return responses.form_page(renderer, "report.html", view, who, attempt)

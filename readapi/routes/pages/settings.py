@@ -1,6 +1,6 @@
 """The settings page of the signed-in account: linked accounts, permissions and developer tokens."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Annotated
 
@@ -23,6 +23,7 @@ from readapi.pages.render import Renderer
 from readapi.pds import oauth_errors
 from readapi.pds.sessions import OwnSessions
 from readapi.pds.signing_in import PAGE, SignIn
+from readapi.state.publishing.preferences import Preferences
 from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
 from readapi.state.state import State
 from readapi.webhooks.own import OwnWebhooks
@@ -128,7 +129,9 @@ async def turn_scrobbling_on(
     who: InSession, state: State, signing_in: SignIn, renderer: Renderer
 ) -> Answer[str]:
     """Lead to the account's server to request the scope for scrobbling."""
-    await _prefer_scrobbling(who, state, is_on=True)  # which has no effect until the scope is granted
+    await _prefer(
+        who, state, lambda chosen: replace(chosen, scrobbling=True)
+    )  # which has no effect until the scope is granted
     return await _away(renderer, signing_in.upgrade(who, (SCROBBLING,), **_PERMISSIONS_CHANGED))
 
 
@@ -137,7 +140,7 @@ async def turn_scrobbling_off(
     who: InSession, state: State, signing_in: SignIn, renderer: Renderer
 ) -> Answer[str]:
     """Lead to the account's server to authorize without scrobbling: no scope can be revoked singly."""
-    await _prefer_scrobbling(who, state, is_on=False)
+    await _prefer(who, state, lambda chosen: replace(chosen, scrobbling=False))
     await state.playing_now.end(who.did)
     purpose = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
     return await _away(renderer, signing_in.begin(who.did, purpose))
@@ -146,14 +149,14 @@ async def turn_scrobbling_off(
 @routes.deed("/settings/adult/on")
 async def show_adult(who: InSession, state: State) -> Answer[str]:
     """Let this service's pages show the account what labels say is for adults."""
-    await _prefer_adult(who, state, is_on=True)
+    await _prefer(who, state, lambda chosen: replace(chosen, show_adult=True))
     return responses.redirect_with_notice("/settings", "adult-shown")
 
 
 @routes.deed("/settings/adult/off")
 async def hide_adult(who: InSession, state: State) -> Answer[str]:
     """Leave what labels say is for adults out of the pages' lists again."""
-    await _prefer_adult(who, state, is_on=False)
+    await _prefer(who, state, lambda chosen: replace(chosen, show_adult=False))
     return responses.redirect_with_notice("/settings", "adult-hidden")
 
 
@@ -210,14 +213,8 @@ async def delete_own_webhook(webhook_id: str, who: InSession, webhooks: OwnWebho
     return responses.redirect_with_notice("/settings", "webhook-deleted")
 
 
-async def _prefer_scrobbling(who: InSession, state: State, *, is_on: bool) -> None:
-    chosen = await state.preferences.of(who.did)
-    await state.preferences.put(who.did, replace(chosen, scrobbling=is_on))
-
-
-async def _prefer_adult(who: InSession, state: State, *, is_on: bool) -> None:
-    chosen = await state.preferences.of(who.did)
-    await state.preferences.put(who.did, replace(chosen, show_adult=is_on))
+async def _prefer(who: InSession, state: State, change: Callable[[Preferences], Preferences]) -> None:
+    await state.preferences.put(who.did, change(await state.preferences.of(who.did)))
 
 
 def _words(text: str) -> tuple[str, ...]:
