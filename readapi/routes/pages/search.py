@@ -25,7 +25,7 @@ from readapi.state.state import State
 routes = Routes("pages")
 
 
-@routes.get("/search/", media_types=(HTML,), by_accept=True)
+@routes.get("/search/", media_types=(HTML,), by_accept=True, prompt=True)
 async def search_page(
     index: Index,
     state: State,

@@ -15,7 +15,7 @@ from schemas.settings import Settings
 from tests.indexer.killing import children
 from tests.indexer.running import Running, following, until
 from tests.network import forge
-from tests.network.forge import ForgedRepo, SigningKey
+from tests.network.forge import ForgedRepo, SigningKey, Written
 from tests.network.forged_network import ForgedNetwork
 from tests.network.labeler import Labeler, iso
 from tests.network.relay import Cut, Relay, Send
@@ -47,6 +47,7 @@ def followed(impatient_settings: Settings, labeler: Labeler) -> Settings:
 
 ANA = forge.did_of("ana")
 TRACK = f"at://{ANA}/fm.svc.track/3kznmn7xqxl22"
+_TRACK = {"title": "Lua", "artist": "Ana", "fileType": "mp3", "createdAt": "2026-01-01T00:00:00Z"}
 
 
 def values(indexer: Running) -> list[str]:
@@ -99,14 +100,20 @@ async def test_it_resumes_after_every_end_and_every_restart(
     assert labeler.cursors[-1] == 5
 
 
-async def test_what_the_stream_has_lost_is_asked_for(
-    followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
-) -> None:
-    """About the accounts that are known, page by page; negations that were missed too."""
+async def publish_track(relay: Relay, forged_network: ForgedNetwork) -> tuple[ForgedRepo, Written]:
+    """A new account's repo, and its track, which the relay has sent."""
     ana = ForgedRepo(seed="ana")
     track = ana.create("fm.svc.track", {"$type": "fm.svc.track", **_TRACK})
     forged_network.add(ana)
     await relay.send(ana.commit_frame(1))
+    return ana, track
+
+
+async def test_what_the_stream_has_lost_is_asked_for(
+    followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
+) -> None:
+    """About the accounts that are known, page by page; negations that were missed too."""
+    ana, track = await publish_track(relay, forged_network)
     async with following(followed, relay) as indexer:
         await indexer.reach(1)
         withdrawn = await labeler.label(track.uri, "porn")
@@ -134,17 +141,11 @@ async def test_what_the_stream_has_lost_is_asked_for(
         )
 
 
-_TRACK = {"title": "Lua", "artist": "Ana", "fileType": "mp3", "createdAt": "2026-01-01T00:00:00Z"}
-
-
 async def test_what_the_stream_brings_during_a_question_is_not_withdrawn_by_its_answer(
     followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
 ) -> None:
     """Though the labeler's clock is months behind, and the answer was made before the label."""
-    ana = ForgedRepo(seed="ana")
-    track = ana.create("fm.svc.track", {"$type": "fm.svc.track", **_TRACK})
-    forged_network.add(ana)
-    await relay.send(ana.commit_frame(1))
+    _, track = await publish_track(relay, forged_network)
     async with following(followed, relay) as indexer:
         await indexer.reach(1)
         labeler.tell(await labeler.label(track.uri, "lost") | {"neg": True})
@@ -201,10 +202,7 @@ async def test_a_labeler_that_is_named_again_is_asked_for_all_at_once(
     followed: Settings, labeler: Labeler, relay: Relay, forged_network: ForgedNetwork
 ) -> None:
     """Its labels were withdrawn, and its stream goes on after them."""
-    ana = ForgedRepo(seed="ana")
-    track = ana.create("fm.svc.track", {"$type": "fm.svc.track", **_TRACK})
-    forged_network.add(ana)
-    await relay.send(ana.commit_frame(1))
+    _, track = await publish_track(relay, forged_network)
     async with following(followed, relay) as indexer:
         await indexer.reach(1)
         await labeler.label(track.uri, "porn")
