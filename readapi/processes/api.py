@@ -48,6 +48,7 @@ from readapi.pages import error_page
 from readapi.pages.assets import Assets
 from readapi.pages.outbound_links import Leaving
 from readapi.pages.portal.pages import PortalPages
+from readapi.pages.portal.settings_page import SettingsPage
 from readapi.pages.public.operator import OperatorTexts
 from readapi.pages.public.playlist_pages import PlaylistPages
 from readapi.pages.public.track_pages import TrackPages
@@ -258,7 +259,7 @@ def _make_mcp(settings: Settings, of_tools: Path) -> "StreamableHTTPSessionManag
 def _authoring(
     settings: Settings, people: AccountServices, index: Index, offered: dict[type, Any], network: Network
 ) -> dict[type, Any]:
-    """The services that handlers need for writing records, publishing, and the Portal."""
+    """The services that handlers need for writing records, publishing, the Portal, and the settings page."""
     nudges = IndexerNudges(settings.data_dir, index, settings.shown_seconds)
     writing = Writing(people.pds, nudges, settings.collections)
     given = PublishingDependencies(settings, people.state, AudioStore.of(settings), people.pds, writing)
@@ -272,6 +273,7 @@ def _authoring(
         PortalPages: PortalPages(
             renderer, index, people.state, showing, made[Capabilities], offered[SeriesFiles], settings
         ),
+        SettingsPage: SettingsPage(renderer, people.state, offered[OwnWebhooks], settings.collections),
         TrackPages: TrackPages(
             renderer, index, made[SpaceTrackFinder], supporters, showing, offered[AudioSelection]
         ),

@@ -1,9 +1,9 @@
 """Template variables of the sign-in and settings pages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from readapi.pages.form_errors import FRESH, FormErrors
 from readapi.pages.notices import Notice
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.return_address import Landing
@@ -18,18 +18,7 @@ from schemas.api.webhooks import Webhook
 View = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class SignInAttempt:
-    """The handle that was typed and the error that it led to; both empty on a fresh page."""
-
-    handle: str = ""
-    error: str | None = None
-
-
-FRESH = SignInAttempt()
-
-
-def of_login(to: Landing, note: Notice | None = None, attempt: SignInAttempt = FRESH) -> View:
+def of_login(to: Landing, note: Notice | None = None, attempt: FormErrors = FRESH) -> View:
     """For the sign-in page, which leads on to the page `to`."""
     return {"to": to, "note": note, "attempt": attempt}
 
@@ -53,11 +42,11 @@ def of_settings(
     collections: Mapping[str, str],
     webhooks: Sequence[Webhook],
     note: Notice | None = None,
-    attempt: SignInAttempt = FRESH,
+    attempt: FormErrors = FRESH,
 ) -> View:
     """For the settings page. `collections`: names of record types by their NSIDs."""
     return {
-        "note": note,
+        "note": attempt.note or note,
         "attempt": attempt,
         "session": session,
         "accounts": accounts,
@@ -65,7 +54,7 @@ def of_settings(
         "shows_adult": chosen.show_adult,
         "tokens": tokens,
         "webhooks": webhooks,
-        "valid_tokens": [token for token in tokens if token.ended_because is None],
+        "token_choices": [(token.id, token.name, None) for token in tokens if token.ended_because is None],
         "token_names": {token.id: token.name for token in tokens},
         "collections": collections,
         "default_days": DEFAULT_DAYS,

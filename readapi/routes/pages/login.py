@@ -6,9 +6,9 @@ from readapi.http.request.headers import Accept, prefers_page
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.errors import OAuthError
 from readapi.pages import notices, responses
+from readapi.pages.form_errors import FormErrors
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import account_views
-from readapi.pages.portal.account_views import SignInAttempt
 from readapi.pages.render import Renderer
 from readapi.pages.return_address import Landing
 from readapi.pds import oauth_errors
@@ -52,7 +52,8 @@ async def leave_to_sign_in(
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):
             raise refusal from error
-        view = account_views.of_login(to, attempt=SignInAttempt(sent.handle, error.sentence))
+        attempt = FormErrors("sign-in", {"handle": sent.handle}, {"handle": error.sentence})
+        view = account_views.of_login(to, attempt=attempt)
         return responses.account_page(renderer, "login.html", view, status=refusal.status)
     return responses.lead_away(renderer, page, cookies.leaving(secret))
 

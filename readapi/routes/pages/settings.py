@@ -1,24 +1,20 @@
-"""The settings page of the signed-in account: linked accounts, permissions and developer tokens."""
+"""The settings page of the signed-in account: linked accounts, permissions, tokens and webhooks."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Annotated
-
-from pydantic import Field
 
 from readapi.answers import Answer
-from readapi.errors import Conflict, InvalidRequest, NotAuthenticated, NotFound
+from readapi.errors import ApiError, Conflict, InvalidRequest, NotAuthenticated, NotFound
 from readapi.http.request.cookies import Cookies
 from readapi.http.request.headers import Accept, prefers_page
-from readapi.http.request.validation import fit_members
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.errors import OAuthError
 from readapi.pages import notices, responses
-from readapi.pages.notices import Notice
+from readapi.pages.form_errors import FormErrors, form_errors
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import account_views
-from readapi.pages.portal.account_views import FRESH, SignInAttempt
-from readapi.pages.portal.permissions import Permissions
+from readapi.pages.portal.settings_forms import TokenForm, WebhookForm
+from readapi.pages.portal.settings_page import SettingsPage
 from readapi.pages.render import Renderer
 from readapi.pds import oauth_errors
 from readapi.pds.sessions import OwnSessions
@@ -27,48 +23,18 @@ from readapi.state.publishing.preferences import Preferences
 from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
 from readapi.state.state import State
 from readapi.webhooks.own import OwnWebhooks
-from schemas.api.auth import AddAccount, WantedToken
-from schemas.api.shape import Asked
-from schemas.api.webhooks import Url, WantedWebhook
+from schemas.api.auth import AddAccount
 from schemas.collections import SCROBBLING
-from schemas.settings import Settings
 
 routes = PageRoutes()
 
-_KINDS = {
-    "track": "tracks",
-    "list": "albums and playlists",
-    "like": "likes",
-    "comment": "comments",
-    "profile": "profiles",
-}
-
-
-class WebhookForm(Asked):
-    """The form of a new webhook. Names of artists and tags are separated by commas or spaces."""
-
-    url: Url
-    token_id: Annotated[str, Field(max_length=64)]
-    wanted_collections: Annotated[list[str], Field(default_factory=list, max_length=5)]
-    artists: Annotated[str, Field(max_length=2000)] = ""
-    tags: Annotated[str, Field(max_length=2000)] = ""
-    cards: bool = False
-
 
 @routes.page("/settings", even_ended=True)
-async def settings_page(
-    who: InSession | None,
-    state: State,
-    settings: Settings,
-    renderer: Renderer,
-    webhooks: OwnWebhooks,
-    note: str | None = None,
-) -> Answer[str]:
+async def settings_page(who: InSession | None, page: SettingsPage, note: str | None = None) -> Answer[str]:
     """Show the account's linked accounts, permissions and developer tokens, or the sign-in page."""
     if who is None:
         return responses.sign_in("settings", note)
-    view = await _view(who, state, settings, webhooks, notices.find_notice(note, who.name))
-    return responses.account_page(renderer, "settings.html", view, account=who.name)
+    return await page.show(who, note=notices.find_notice(note, who.name))
 
 
 @routes.deed("/settings/sign-out", raises=(NotAuthenticated,), even_ended=True)
@@ -83,24 +49,23 @@ async def leave_to_add_account(
     sent: AddAccount,
     who: InSession,
     accept: Accept,
-    state: State,
-    settings: Settings,
     signing_in: SignIn,
     renderer: Renderer,
-    webhooks: OwnWebhooks,
+    page: SettingsPage,
 ) -> Answer[str]:
     """Lead to the server of another account, to link it."""
     try:
-        page = await signing_in.add_account(who, sent.handle, **{PAGE: notices.return_url("account-added")})
+        address = await signing_in.add_account(
+            who, sent.handle, **{PAGE: notices.return_url("account-added")}
+        )
     except OAuthError as error:
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):
             raise refusal from error
-        view = await _view(who, state, settings, webhooks, attempt=SignInAttempt(sent.handle, error.sentence))
-        return responses.account_page(
-            renderer, "settings.html", view, account=who.name, status=refusal.status
-        )
-    return responses.lead_away(renderer, page)
+        errors = {"handle": error.sentence}
+        attempt = FormErrors("account", {"handle": sent.handle}, errors, status=refusal.status)
+        return await page.show(who, attempt)
+    return responses.lead_away(renderer, address)
 
 
 @routes.deed("/settings/accounts/{did}/use", raises=(NotFound,), even_ended=True)
@@ -160,14 +125,22 @@ async def hide_adult(who: InSession, state: State) -> Answer[str]:
     return responses.redirect_with_notice("/settings", "adult-hidden")
 
 
-@routes.deed("/settings/tokens")
+@routes.deed("/settings/tokens", raises=(InvalidRequest,))
 async def leave_for_token(
-    sent: WantedToken, who: InSession, signing_in: SignIn, renderer: Renderer
+    sent: TokenForm,
+    who: InSession,
+    accept: Accept,
+    signing_in: SignIn,
+    renderer: Renderer,
+    page: SettingsPage,
 ) -> Answer[str]:
-    """Lead to the account's server to authorize a new developer token."""
-    return await _away(
-        renderer, signing_in.make_token(who, sent.name, sent.expires_in_days, **{PAGE: notices.RETURN})
-    )
+    """Lead to the account's server to authorize a new developer token. A refused form is shown again."""
+    try:
+        wanted = sent.wanted()
+    except InvalidRequest as error:
+        return await page.show(who, form_errors("token", sent, error, accept))
+    making = signing_in.make_token(who, wanted.name, wanted.expires_in_days, **{PAGE: notices.RETURN})
+    return await _away(renderer, making)
 
 
 @routes.deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))
@@ -179,12 +152,19 @@ async def revoke_token(token_id: str, who: InSession, belongings: OwnSessions) -
 
 @routes.deed("/settings/webhooks", raises=(InvalidRequest, NotFound, Conflict))
 async def create_own_webhook(
-    sent: WebhookForm, who: InSession, webhooks: OwnWebhooks, renderer: Renderer
+    sent: WebhookForm,
+    who: InSession,
+    accept: Accept,
+    webhooks: OwnWebhooks,
+    renderer: Renderer,
+    page: SettingsPage,
 ) -> Answer[str]:
-    """Create a webhook, and show its secret, once."""
-    names = {"artists": _words(sent.artists), "tags": _words(sent.tags)}
-    wanted = fit_members(WantedWebhook, sent.model_dump() | names)
-    created = await webhooks.create(who, wanted)
+    """Create a webhook, and show its secret, once. A refused form is shown again."""
+    try:
+        created = await webhooks.create(who, sent.wanted())
+    except ApiError as error:
+        at = "artists" if isinstance(error, NotFound) else None
+        return await page.show(who, form_errors("webhook", sent, error, accept, at))
     view = account_views.of_webhook_secret(created.webhook.url, created.secret)
     return responses.account_page(renderer, "webhook.html", view, account=who.name)
 
@@ -217,11 +197,6 @@ async def _prefer(who: InSession, state: State, change: Callable[[Preferences], 
     await state.preferences.put(who.did, change(await state.preferences.of(who.did)))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    """The names in a field, which commas and spaces separate."""
-    return tuple(text.replace(",", " ").split())
-
-
 _PERMISSIONS_CHANGED = {PAGE: notices.return_url("permissions-changed")}
 
 
@@ -231,22 +206,3 @@ async def _away(renderer: Renderer, leaving: Awaitable[str]) -> Answer[str]:
         return responses.lead_away(renderer, await leaving)
     except OAuthError as error:
         return responses.redirect_with_notice("/settings", error.kind)
-
-
-async def _view(
-    who: InSession,
-    state: State,
-    settings: Settings,
-    webhooks: OwnWebhooks,
-    note: Notice | None = None,
-    attempt: SignInAttempt = FRESH,
-) -> account_views.View:
-    accounts = await state.accounts.of(who.key)
-    tokens = await state.developer_tokens.of(who.did)
-    permissions = Permissions.of(who.scopes, settings.collections)
-    told: dict[str, str] = {settings.collections.of(kind): name for kind, name in _KINDS.items()}
-    own = (await webhooks.list_own(who)).webhooks
-    chosen = await state.preferences.of(who.did)
-    return account_views.of_settings(
-        who.account, accounts, permissions, chosen, tokens, told, own, note, attempt
-    )

@@ -308,6 +308,78 @@ async def test_what_cannot_be_reached_safely_or_has_no_room_is_refused(
     assert (await ask(stage, await by_token(stage), "POST", url=receiver.address))[0] == 409
 
 
+async def send_form(
+    stage: Listening, login: dict[str, str], path: str, sent: str = "", **headers: str
+) -> Any:
+    """What the settings page answers to a form."""
+    kind = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
+    return await stage.music.send(
+        "POST", f"/settings/webhooks{path}", sent.encode(), **login, **kind | headers
+    )
+
+
+MANY = " ".join(f"t{n}" for n in range(101))
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "status", "error"),
+    [
+        ("url", "ftp://example.com", 422, "This address cannot be used"),
+        ("url", "", 422, "must have 1 letters or more"),
+        ("token_id", "unknown", 422, "You have no such valid developer token."),
+        ("artists", MANY, 422, "must not hold more than 100 items"),
+        ("artists", "nobody.example", 404, "There is no such artist."),
+        ("tags", MANY, 422, "must not hold more than 100 items"),
+    ],
+)
+async def test_a_refused_form_of_a_webhook_is_shown_as_it_was_typed(
+    stage: Listening, receiver: Receiver, field: str, typed: str, status: int, error: str
+) -> None:
+    """Open, with the error at its field, and the choices that were made. A program gets the error itself."""
+    for _ in range(2):
+        await by_token(stage)
+    login = await stage.as_("ben")
+    [_, token, *_] = await stage.state.developer_tokens.of(did("ben"))
+    good = {"url": receiver.address, "token_id": token.id, "artists": "mara.example", "tags": "dub, ambient"}
+    form = [*(good | {field: typed, "cards": "true"}).items(), ("wanted_collections", "fm.svc.like")]
+    form.append(("wanted_collections", "fm.svc.track"))
+
+    answer = await send_form(stage, login, "", urlencode(form))
+    told = await send_form(stage, login, "", urlencode(form), Accept="application/json")
+
+    page = answer.json
+    assert (answer.status, told.status) == (status, status)
+    assert told.json["detail"] == ("not_found" if status == 404 else "invalid_request")
+    assert page.count('<details class="more" open>') == 1
+    assert '<p class="note bad" role="alert"' in page
+    [shown] = re.findall(rf'<p class="error" id="webhook-{field}-error">([^<]+)</p>', page)
+    assert error in html.unescape(shown)
+    for name in ("url", "artists", "tags"):
+        assert f'id="webhook-{name}" name="{name}"' in page
+        assert f'value="{typed if name == field else good[name]}"' in page
+    assert (f'<option value="{token.id}" selected>' in page) == (field != "token_id")
+    assert re.findall(r'value="([\w.]+)" checked', page) == ["fm.svc.track", "fm.svc.like", "true"]
+    assert await stage.state.webhooks.of(did("ben")) == []
+
+
+async def test_the_form_of_one_webhook_too_many_is_shown_as_it_was_typed(
+    stage: Listening, receiver: Receiver
+) -> None:
+    """With the reason above it."""
+    login, session = await by_token(stage), await stage.as_("ben")
+    for _ in range(5):
+        await create(stage, login, receiver)
+    [token_id] = {one.token_id for one in await stage.state.webhooks.of(did("ben"))}
+    form = {"url": f"{receiver.address}?more", "token_id": token_id}
+
+    refused = await send_form(stage, session, "", urlencode(form))
+
+    [told] = re.findall(r'<p class="note bad" role="alert"[^>]*>([^<]+)</p>', refused.json)
+    assert (refused.status, told) == (409, "A developer token has at most 5 webhooks.")
+    assert f'value="{form["url"]}"' in refused.json
+    assert '<details class="more" open>' in refused.json
+
+
 async def test_the_settings_page_makes_replaces_resumes_and_deletes(
     stage: Listening, receiver: Receiver
 ) -> None:
@@ -323,13 +395,7 @@ async def test_the_settings_page_makes_replaces_resumes_and_deletes(
     }
 
     async def post(path: str, sent: str = "") -> Any:
-        kind = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
-        return await stage.music.send("POST", f"/settings/webhooks{path}", sent.encode(), **login, **kind)
-
-    too_many = await post("", urlencode(form | {"tags": " ".join(f"t{n}" for n in range(101))}))
-    assert too_many.status == 422
-    assert "<code>tags</code>: must not hold more than 100 items" in too_many.json
-    assert await stage.state.webhooks.of(did("ben")) == []
+        return await send_form(stage, login, path, sent)
 
     made = await post("", urlencode([*form.items(), ("wanted_collections", "fm.svc.like")]))
     [secret] = re.findall(r"whsec_[A-Za-z0-9+/=]+", html.unescape(made.json))

@@ -179,17 +179,25 @@ async def test_no_other_sites_form_does_anything(visit: PlainBrowser, origin: st
     assert visit.person.account.handle in await visit.text("/settings")
 
 
-async def test_whatever_a_form_lacks_is_told(visit: PlainBrowser) -> None:
-    """On a page, with the names of the fields; nothing is begun."""
+async def test_a_refused_form_of_a_token_is_shown_as_it_was_typed(visit: PlainBrowser) -> None:
+    """Each fault stands at its field and in the note. A program gets the error itself."""
     await visit.signed_in()
-    wrong = {"name": " ", "expires_in_days": "366"}
+    wrong = {"name": "  ", "expires_in_days": "366"}
+    program = {"Origin": visit.site, "Accept": "application/json"}
 
-    async with visit.post("/settings/tokens", **wrong) as answer:
-        page = await answer.text()
+    status, told, page = await visit.refused_plainly("/settings/tokens", **wrong)
+    async with visit.client.post(visit.site + "/settings/tokens", data=wrong, headers=program) as answer:
+        refused = await answer.json()
 
-    assert answer.status == 422
-    assert "<code>name</code>" in page
-    assert "<code>expires_in_days</code>" in page
+    faults = {"name": "must have 1 letters or more", "expires_in_days": "must be 365 or less"}
+    assert status == answer.status == 422
+    assert told == "Nothing was changed. " + " ".join(f"{name}: {fault}." for name, fault in faults.items())
+    for name, fault in faults.items():
+        assert f'<p class="error" id="token-{name}-error">{fault}</p>' in page
+        [field] = re.findall(rf'<input id="token-{name}" [^>]+>', page)
+        assert f'value="{wrong[name]}"' in field
+        assert 'aria-invalid="true"' in field
+    assert {one["field"]: one["message"] for one in refused["errors"]} == faults
 
 
 async def test_a_handle_that_leads_nowhere_comes_back_with_the_reason(visit: PlainBrowser) -> None:

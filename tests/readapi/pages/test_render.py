@@ -16,7 +16,6 @@ from readapi.pages import form_errors, text
 from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
 from readapi.pages.portal import account_views
-from readapi.pages.portal.account_views import SignInAttempt
 from readapi.pages.portal.numbers import Total
 from readapi.pages.portal.permissions import Permissions
 from readapi.pages.portal.views import (
@@ -71,6 +70,11 @@ from tests.readapi.pages.examples import (
 RENDERER = Renderer(ADDRESSES, Assets())
 TRACK = AtUri.parse(f"at://{DID}/fm.svc.track/3kabcdefghijk")
 LATER = datetime(2026, 5, 3, tzinfo=UTC)
+TYPED = {  # the fields of the forms of the settings
+    "account": ("handle",),
+    "token": ("name", "expires_in_days"),
+    "webhook": ("url", "token_id", "wanted_collections", "artists", "tags", "cards"),
+}
 FEATURE = {"did": DID, "handle": "handle.invalid", "avatar_url": None}
 
 
@@ -198,13 +202,13 @@ def person(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     return {"head": head, "sounds": heard, "first": heard[0], "older": f"?cursor={text}", **made}
 
 
-def settings(text: str) -> dict[str, Any]:
-    """What the settings are rendered from."""
+def settings(text: str, form: str) -> dict[str, Any]:
+    """What the settings are rendered from, with this form refused."""
     session = Session(b"", text, text, "grant", frozenset({text}), LATER, text)  # type: ignore[arg-type]
     accounts = [LinkedAccount(text, text, "grant", active) for active in (True, False)]  # type: ignore[arg-type]
     permissions = Permissions.of(frozenset({text}), Collections())
     token = DeveloperToken(text, text, text, text, text, "grant", frozenset(), LATER, LATER, LATER, text)  # type: ignore[arg-type]
-    note = Notice(text, is_bad=True)
+    valid = replace(token, id="2", ended_because=None)
     webhook = Webhook.model_construct(
         id="1", url=text, token_id=text, state="paused", delivered_at=text, paused_because=text
     )
@@ -213,11 +217,10 @@ def settings(text: str) -> dict[str, Any]:
         accounts,
         permissions,
         Preferences(),
-        [token],
+        [token, valid],
         {text: text},
         [webhook],
-        note,
-        SignInAttempt(text, text),
+        attempt=refused(form, **dict.fromkeys(TYPED[form], text)),
     )
 
 
@@ -300,9 +303,12 @@ def pages(text: str) -> dict[str, bytes]:
         ),
         "onward.html": RENDERER.page("onward.html", address=f"https://pds.example/?request={text}"),
         "login.html": RENDERER.page(
-            "login.html", **account_views.of_login("portal", None, SignInAttempt(text, text))
+            "login.html", **account_views.of_login("portal", None, refused("sign-in", handle=text))
         ),
-        "settings.html": RENDERER.page("settings.html", **settings(text)),
+        **{
+            f"settings.html, {form} refused": RENDERER.page("settings.html", **settings(text, form))
+            for form in TYPED
+        },
         "arrived.html": RENDERER.page("arrived.html", **account_views.of_arrival(text)),
         "start.html": RENDERER.page("start.html", **account_views.of_start(text, "handle")),
         "token.html": RENDERER.page("token.html", **account_views.of_token(TokenMade(text, text, LATER))),
