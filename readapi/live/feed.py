@@ -29,7 +29,7 @@ LOOK_SECONDS: Final = 0.025
 HEARTBEAT_SECONDS: Final = 15.0
 CARD_SECONDS: Final = 5.0  # how long a change waits for the search index
 AT_ONCE: Final = 100  # changes that are sent before other work of the worker has its turn
-REPLAYS: Final = 4  # clients that are sent old changes at the same time
+REPLAY_BYTES: Final = 32 << 10  # of the log that each client which catches up may hold at a time
 
 
 class Feed:
@@ -48,7 +48,6 @@ class Feed:
         self._withdrawn = Withdrawn(self._folder)
         self._groups: dict[Wanted, set[Subscriber]] = {}
         self._waiting: deque[tuple[Event, float]] = deque()  # for the search index, and until when
-        self._replays = asyncio.Semaphore(REPLAYS)
         # One alone: it reads what is withdrawn once for all, and closes a reader after its last call.
         self._replay_thread = ThreadPoolExecutor(1, thread_name_prefix="live-replay")
         self._heartbeat_at = time.monotonic() + HEARTBEAT_SECONDS
@@ -74,8 +73,7 @@ class Feed:
     async def serve(self, subscriber: Subscriber, cursor: int | None) -> None:
         """Send a client everything after a cursor, or from now on, until it ends."""
         if cursor is not None:
-            async with self._replays:
-                await self._replay(subscriber, cursor)
+            await self._replay(subscriber, cursor)
         group = self._groups.setdefault(subscriber.wanted, set())
         group.add(subscriber)
         if self._closed:
@@ -118,7 +116,7 @@ class Feed:
 
     async def _replay(self, subscriber: Subscriber, cursor: int) -> None:
         """Send what is logged after the cursor. At its end nothing lies between it and the feed."""
-        reader, loop = LogReader(self._folder, cursor), asyncio.get_running_loop()
+        reader, loop = LogReader(self._folder, cursor, REPLAY_BYTES), asyncio.get_running_loop()
         try:
             while not subscriber.ended.is_set() and not self._closed:
                 newest = self.position

@@ -7,14 +7,18 @@ from typing import BinaryIO, Final
 from schemas import change_log
 from schemas.change_log import HEADER, Change, Segment
 
-PIECE_BYTES: Final = 256 << 10  # read at a time, unless one frame is longer
+PIECE_BYTES: Final = 256 << 10
 
 
 class LogReader:
-    """One reader's place in the log. `position`: everything up to it was read. Calls block, but briefly."""
+    """One reader's place in the log. `position`: everything up to it was read. Calls block, but briefly.
 
-    def __init__(self, folder: Path, position: int) -> None:
+    `piece_bytes`: how much is read at a time, unless one frame is longer.
+    """
+
+    def __init__(self, folder: Path, position: int, piece_bytes: int = PIECE_BYTES) -> None:
         self.position = position
+        self._piece_bytes = piece_bytes
         self._folder = folder
         self._segment: Segment | None = None
         self._file: BinaryIO | None = None
@@ -52,7 +56,7 @@ class LogReader:
     def _next_piece(self) -> bytes:
         """Whole frames that follow; empty at the end."""
         while True:
-            if self._file is not None and (piece := self._whole_frames(PIECE_BYTES)):
+            if self._file is not None and (piece := self._whole_frames(self._piece_bytes)):
                 return piece
             if not self._open_next():
                 return b""

@@ -10,7 +10,9 @@ from readapi.live.event import Event
 from readapi.live.filters import Filter
 
 MOST_WAITING: Final = 1 << 20  # bytes that a client has not read yet; more, and it is dropped
-CALM: Final = 128 << 10  # below which more is read of the log for a client that catches up
+# Below this many unread bytes a client that catches up is sent more. Not above the mark at which transports
+# resume, so that the server sees that the client has read.
+CALM: Final = 16 << 10
 TOO_SLOW: Final = "ConsumerTooSlow"
 
 
