@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tests.bench import machine, results
 from tests.bench.corpus import Size
-from tests.bench.load import WrkMissing
+from tests.bench.load import ProgramMissing
 from tests.bench.machine import ProgramFailed
 from tests.bench.rows import Row
 from tests.bench.run import SECTIONS, Bench
@@ -30,7 +30,7 @@ def main() -> None:
         for row in bench.rows(tuple(chosen.only)):
             print(row.line(), flush=True)
             rows.append(row)
-    except (NetworkMissing, ProgramFailed, WrkMissing) as error:
+    except (NetworkMissing, ProgramFailed, ProgramMissing) as error:
         sys.exit(f"bench: {error}")
     finally:
         if chosen.write and rows:

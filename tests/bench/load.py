@@ -14,8 +14,8 @@ LEVELS: Final = (1, 2, 4, 8, 16, 32, 64)
 SCRIPT: Final = Path(__file__).with_name("load.lua")
 
 
-class WrkMissing(Exception):
-    """The load generator is not installed; the message says how to get it."""
+class ProgramMissing(Exception):
+    """A program that the benchmark needs is not installed; the message says how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class Loader:
 
     def __init__(self, core: int, seconds: float, folder: Path) -> None:
         if shutil.which("wrk") is None:
-            raise WrkMissing("The benchmark needs wrk: apt-get install wrk, or https://github.com/wg/wrk.")
+            raise ProgramMissing(
+                "The benchmark needs wrk: apt-get install wrk, or https://github.com/wg/wrk."
+            )
         self._core = core
         self._seconds = seconds
         self._folder = folder

@@ -15,6 +15,7 @@ from tests.bench import (
     live,
     machine,
     memory,
+    nodes,
     open_data,
     relevance,
     replication,
@@ -45,6 +46,7 @@ SECTIONS: Final = (
     "relevance",
     "data",
     "replication",
+    "nodes",
 )
 
 
@@ -113,6 +115,8 @@ class Bench:
             yield from open_data.rows(data_dir, scratch, self.effort.asked)
         if "replication" in sections:
             yield from replication.rows(data_dir, scratch, self.effort.followed)
+        if "nodes" in sections:
+            yield from self._nodes(data_dir, scratch)
 
     def _commits(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         run = commits.measured(data_dir, scratch, self.effort.commits)
@@ -121,6 +125,13 @@ class Bench:
         yield from memory.rows(
             memory.INDEXER, run.before, run.after, idle, self.size, limit=memory.DUCKDB_LIMIT
         )
+
+    def _nodes(self, data_dir: Path, scratch: Path) -> Iterator[Row]:
+        _, core = machine.cores()
+        loader = Loader(core, self.effort.load_seconds, scratch / "paths")
+        every = Questions(data_dir, stores.BASE_URL).kinds()
+        kinds = {name: every[name] for name in (SEARCH, TRACK) if name in self.effort.kinds}
+        yield from nodes.rows(data_dir, scratch, loader, kinds, self.effort.turns)
 
     def _api(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
         _, core = machine.cores()

@@ -11,6 +11,7 @@ from tests.bench import (
     backfill,
     live,
     memory,
+    nodes,
     replication,
     results,
     stores,
@@ -114,6 +115,16 @@ def test_a_machine_follows_an_indexer(build: Path) -> None:
 
     assert len(rows) == 6
     assert all(row.value > 0 for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (shutil.which("wrk") and shutil.which("nginx")), reason="no wrk, or no nginx")
+def test_nodes_serve_behind_a_proxy(build: Path) -> None:
+    """One alone, and three together."""
+    one, three = Bench(TINY, build, LITTLE).rows(("nodes",))
+
+    assert one.value > 0
+    assert set(three.ratio_to) == {nodes.ONE, nodes.BY_CPU}
 
 
 @pytest.mark.slow
