@@ -135,8 +135,20 @@ def described() -> dict[str, str]:
         "memory": f"{gigabytes:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "libraries": versions,
+        "speed": f"{_steps_per_second() / 1e6:.1f} million steps of a loop in Python per CPU second",
         "load": f"{os.getloadavg()[0]:.1f} on average in the minute before the end",
     }
+
+
+def _steps_per_second() -> float:
+    """How fast a core is at this moment: the best of several tries. For comparing runs with each other."""
+    steps, took = 1_000_000, []
+    for _ in range(5):
+        begun, total = time.process_time(), 0
+        for number in range(steps):
+            total += number * number % 7
+        took.append(time.process_time() - begun)
+    return steps / min(took)
 
 
 def _answers(url: str) -> bool:

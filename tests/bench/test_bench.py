@@ -56,6 +56,7 @@ def test_figures_come_with_references(build: Path) -> None:
     assert rows["commits of ours, relay to DuckDB and Tantivy, one core"].value > 0
     assert rows["memory of the indexer"].value > 10
     assert len(rows["GET /tracks/{id}"].ratio_to) == 3
+    assert rows[f"{api.REFERENCE}, by its CPU time"].value > 0
     assert "GET /search/ typo, no response cache" in rows
     assert "GET /search/ one letter, no response cache" in rows
     assert "GET /tracks/, newest 50, no response cache, gzip" in rows
