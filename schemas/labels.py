@@ -16,6 +16,7 @@ from schemas.state_reader import StateReader, open_reader
 MOST_VALUE: Final = 128  # bytes of a label's value, by the lexicon
 MOST_OF_A_SUBJECT: Final = 50  # labels of one source that are kept of one subject
 MOST_OF_A_SOURCE: Final = 1_000_000  # and in all
+MOST_WITH_OTHERS: Final = 500_000  # from which on none are added of accounts without a record of ours
 MOST_OF_THE_OPERATOR: Final = 100_000  # labels that stand by the operator's decisions
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from schemas import label_policy
 from schemas.datetimes import to_utc
 from schemas.ids import AtUri, Did, is_did
 from schemas.label_policy import Effect
-from schemas.labels import MOST_OF_A_SOURCE, MOST_OF_A_SUBJECT, Label, LabelKey
+from schemas.labels import MOST_OF_A_SOURCE, MOST_OF_A_SUBJECT, MOST_WITH_OTHERS, Label, LabelKey
 
 _ROW: Final = "source, subject, cid, value, cts, expires_at, state"
 _Versions = dict[int, frozenset[str | None]]  # of subjects, by their keys; None: every version
@@ -61,10 +61,18 @@ class LabelTable:
     """The tables `labels` and `label_effects`; the latter in memory too, as `accounts` and `withholds`.
 
     `operator`: the source of the operator's own labels. What it negates, no labeler says with effect.
+    `is_tracked`: whether an account ever wrote a record of ours. The labels of others leave room for theirs.
     """
 
-    def __init__(self, catalogue: Database, key_of: Callable[[str], int], operator: str) -> None:
+    def __init__(
+        self,
+        catalogue: Database,
+        key_of: Callable[[str], int],
+        operator: str,
+        is_tracked: Callable[[Did], bool],
+    ) -> None:
         self._catalogue = catalogue
+        self._is_tracked = is_tracked
         self._key_of = key_of
         self._operator = operator
         self.accounts: set[Did] = set()  # that are withheld; the same set for its life
@@ -197,7 +205,8 @@ class LabelTable:
                 of[label.key] = new
             return
         mine = sum(key.source == label.source for key in of)
-        if mine >= MOST_OF_A_SUBJECT or self._held[label.source] >= MOST_OF_A_SOURCE:
+        most = MOST_OF_A_SOURCE if self._is_tracked(account_of(label.subject)) else MOST_WITH_OTHERS
+        if mine >= MOST_OF_A_SUBJECT or self._held[label.source] >= most:
             result.refused.append(label)
             return
         of[label.key] = new

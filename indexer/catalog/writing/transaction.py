@@ -40,7 +40,12 @@ class BatchTransaction:
 
     def __init__(self, catalogue: Database, settings: Settings, hashing: Hashing) -> None:
         self.takedowns = TakedownTable(catalogue, hashing.key)
-        self.labels = LabelTable(catalogue, hashing.key, service_did(settings.base_url))
+        self.labels = LabelTable(
+            catalogue,
+            hashing.key,
+            service_did(settings.base_url),
+            is_tracked=lambda did: did in self.accounts.known,
+        )
         self.accounts = Accounts(catalogue, self.takedowns.accounts, self.labels.accounts)
         self.pictures = Pictures(catalogue)
         self.dead_letters = DeadLetters(catalogue, settings.dead_letter_bytes)

@@ -218,10 +218,26 @@ def test_labels_above_the_limits_are_dead_letters(writer: Writer, monkeypatch: p
     label(writer, *(given(TRACK, f"value-{number}") for number in range(5)))
     assert writer.dead_letters == 2
     monkeypatch.setattr(table, "MOST_OF_A_SOURCE", 4)
+    write(writer, *(put(f"p{number}", "track", at=1) for number in range(3)))
     label(writer, *(given(did(f"p{number}"), "spam") for number in range(3)))
 
     assert writer.dead_letters == 4
     assert len(writer.reader().execute("select * from labels").fetchall()) == 4
+
+
+def test_labels_of_other_accounts_leave_room_for_those_of_artists(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A labeler of the whole network says most of accounts without a record here."""
+    write(writer, put("ana", "track", at=1))
+    monkeypatch.setattr(table, "MOST_WITH_OTHERS", 3)
+    monkeypatch.setattr(table, "MOST_OF_A_SOURCE", 5)
+    label(writer, *(given(did(f"p{number}"), "spam") for number in range(9)))
+    label(writer, given(did("ana"), "porn"), given(TRACK, "porn"), given(TRACK, "rock"))
+
+    kept = writer.reader().execute("select subject from labels").fetchall()
+    assert sum(subject in (str(TRACK), did("ana")) for (subject,) in kept) == 2
+    assert len(kept) == 5
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
