@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from readapi.pages import return_address
@@ -113,6 +114,10 @@ class Addresses:
     def picture(self, cid: str, side: Side) -> str:
         """A picture whose longest side has so many pixels at most."""
         return f"{self.base_url}/img/{cid}/{side}.webp"
+
+    def drawn_picture(self, page: str) -> str:
+        """The picture of a page that has none: drawn, the same each time, from its address."""
+        return f"{self.base_url}/preview/{sha256(page.encode()).hexdigest()[:32]}.png"
 
     def page(self, path: str, **query: str | None) -> str:
         """A page that is about no record; parameters that are None are left out."""

@@ -1,10 +1,13 @@
-"""The icons and the manifest that browsers look for at addresses of their own choice."""
+"""The icons and the manifest of the site, and the drawn pictures of its pages in link previews."""
+
+import asyncio
 
 import orjson
 
 from readapi.answers import Answer
 from readapi.http.endpoint import Routes
 from readapi.pages.assets import Assets
+from readapi.pages.public.drawn_picture import draw_picture
 from readapi.pages.public.metadata import SITE_NAME
 
 routes = Routes("pages")
@@ -25,10 +28,11 @@ def touch_icon(assets: Assets) -> Answer[str]:
     return _icon(assets, "apple-touch-icon.png")
 
 
-@routes.get("/preview.png", media_types=("image/png",), described=False)
-def preview(assets: Assets) -> Answer[str]:
-    """Return the picture in link previews of pages that have none."""
-    return _icon(assets, "preview.png")
+@routes.get("/preview/{seed:[0-9a-f]+}.png", media_types=("image/png",), described=False)
+async def preview(seed: str) -> Answer[str]:
+    """Return the picture in link previews of the page that names it, which has none of its own."""
+    drawn = await asyncio.to_thread(draw_picture, seed)
+    return Answer(drawn, "image/png", headers=_HEADERS)
 
 
 @routes.get("/site.webmanifest", media_types=(MANIFEST,), described=False)

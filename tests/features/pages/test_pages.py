@@ -3,9 +3,11 @@
 import json
 import re
 from html import unescape
+from io import BytesIO
 from urllib.parse import quote
 
 import pytest
+from PIL import Image
 
 from schemas.ids import checked_id, record_id
 from tests.features.pages.published import (
@@ -23,6 +25,23 @@ from tests.indexer.changes import did, uri
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ALBUM = "mara.example/ninety-nights"
+
+
+async def test_pages_without_a_picture_have_drawn_ones_in_link_previews(site: Published):
+    """Each another, the same each time, and of the size that the page says."""
+    drawn: dict[str, bytes] = {}
+    for path in ("/", "/new", "/tags", f"/u/{did('nameless')}"):
+        page = await site.text(path)
+        (address,) = re.findall(r'<meta property="og:image" content="([^"]+)">', page)
+        for _ in range(2):
+            async with site.get(address.removeprefix(site.address)) as answer:
+                assert (answer.status, answer.content_type) == (200, "image/png")
+                content = await answer.read()
+            assert drawn.setdefault(address, content) == content
+        with Image.open(BytesIO(content)) as picture:
+            assert picture.size == (1200, 630)
+        assert '<meta property="og:image:width" content="1200">' in page
+    assert len(set(drawn.values())) == 4
 
 
 def addresses(site: Published) -> list[str]:
