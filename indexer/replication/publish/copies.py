@@ -61,7 +61,10 @@ class Copies:
         self.key, self.needed = key, self._needed(key)
 
     async def step(self) -> None:
-        """Publish the changed files, then the CopySet that lists all. Raises ObjectsAway, or OSError."""
+        """Publish the changed files, then the CopySet that lists all. Raises ObjectsAway, or OSError.
+
+        Nothing is listed when one of them was replaced meanwhile: it may name files that were not looked at.
+        """
         stamps = await asyncio.to_thread(self._look)
         if {file.path: stamp for file, stamp in stamps.items()} == {
             path: stamp for path, (stamp, *_) in self._lists.items()
@@ -71,7 +74,8 @@ class Copies:
         known = dict(self._lists)
         for file, stamp in stamps.items():
             if file.path not in known or known[file.path][0] != stamp:
-                sent = await self._send(file.source, held)
+                if (sent := await self._send(file.source, stamp, held)) is None:
+                    return
                 known[file.path] = stamp, await self._put_list(sent), sent
         self._lists = {file.path: known[file.path] for file in stamps}
         files = {path: key for path, (_, key, _) in self._lists.items()}
@@ -89,12 +93,14 @@ class Copies:
         blocks = {self._block(block) for *_, one in lists_of_blocks for block in one.blocks}
         return frozenset(blocks | {key} | {one for _, one, _ in lists_of_blocks})
 
-    async def _send(self, source: Path, held: set[str]) -> BlockList:
-        """Send the blocks of a file that are not in `held`, and note them there."""
+    async def _send(self, source: Path, stamp: Stamp, held: set[str]) -> BlockList | None:
+        """Send the blocks of a file that are not in `held`, and note them there. None: it was replaced."""
         hashes: list[str] = []
         descriptor = os.open(source, os.O_RDONLY)  # so that it stays readable when it is removed
         try:
             found = os.fstat(descriptor)
+            if found.st_ino != stamp[0]:
+                return None
             async with AtOnce(UPLOADS) as sending:
                 for at in range(0, found.st_size, BLOCK_BYTES):
                     length = min(BLOCK_BYTES, found.st_size - at)

@@ -70,6 +70,7 @@ class Publisher:
         self._nudges = nudges
         self._pointer = Pointer(objects)
         self._stored: dict[str, Stored] = {}
+        self._copied: tuple[str | None, frozenset[str]] = None, frozenset()  # of the state being published
         self._coming: str | None = None  # the newest bundle, of which `_stored` may know nothing yet
         self._named: frozenset[str] = frozenset()  # the objects of the manifest that was written last
         self._stamp: search_files.Stamp | None = None
@@ -126,6 +127,7 @@ class Publisher:
         """Publish what was committed since, and the report. Raises ObjectsAway, or OSError."""
         self._require_no_twin()
         report, at = self._report(), time.time()
+        self._copied = self.copies.key, self.copies.needed  # those of later are of a later state
         if (stamp := search_files.look(self._data_dir)) != self._stamp and stamp is not None:
             await self._bundle()
             self._stamp = stamp
@@ -134,7 +136,7 @@ class Publisher:
             return
         epoch = self.lease.epoch
         HELD.set(epoch or 0)
-        state = self._stamp, self.copies.key, epoch
+        state = self._stamp, self._copied[0], epoch
         if state != self._last or time.monotonic() >= self._last_at + HEARTBEAT_SECONDS:
             await self._show(report, at, epoch)
             self._last, self._last_at = state, time.monotonic()
@@ -156,7 +158,7 @@ class Publisher:
         """Write the manifest: as `current.json` by the holder of the lease, by others as their own."""
         self._number += 1
         bundles, files = pieces_of(self._stored)
-        copies, copied = self.copies.key, self.copies.needed
+        copies, copied = self._copied
         manifest = Manifest(
             node=self.node,
             epoch=epoch or self.lease.term.known_epoch,
@@ -226,7 +228,7 @@ class Publisher:
     def _referenced(self) -> frozenset[str]:
         """What a manifest names, or is to name: for as long as the next one cannot be written, too."""
         bundles = {file.bundle for file in self._stored.values()}
-        return self._named | bundles | ({self._coming} if self._coming else set())
+        return self._named | bundles | self._copied[1] | ({self._coming} if self._coming else set())
 
     async def _keep(self, what: str, step: Callable[[], Awaitable[object]], seconds: float) -> None:
         while True:

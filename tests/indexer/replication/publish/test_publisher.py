@@ -10,8 +10,10 @@ from indexer.replication import lists
 from indexer.replication.manifest import LEASE, CopySet, Manifest, manifest_key, stored_of
 from indexer.replication.objects import Objects, ObjectsAway
 from indexer.replication.publish.collector import Collector
+from indexer.replication.publish.copies import CopiedFile, Stamp
 from indexer.replication.publish.publisher import NODE_FILE, SEARCH_INDEX, Publisher
 from indexer.replication.publish.term import LeaseRecord
+from schemas import data_folder
 from tests.indexer import changes
 from tests.indexer.replication.origin import Origin, current, open_origin
 from tests.indexer.running import until
@@ -63,6 +65,60 @@ async def test_deletions_are_those_of_the_state_that_names_them(origin: Origin, 
     stems = [path.partition(".")[0] for path in deletions]
     assert deletions
     assert len(stems) == len(set(stems))
+
+
+async def test_copies_of_a_later_state_wait_for_its_search_index(
+    origin: Origin, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here they are sent while the files of the search index are."""
+    await origin.write("one")
+    await origin.publish()
+    await origin.publish_snapshot()
+    before, bundle = (await current(objects)).copies, origin.publisher._bundle
+
+    async def slowly() -> None:
+        assert origin.stores.snapshots.publish() is not None
+        await origin.publisher.copies.step()
+        await bundle()
+
+    monkeypatch.setattr(origin.publisher, "_bundle", slowly)
+    await origin.write("two")
+    await origin.publisher.step()
+    assert (await current(objects)).copies == before
+    await origin.publisher.step()
+    assert (await current(objects)).copies == origin.publisher.copies.key != before
+
+
+async def test_a_file_that_is_replaced_while_copies_are_sent_is_looked_at_again(
+    origin: Origin, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the manifest of exports is, which then names files that were not sent."""
+    await origin.write("one")
+    await origin.publish()
+    await origin.publish_snapshot()
+    copies = origin.publisher.copies
+    before, look = copies.key, copies._look
+    manifest = origin.folder / data_folder.EXPORT_MANIFEST
+    manifest.parent.mkdir(exist_ok=True)
+    manifest.write_bytes(b'{"exports": []}')
+
+    def replaced_after() -> dict[CopiedFile, Stamp]:
+        found = look()
+        (manifest.parent / "1.parquet").write_bytes(b"rows")
+        newer = manifest.with_suffix(".new")
+        newer.write_bytes(b'{"exports": [{"files": [{"path": "1.parquet"}]}]}')
+        newer.replace(manifest)
+        return found
+
+    monkeypatch.setattr(copies, "_look", replaced_after)
+    await copies.step()
+    assert copies.key == before
+    monkeypatch.setattr(copies, "_look", look)
+    await copies.step()
+    assert copies.key is not None
+    listed = await lists.load(objects, copies.key, CopySet)
+    assert listed is not None
+    assert f"{data_folder.EXPORTS}/1.parquet" in listed.files
 
 
 async def test_a_publisher_that_starts_again_sends_what_it_had_not_sent(
