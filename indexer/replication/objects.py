@@ -123,10 +123,18 @@ class Objects:
         return listed
 
     async def folders(self, prefix: str) -> list[str]:
-        """The names directly below a prefix that have objects below them."""
+        """The names directly below a prefix. Some stores list a name whose objects were all deleted."""
         with _translated():
             found = await obstore.list_with_delimiter_async(self._store, prefix)
         return [path.rstrip("/").rpartition("/")[2] for path in found["common_prefixes"]]
+
+    async def has_any(self, prefix: str) -> bool:
+        """Whether there is an object below a prefix."""
+        with _translated():
+            async for some in obstore.list(self._store, prefix):
+                if some:
+                    return True
+        return False
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Delete objects, if they exist."""

@@ -15,7 +15,7 @@ from indexer.replication.follow.freshness import Shown
 from indexer.replication.follow.layout import Layout
 from indexer.replication.follow.node import Node
 from indexer.replication.follow.search_replica import Outdated
-from indexer.replication.manifest import CURRENT, NODES, Manifest, manifest_key
+from indexer.replication.manifest import CURRENT, NODES, Manifest, manifest_key, node_prefix
 from indexer.replication.objects import Found, Objects, ObjectsAway
 
 LOOK_SECONDS: Final = 0.1
@@ -112,7 +112,8 @@ class Follower:
         self._failing_aside = failing
         if time.monotonic() >= self._gone_at:
             self._gone_at = time.monotonic() + GONE_SECONDS
-            self._forget_all_but(names)
+            left = [name for name in names if await self._objects.has_any(f"{node_prefix(name)}/")]
+            self._forget_all_but(left)
             await asyncio.to_thread(self._layout.remove_aside)
 
     def _forget_all_but(self, names: Collection[str]) -> None:

@@ -52,6 +52,8 @@ async def test_parts_of_objects_are_read_listed_and_deleted(each_objects: Object
         await each_objects.ranges("index/a/1/z.bundle", [(0, 1)])
     await each_objects.delete(["index/a/1/x.bundle", "index/a/1/none"])
     assert await each_objects.keys("index/a/") == []
+    assert not await each_objects.has_any("index/a/")
+    assert await each_objects.has_any("index/b/")
 
 
 async def test_a_store_that_does_not_answer_is_said_to_be_away() -> None:

@@ -1,7 +1,6 @@
 """Following several indexers: what is shown is one's, and a change-over downloads nothing."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
@@ -208,7 +207,7 @@ async def test_an_indexer_that_cannot_be_followed_holds_up_no_other(
 async def test_an_indexer_that_was_gone_and_returns_is_followed_from_the_beginning(
     origin: Origin, objects: Objects, tmp_path: Path
 ) -> None:
-    """Its folder was removed, and nothing is remembered as being there."""
+    """Its objects were deleted, and nothing is remembered as being there."""
     follower, node = Follower(objects, tmp_path / "node"), tmp_path / "node"
     async with open_origin(tmp_path / "standby", objects) as standby:
         for each in (origin, standby):
@@ -217,7 +216,7 @@ async def test_an_indexer_that_was_gone_and_returns_is_followed_from_the_beginni
             await each.publish_snapshot()
         await follow(follower)
         name = standby.publisher.node
-        shutil.rmtree(tmp_path / "objects" / "index" / name)
+        await objects.delete([one.key for one in await objects.keys(f"index/{name}/")])
         follower._gone_at = 0
 
         await follower.step_aside()
