@@ -10,11 +10,11 @@ from readapi.oauth.network import Network
 from readapi.state.state import State
 from readapi.state.webhooks import Webhook
 from readapi.webhooks.delivery import Delivery
+from readapi.webhooks.places import Places
 
 LOCK: Final = "webhooks"  # held by the process that delivers
 LOOK_SECONDS: Final = 0.5
 AGAIN_SECONDS: Final = 5.0
-AT_ONCE: Final = 20  # requests of all webhooks
 
 log = structlog.get_logger()
 
@@ -24,7 +24,7 @@ class Deliveries:
 
     def __init__(self, state: State, network: Network, feed: Feed) -> None:
         self._state = state
-        self._delivery = Delivery(state, network, feed, asyncio.Semaphore(AT_ONCE))
+        self._delivery = Delivery(state, network, feed, Places())
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def look(self) -> None:

@@ -15,6 +15,7 @@ from readapi.state.state import State
 from readapi.state.webhooks import Webhook
 from readapi.webhooks.inbox import Inbox, Parcel
 from readapi.webhooks.message import message_id, read_wanted, render_body
+from readapi.webhooks.places import Places
 from readapi.webhooks.signature import signed_headers
 from schemas.backoff import Backoff
 
@@ -41,7 +42,7 @@ class Refused(Exception):
 class Delivery:
     """Follows the feed for one webhook until a delivery fails. `places` bounds the requests of all."""
 
-    def __init__(self, state: State, network: Network, feed: Feed, places: asyncio.Semaphore) -> None:
+    def __init__(self, state: State, network: Network, feed: Feed, places: Places) -> None:
         self._state = state
         self._network = network
         self._feed = feed
@@ -90,7 +91,7 @@ class Delivery:
         now = int(self._state.database.now().timestamp())
         headers = {"Content-Type": "application/json", **signed_headers(signing, named, now, body)}
         try:
-            async with self._places:
+            async with self._places.of(webhook.did):
                 answer = await self._network.send(
                     "POST",
                     webhook.url,
