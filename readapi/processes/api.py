@@ -275,7 +275,13 @@ def _authoring(
         ),
         SettingsPage: SettingsPage(renderer, people.state, offered[OwnWebhooks], settings.collections),
         TrackPages: TrackPages(
-            renderer, index, made[SpaceTrackFinder], supporters, showing, offered[AudioSelection]
+            renderer,
+            index,
+            made[SpaceTrackFinder],
+            supporters,
+            showing,
+            offered[AudioSelection],
+            people.state,
         ),
         PlaylistPages: PlaylistPages(renderer, index, supporters, showing, writing),
         **made,

@@ -50,13 +50,17 @@ async def load_reactions(
     card: Card,
     viewer: Viewer | None,
     addresses: Addresses,
+    *,
+    adult: bool,
 ) -> Reactions:
-    """What surrounds a track that this viewer may see."""
+    """What surrounds a track that this viewer may see. `adult`: whether that has what is for adults."""
     if is_in_space(tracks.parse_card(card)["uri"]):
         return Reactions([], [], [], [], is_liked=False, is_open=False)
     comments = social.list_comments(index, card.key, None, MOST_COMMENTS).items
     likers = social.list_likers(index, card.key, None, _MOST_LIKERS).items
-    others = tracks.find_track_page(index, "recent", None, _MOST_MORE + 1, card.did, (), viewer).items
+    others = tracks.find_track_page(
+        index, "recent", None, _MOST_MORE + 1, card.did, (), viewer, adult=adult
+    ).items
     others = [other for other in others if other.key != card.key][:_MOST_MORE]
     more = await content.load_tracks(supporters, others, viewer)
     playlists = []

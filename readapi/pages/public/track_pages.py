@@ -11,9 +11,11 @@ from readapi.pages import responses
 from readapi.pages.form_errors import FRESH, FormErrors
 from readapi.pages.notices import Notice
 from readapi.pages.public import content, reactions, views
+from readapi.pages.public.adult import shows_adult
 from readapi.pages.render import Renderer
 from readapi.spaces.find_track import SpaceTrackFinder
 from readapi.state.publishing.profile_visibility import ProfileVisibility
+from readapi.state.state import State
 
 
 class TrackPages:
@@ -29,6 +31,7 @@ class TrackPages:
         supporters: Supporters,
         showing: ProfileVisibility,
         sources: AudioSelection,
+        state: State,
     ) -> None:
         self._renderer = renderer
         self._index = index
@@ -36,6 +39,7 @@ class TrackPages:
         self._supporters = supporters
         self._showing = showing
         self._sources = sources
+        self._state = state
 
     async def show(
         self,
@@ -50,7 +54,13 @@ class TrackPages:
         card, viewer = await self._finder.show(track_id, who)
         (track,) = await content.load_tracks(self._supporters, [card], viewer)
         around = await reactions.load_reactions(
-            self._index, self._supporters, self._showing, card, viewer, addresses
+            self._index,
+            self._supporters,
+            self._showing,
+            card,
+            viewer,
+            addresses,
+            adult=await shows_adult(self._state, who),
         )
         view = {
             **views.of_track(track, card.thumb, addresses, start),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from readapi.pages.public import reactions
 from readapi.state.publishing.preferences import Preferences
 from schemas.ids import Did
 from schemas.labels import Label
@@ -120,11 +121,15 @@ async def test_players_and_exports_leave_out_what_is_for_adults(stage: Listening
     assert (await stage.music.get(f"/embed/track/{number}?adult=true")).status == 200
 
 
-async def test_pages_show_what_is_for_adults_to_accounts_that_chose_so(stage: Listening) -> None:
+async def test_pages_show_what_is_for_adults_to_accounts_that_chose_so(
+    stage: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In every list that JSON has it in; to strangers, and to accounts that chose nothing, in none."""
     track, login = track_id("mara", 1), await stage.as_("ben")
     title = "Song One"
-    pages = ("/new", "/search/?q=song&type=tracks", f"/u/{did('mara')}")
+    monkeypatch.setattr(reactions, "_MOST_MORE", 50)
+    other = f"/track/{track_id('mara', 9)}"  # which lists more by its artist
+    pages = ("/new", "/search/?q=song&type=tracks", f"/u/{did('mara')}", other)
     await stage.music.add(put("mara", "track", 1, at=60, title=title))
 
     async def shown(**headers: str) -> list[bool]:
