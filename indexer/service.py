@@ -56,6 +56,7 @@ from schemas.settings import Settings
 
 LOOK_SECONDS = 0.5
 PUBLISH_SECONDS = 0.1
+UNDECIDED = "Nothing is shown until the operator's takedowns and labels were read from the state database."
 DECISIONS_SECONDS = 10.0  # that a replay waits for the state database, to publish what it made
 GIVE_BACK_SECONDS = 15.0  # a busy indexer frees more in a minute than it needs
 YOUNG_OBJECTS = 10_000  # before Python looks for garbage among them: a batch makes many, and few are cycles
@@ -157,6 +158,7 @@ class Indexer:
         self.repairs = Repairs(stores, self._intake)
         self.retrial = Replay(stores, self.pipeline, self._intake)
         self._health = Health(source, self.pipeline, self.follower, stores, self.repos, ways.clock)
+        self._health.warn(lambda: [] if self._may_show.is_set() else [UNDECIDED])
 
     async def run(self, stop: asyncio.Event, give_back_seconds: float = GIVE_BACK_SECONDS) -> None:
         """Follow the source until `stop` is set; then commit the frames read. Raises StoreError."""

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import duckdb
 
+from indexer.service import UNDECIDED
 from readapi.state.label_decisions import NewLabel
 from readapi.state.state import open_state
 from schemas import data_folder
@@ -59,8 +60,10 @@ async def test_a_new_index_is_shown_only_with_what_the_operator_decided(
             await asyncio.sleep(0.5)
             assert indexer.rows("select count(*) from tracks") == [(1,)]
             assert not newest.exists()
+            assert UNDECIDED in (await indexer.ask("/health"))["warnings"]
         async with following(chosen, relay) as indexer:
             await until(newest.exists)
+            assert UNDECIDED not in (await indexer.ask("/health"))["warnings"]
             with duckdb.connect(newest.resolve(), read_only=True) as snapshot:
                 assert snapshot.execute("select count(*) from visible_tracks").fetchall() == [(0,)]
                 assert snapshot.execute("select count(*) from takedowns").fetchall() == [(1,)]
