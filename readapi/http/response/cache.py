@@ -85,6 +85,8 @@ class AnswerCache:
         size = len(kept.answer.body) * 3 // 2 + len(address) + _OVERHEAD_BYTES
         if version != self._version or size > self._most_bytes or address in self._kept:
             return
+        # orjson's bytes keep the room of the buffer in which they were written, 4 KB at least.
+        kept.answer = kept.answer._replace(body=bytes(memoryview(kept.answer.body)))
         self._kept[address] = (kept, size)
         self.bytes += size
         while self.bytes > self._most_bytes:

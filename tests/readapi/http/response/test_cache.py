@@ -1,6 +1,8 @@
 """Ready answers: within their bytes, of one version."""
 
-from readapi.answers import Answer
+import tracemalloc
+
+from readapi.answers import Answer, render_json
 from readapi.http.response.cache import AnswerCache, Kept
 
 ONE_KILOBYTE = Kept(Answer(b"x" * 1000), "/x")
@@ -63,3 +65,19 @@ def test_what_an_etag_was_made_of_is_not_kept():
 
     assert page.etag == same.etag
     assert page.answer == Answer(b"y" * 1000)
+
+
+def test_small_answers_take_no_more_memory_than_is_counted() -> None:
+    """A serializer's buffer may be many times as long as what was written to it."""
+    cache = AnswerCache(1 << 20)
+    cache.find("/0", 1)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(2_000):
+            cache.keep(f"/{number}", 1, Kept(Answer(render_json({"number": number, "text": "x" * 300})), "/"))
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+    assert taken <= cache.bytes
