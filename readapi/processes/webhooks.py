@@ -21,6 +21,10 @@ AGAIN_SECONDS = 5.0
 log = structlog.get_logger()
 
 
+class LockLost(Exception):
+    """Another process may deliver: the connection that held the lock has ended."""
+
+
 async def deliver_webhooks(settings: Settings, state: State, network: Network) -> None:
     """Deliver until cancelled, as the one process that does. Nothing is opened while there is no webhook."""
     while settings.webhooks:
@@ -28,6 +32,7 @@ async def deliver_webhooks(settings: Settings, state: State, network: Network) -
             async with state.locks.holding(LOCK):
                 while not await state.webhooks.due():  # noqa: ASYNC110  # other processes set no event of ours
                     await asyncio.sleep(LOOK_SECONDS)
+                await _check_lock(state)
                 await _deliver(settings, state, network)
         except Exception:
             log.exception("webhooks are not delivered")
@@ -48,7 +53,19 @@ async def _deliver(settings: Settings, state: State, network: Network) -> None:
             group.create_task(repeat(TAKEDOWN_SECONDS, takedowns.refresh))
             group.create_task(repeat(FEED_SECONDS, feed.step))
             group.create_task(repeat(LOOK_SECONDS, deliveries.look))
+            group.create_task(_keep_checking(state))
     finally:
         await deliveries.close()
         feed.close()
         await takedowns.close()
+
+
+async def _keep_checking(state: State) -> None:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        await _check_lock(state)
+
+
+async def _check_lock(state: State) -> None:
+    if not await state.locks.is_held(LOCK):
+        raise LockLost

@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, ColumnElement, cast, column, exists, func, select, table
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-from sqlalchemy.sql.functions import Function
 
 LOOK_SECONDS = 0.025
+_LOCKS = table("pg_locks", *map(column, ("locktype", "granted", "pid", "classid", "objid")))
+_HALF = 0xFFFFFFFF
 
 
 class Advisory:
@@ -39,17 +40,21 @@ class Advisory:
                 with suppress(SQLAlchemyError, OSError):  # a lost connection has released the lock already
                     await self._ask(func.pg_advisory_unlock(number))
 
+    async def is_held(self, number: int) -> bool:
+        """Does this process still hold a lock that it took? A lost connection released it."""
+        return await self._ask(_is_listed(number))
+
     async def close(self) -> None:
         """Release all locks."""
         async with self._asking:
             await self._hang_up()
         await self._engine.dispose()
 
-    async def _ask(self, question: Function[bool]) -> bool:
+    async def _ask(self, question: ColumnElement[bool]) -> bool:
         # A cancelled task must not break the connection that all locks are held on.
         return await asyncio.shield(asyncio.create_task(self._asked(question)))
 
-    async def _asked(self, question: Function[bool]) -> bool:
+    async def _asked(self, question: ColumnElement[bool]) -> bool:
         async with self._asking:
             was_there = self._connection is not None
             try:
@@ -60,7 +65,7 @@ class Advisory:
                     raise
             return await self._answer(question)  # retried: the connection may have broken while idle
 
-    async def _answer(self, question: Function[bool]) -> bool:
+    async def _answer(self, question: ColumnElement[bool]) -> bool:
         if self._connection is None:
             self._connection = await self._engine.connect()
         return bool((await self._connection.execute(select(question))).scalar_one())
@@ -71,3 +76,11 @@ class Advisory:
             with suppress(SQLAlchemyError, OSError):
                 await connection.invalidate()
                 await connection.close()
+
+
+def _is_listed(number: int) -> ColumnElement[bool]:
+    """SQL: this connection holds the lock. PostgreSQL lists the halves of its number."""
+    high, low = number >> 32 & _HALF, number & _HALF
+    own = _LOCKS.c.pid == func.pg_backend_pid()
+    halves = (cast(_LOCKS.c.classid, BigInteger) == high) & (cast(_LOCKS.c.objid, BigInteger) == low)
+    return exists().where(_LOCKS.c.locktype == "advisory", _LOCKS.c.granted, own, halves)

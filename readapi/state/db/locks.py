@@ -1,7 +1,8 @@
 """Locks between processes, which end with the process that holds them.
 
 On SQLite a lock is a locked file beside the database, on PostgreSQL an advisory lock.
-Neither has a time limit: a new holder can be sure that the one before has finished or ended.
+Neither has a time limit: a new holder can be sure that the one before has finished or ended, unless
+PostgreSQL or the connection to it ended. What holds a lock for long asks `is_held` from time to time.
 """
 
 import asyncio
@@ -27,10 +28,14 @@ class Locks:
     @asynccontextmanager
     async def holding(self, name: str) -> AsyncIterator[None]:
         """Wait for the lock, then hold it for as long as the block runs."""
-        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
-        advisory = self._database.advisory
+        number, advisory = _number(name), self._database.advisory
         async with self._hold_file(number) if advisory is None else advisory.holding(number):
             yield
+
+    async def is_held(self, name: str) -> bool:
+        """Does this process still hold a lock that it took? PostgreSQL releases it with a lost connection."""
+        advisory = self._database.advisory
+        return advisory is None or await advisory.is_held(_number(name))
 
     @asynccontextmanager
     async def _hold_file(self, number: int) -> AsyncIterator[None]:
@@ -49,6 +54,10 @@ class Locks:
         folder = Path(database).parent / "locks"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 
 def _try_lock(file: int) -> bool:

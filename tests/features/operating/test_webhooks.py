@@ -11,8 +11,10 @@ import multiprocessing
 import os
 import random
 import re
+import uuid
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +22,7 @@ import orjson
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from sqlalchemy import text
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
@@ -31,12 +34,14 @@ from readapi.processes.webhooks import deliver_webhooks
 from readapi.state.db.tables import webhooks
 from readapi.state.state import open_state
 from readapi.webhooks import delivery
+from readapi.webhooks.deliveries import LOOK_SECONDS
 from schemas.backoff import Backoff
 from schemas.change_log import Change
 from schemas.settings import Settings
 from tests.indexer.changes import did, like, put, uri
 from tests.indexer.running import until
 from tests.patience import PATIENCE_SECONDS
+from tests.postgres import new_database
 from tests.readapi.audio.listening import Listening, listening
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -425,6 +430,27 @@ def deliver(settings: Settings) -> None:
             await deliver_webhooks(settings, state, network)
 
     asyncio.run(run())
+
+
+async def test_one_process_delivers_after_locks_were_lost(
+    postgres: str, receiver: Receiver, tmp_path: Path
+) -> None:
+    """The connection that held the lock ends: another process takes over, and the one before stops."""
+    state_url = await new_database(postgres, uuid.uuid4().hex)
+    async with listening(tmp_path, webhooks=1, state_url=state_url) as stage:
+        await create(stage, await by_token(stage), receiver)
+        async with delivering(stage), delivering(stage):
+            await stage.music.add(put("mara", "track", 130, at=130, title="Before"))
+            await until(lambda: receiver.titles == ["Before"])
+            async with stage.state.database.writing() as connection:
+                locks = "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'"
+                await connection.execute(text(locks))
+            await asyncio.sleep(3 * LOOK_SECONDS)
+            await stage.music.add(put("mara", "track", 131, at=131, title="After"))
+            await until(lambda: receiver.titles == ["Before", "After"])
+            await asyncio.sleep(LOOK_SECONDS)
+
+    assert len(receiver.attempts) == 2
 
 
 async def test_a_killed_process_loses_nothing_and_repeats_by_id(stage: Listening, receiver: Receiver) -> None:

@@ -93,3 +93,19 @@ async def test_locks_outlive_a_lost_connection(state: State, other: State) -> No
 
     assert await is_free(state, "grant 2")
     assert await is_free(other, "grant 1")
+
+
+@pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
+async def test_a_holder_can_learn_that_a_lock_is_lost(state: State, other: State) -> None:
+    """It ended with its connection, whether another process has taken it since or not."""
+    async with state.locks.holding("grant 1"), state.locks.holding("grant 2"):
+        before = [await one.locks.is_held("grant 1") for one in (state, other)]
+        async with other.database.writing() as connection:
+            await connection.execute(
+                text("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'")
+            )
+        async with other.locks.holding("grant 1"):
+            after = [await state.locks.is_held(name) for name in ("grant 1", "grant 2")]
+
+    assert before == [True, False]
+    assert after == [False, False]
