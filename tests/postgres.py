@@ -30,26 +30,23 @@ class Postgres:
         if self._user is not None:
             shutil.chown(home, self._user)
         self._run("initdb", "-D", self._cluster, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-        self._process = self._started()
-
-    def restart(self) -> None:
-        """End all connections, and start again."""
-        self.stop()
-        self._process = self._started()
+        self.start()
 
     def stop(self) -> None:
         """End it without what it would do to keep data; it repairs them when it starts again."""
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(30)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def start(self) -> None:
+        """Start, or start again."""
         options = ["-h", "127.0.0.1", "-p", str(self._port), "-k", str(self._home), "-c", "fsync=off"]
         command = [self._binaries / "postgres", "-D", self._cluster, *options]
         log = self._home / "log"
         with log.open("ab") as file:
-            process = subprocess.Popen(command, user=self._user, cwd=self._home, stdout=file, stderr=file)
-        _wait(process, self._binaries, self._port, log)
-        return process
+            self._process = subprocess.Popen(
+                command, user=self._user, cwd=self._home, stdout=file, stderr=file
+            )
+        _wait(self._process, self._binaries, self._port, log)
 
     def _run(self, program: str, *options: str | Path) -> None:
         command = [self._binaries / program, *options]

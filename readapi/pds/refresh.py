@@ -35,14 +35,9 @@ from schemas.ids import Did, Handle
 
 log = structlog.get_logger()
 
-PAUSES = (
-    0.05,
-    0.2,
-    1.0,
-    3.0,
-    10.0,
-    30.0,
-)  # seconds between attempts to commit new tokens, which cannot be requested again
+# Seconds between attempts to commit new tokens, which cannot be requested again. They are shorter than
+# GRACE_SECONDS of the locks: the lock ends with PostgreSQL, and the next process to take it finds the tokens.
+PAUSES = (0.05, 0.2, *(1.0,) * 600)
 
 
 class Servers(Protocol):

@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from readapi.oauth.errors import Unavailable
+from readapi.oauth.grant import Tokens
 from readapi.pds.grants import Ended, Grants
-from readapi.pds.refresh import TokenRefresh
+from readapi.pds.refresh import PAUSES, TokenRefresh
 from readapi.pds.revocation import Revocation
-from readapi.state.sign_in.grants import GrantId
-from readapi.state.state import State
+from readapi.state.db.advisory_locks import GRACE_SECONDS
+from readapi.state.sign_in.grants import GrantId, Held
+from readapi.state.state import State, open_state
 from schemas.ids import Handle
+from schemas.settings import Settings
+from tests.postgres import new_database, running_postgres
 from tests.readapi.state.people import BEN, HandClock, account, grant
 from tests.readapi.token_server import TokenClient, TokenServer
 
@@ -233,3 +238,41 @@ async def test_the_grant_of_an_expired_token_is_given_back(
     await state.developer_tokens.remove(mara.did, token.id)
     await sweeper.sweep()
     assert await state.grants.find(mara.grant_id) is None
+
+
+async def test_a_restart_of_the_database_costs_no_grant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends the lock under which one process waits for a server; the next one does not ask it again."""
+    clock, can_commit = HandClock(), asyncio.Event()
+    with running_postgres() as postgres:
+        settings = Settings(data_dir=tmp_path, state_url=await new_database(postgres.address, "state"))
+        async with (
+            TokenServer() as server,
+            open_state(settings, clock) as one,
+            open_state(settings, clock) as other,
+        ):
+            replace = one.grants.replace_tokens
+
+            async def replace_once_possible(held: Held, tokens: Tokens) -> bool:
+                if not can_commit.is_set():
+                    raise OSError
+                return await replace(held, tokens)
+
+            monkeypatch.setattr(one.grants, "replace_tokens", replace_once_possible)
+            first, second = (
+                TokenRefresh(state.grants, state.locks, TokenClient(server.url), clock)
+                for state in (one, other)
+            )
+            grant_id = await one.grants.add(grant())
+            tasks = [asyncio.create_task(first.renew(grant_id, "access-token-1"))]
+            await server.asked.wait()
+            await asyncio.to_thread(postgres.stop)
+            await asyncio.to_thread(postgres.start)
+            tasks.append(asyncio.create_task(second.renew(grant_id, "access-token-1")))
+            await asyncio.sleep(1.5)
+            can_commit.set()
+            await asyncio.gather(*tasks)
+    assert not server.revoked
+    assert server.used == ["refresh-token-1"]
+    assert max(PAUSES) < GRACE_SECONDS / 2

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 from sqlalchemy import text
 
+from readapi.state.db import advisory_locks
 from readapi.state.db.database import CONNECTIONS
 from readapi.state.state import State, open_state
 from schemas.settings import Settings
@@ -82,8 +83,11 @@ async def test_any_number_is_held_at_once(state: State, other: State) -> None:
 
 
 @pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
-async def test_locks_outlive_a_lost_connection(state: State, other: State) -> None:
-    """What was held is free for others, and what is wanted afterwards is had."""
+async def test_locks_outlive_a_lost_connection(
+    state: State, other: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was held is free for others, and what is wanted afterwards is had, after a while."""
+    monkeypatch.setattr(advisory_locks, "GRACE_SECONDS", 2 * A_WHILE_SECONDS)
     async with state.locks.holding("grant 1"):
         async with other.database.writing() as connection:
             await connection.execute(
@@ -91,6 +95,7 @@ async def test_locks_outlive_a_lost_connection(state: State, other: State) -> No
             )
         assert await is_free(other, "grant 1")
 
+    assert not await is_free(state, "grant 2", A_WHILE_SECONDS)
     assert await is_free(state, "grant 2")
     assert await is_free(other, "grant 1")
 
