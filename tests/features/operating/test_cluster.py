@@ -1,11 +1,12 @@
 """More than one machine: two indexers, machines that follow them through S3, and whatever dies or sleeps.
 
 The processes are those that an operator runs, with a data folder each. `CLUSTER_NODES` is how many machines
-serve the API; with more than one, they share a state database and limits, the store has three volume servers,
-and more of all this fails.
+serve the API; with more than one, they share a state database, audio and limits, the store has three volume
+servers, and more of all this fails.
 """
 
 import asyncio
+import base64
 import contextlib
 import os
 import signal
@@ -26,6 +27,7 @@ from indexer.replication.publish.publisher import NODE_FILE
 from readapi.index.indexer_client import Proofs
 from schemas import control_socket, data_folder
 from schemas.ids import AtUri
+from tests.features.operating.cluster_artist import ClusterArtist, cluster_artist
 from tests.indexer.replication.origin import current
 from tests.network import server
 from tests.network.pds import Account, Ref
@@ -37,11 +39,12 @@ from tests.promises.stage import COLLECTIONS, track
 from tests.seaweedfs import prefix_url, running_replicated_seaweedfs
 from tests.valkey import running_valkey
 
-pytestmark = [pytest.mark.network, pytest.mark.slow]
+pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(600)]
 
 NODES = int(os.environ.get("CLUSTER_NODES", "1"))
 LEASE_SECONDS = "3"
 STOPPED_SECONDS = 0 if NODES == 1 else 60  # for which the holder of the lease is stopped, at least
+AWAY_SECONDS = 3.0  # for which PostgreSQL is stopped
 SAME = ("/tracks/?limit=50", "/tracks/tags", "/search/?q=Harbour", "/stats", "/tracks/top?limit=5")
 
 
@@ -64,13 +67,14 @@ class Machine:
 
 @dataclass(slots=True)
 class Cluster:
-    """Two indexers, and the APIs of the machines that follow them."""
+    """Two indexers, the APIs of the machines that follow them, and an artist who uses these."""
 
     objects: Objects
     person: Account
     indexers: list[Machine]
     followers: list[Machine]
     apis: list[Server]
+    artist: ClusterArtist
     written: list[tuple[str, Ref]] = field(default_factory=list)
     failed: list[Any] = field(default_factory=list)
 
@@ -124,6 +128,10 @@ async def running_cluster(
         "FMSVC_PUBLIC_URL": "http://fmsvc.test",
         "FMSVC_LOG_LEVEL": "warning",
         "FMSVC_RATE_LIMIT": "1000000/minute",
+        "FMSVC_AUTH_RATE_LIMIT": "1000000/minute",
+        "FMSVC_SECRET_KEYS": base64.b64encode(os.urandom(32)).decode(),
+        "FMSVC_CLAIM_SECONDS": "2",
+        "FMSVC_SHOWN_SECONDS": "2",  # as by default: a stopped holder answers no nudge
         **shared,
     }
     async with AsyncExitStack() as stack:
@@ -137,13 +145,18 @@ async def running_cluster(
             (await start(name, "index", FMSVC_NUDGE_URL=f"http://127.0.0.1:{server.free_port()}"))[0]
             for name in ("a", "b")
         ]
-        followers = [(await start(f"node-{number}", "follow"))[0] for number in range(NODES)]
-        apis = [(await start(f"node-{number}", "api"))[1] for number in range(NODES)]
-        person = await net.pds[0].create_account(f"cluster-{uuid.uuid4().hex[:8]}.test")
-        cluster = Cluster(Objects.open(url), person, indexers, followers, apis)
+        nodes = [f"node-{number}" for number in range(NODES)]
+        followers = [(await start(name, "follow"))[0] for name in nodes]
+        apis = [(await start(name, "api"))[1] for name in nodes]
+        for name in nodes:
+            await start(name, "work")
+        names = [f"{who}-{uuid.uuid4().hex[:8]}.test" for who in ("cluster", "mara")]
+        person, musician = [await net.pds[0].create_account(name) for name in names]
         for api in apis:
             await answers(api, "/ready", 200)
-        yield cluster
+        signing_in = cluster_artist(musician, [api.url for api in apis], followers[0].variables, folder)
+        artist = await stack.enter_async_context(signing_in)
+        yield Cluster(Objects.open(url), person, indexers, followers, apis, artist)
 
 
 async def answers(api: Server, path: str, expected: int) -> Any:
@@ -191,27 +204,31 @@ async def surroundings(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         running_postgres() as postgres,
         running_valkey(tmp_path) as limits,
     ):
-        state = await new_database(postgres.address, prefix)
-        variables = {"FMSVC_STATE_URL": state, "FMSVC_LIMITS_URL": limits}
+        variables = {
+            "FMSVC_STATE_URL": await new_database(postgres.address, prefix),
+            "FMSVC_LIMITS_URL": limits,
+            "FMSVC_AUDIO_URL": prefix_url(address, f"audio-{prefix}"),
+        }
         yield Surroundings(prefix_url(address, prefix), variables, volume_server, postgres)
 
 
 async def test_what_is_shown_stays_right_whoever_dies_or_sleeps(
     net: Testnet, surroundings: Surroundings, tmp_path: Path
 ) -> None:
-    """A machine that follows answers as an indexer's own; each write is shown; no slept holder publishes."""
+    """What machines that follow answer is right, and each write shown; sessions hold; jobs are done once."""
     async with running_cluster(net, surroundings.url, tmp_path, surroundings.variables) as cluster:
         await cluster.write("Harbour one")
         await cluster.shown("Harbour one")
-        watching = asyncio.create_task(cluster.watch())
+        watching = [asyncio.create_task(one.watch()) for one in (cluster, cluster.artist)]
         await check_equal_to_origin(cluster)
         await check_nudge_and_proof(cluster)
 
         slept = await cluster.holder()
         before = await current(cluster.objects)
         slept.signal(signal.SIGSTOP)
+        await cluster.artist.begin_job()
         await cluster.write("Harbour two")
-        await cluster.shown("Harbour two")
+        await asyncio.gather(cluster.shown("Harbour two"), cluster.artist.sign_in())
         assert (await cluster.holder()) is not slept
         await asyncio.sleep(STOPPED_SECONDS)
         after = await current(cluster.objects)
@@ -225,18 +242,22 @@ async def test_what_is_shown_stays_right_whoever_dies_or_sleeps(
         await cluster.shown("Harbour three")
         assert (await cluster.holder()) is slept
 
-        cluster.followers[0].signal(signal.SIGKILL)
+        job = await cluster.artist.begin_job()
+        for process in (cluster.followers[0].process.pid, await cluster.artist.worker_of(job)):
+            os.kill(process, signal.SIGKILL)
         await cluster.write("Harbour four")
         port = {"FMSVC_PORT": str(server.free_port())}
         async with running_server(cluster.followers[0].variables | port, "serve", "--follow") as again:
             await cluster.shown("Harbour four")
             await answers(again, "/ready", 200)
             await check_that_the_surroundings_may_fail(cluster, surroundings)
-        watching.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watching
+            await cluster.artist.jobs_are_done_once()
+        for task in watching:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
-    assert cluster.failed == []
+    assert (cluster.failed, cluster.artist.failed) == ([], [])
 
 
 async def check_equal_to_origin(cluster: Cluster) -> None:
@@ -284,17 +305,35 @@ async def check_that_it_is_a_standby(cluster: Cluster, woken: Machine, taken: Ma
 
 
 async def check_that_the_surroundings_may_fail(cluster: Cluster, surroundings: Surroundings) -> None:
-    """A volume server of the store dies, and the state database restarts: writes are shown, plays count."""
+    """A volume server of the store dies, and the state database is away: what is asked of them is done."""
     if surroundings.volume_server is not None:
+        await cluster.artist.begin_job(1)
         surroundings.volume_server.kill()
         await cluster.write("Harbour five")
-        await cluster.shown("Harbour five")
+        await asyncio.gather(cluster.shown("Harbour five"), cluster.artist.sign_in())
     if surroundings.postgres is not None:
-        await asyncio.to_thread(surroundings.postgres.restart)
+        await check_that_the_state_may_be_away(cluster.artist, surroundings.postgres)
         await cluster.write("Harbour six")
         await cluster.shown("Harbour six")
         for api in cluster.apis:
             await is_played(api)
+
+
+async def check_that_the_state_may_be_away(artist: ClusterArtist, postgres: Postgres) -> None:
+    """PostgreSQL is stopped during two jobs and a sign-in: afterwards all of them come to their ends."""
+    back = await artist.agree(1)
+    await artist.expire()
+    await artist.worker_of(await artist.begin_job(2))
+    artist.is_state_away = True
+    await asyncio.to_thread(postgres.stop)
+    asking = asyncio.create_task(artist.begin_job())
+    await asyncio.sleep(AWAY_SECONDS)
+    await asyncio.to_thread(postgres.start)
+    await artist.state_is_back()
+    await asking
+    await artist.come_back(back, 2)
+    for at in range(NODES):
+        await artist.sign_in(at)
 
 
 async def is_played(api: Server) -> None:
