@@ -44,6 +44,13 @@ class Stale:
             dids,
         )
 
+    def labelled(self, dids: Collection[Did]) -> None:
+        """Mark all documents that tell the labels of an account: its own, and those of its tracks."""
+        if not dids:
+            return
+        self.named("artist", dids)
+        self._found("track", f"select key from tracks where did in {LISTED}", dids)
+
     def shown_or_hidden(self, dids: Collection[Did]) -> None:
         """Mark all documents that depend on an account's visibility."""
         if not dids:

@@ -123,7 +123,7 @@ class BatchTransaction:
         ]
         returned, removed = self._flip(batch, decided.accounts | labelled.changed, stale, moves, entries)
         stale.shown_or_hidden(labelled.changed)
-        stale.named("artist", labelled.named)
+        stale.labelled(labelled.named)
         renamed, moved = self.accounts.learn(batch.identities, now)
         stale.renamed(renamed)
         entries += self._published.renamed(renamed)

@@ -21,10 +21,24 @@ from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
 from schemas import data_folder, search_index
 from schemas.ids import record_key
+from schemas.labels import Label
 from schemas.search_index import COUNT_SHIFT
 from schemas.stored import Stored
 from tests.features.indexing.test_crash import SOURCE, event
-from tests.indexer.changes import START, account, album, comment, delete, like, put, settings, uri, write
+from tests.indexer.changes import (
+    START,
+    account,
+    album,
+    comment,
+    delete,
+    did,
+    instant,
+    like,
+    put,
+    settings,
+    uri,
+    write,
+)
 from tests.indexer.killing import killed
 
 KILLS = int(os.environ.get("SEARCH_KILLS", "8"))
@@ -116,6 +130,27 @@ def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, in
 
     assert kinds(hidden) == ["artist", "like"]
     assert contents(tmp_path / data_folder.SEARCH) == before
+
+
+@pytest.mark.parametrize("value", ["rock"])
+def test_a_change_of_labels_reaches_every_document_that_tells_it(writer, index, tmp_path, value):
+    """Of an account or one of its records: the documents are those of a rebuild until it is negated."""
+    track, again = uri("ana", "track"), tmp_path / "again" / data_folder.SEARCH
+    held = album("ana", [track], at=2), album("ana", [track], 1, at=3, listType="playlist")
+    write(writer, put("ana", "track", at=1, tags=["dub"]), *held, comment("ana", track, at=4))
+    caught_up(index, writer)
+    before = contents(tmp_path / data_folder.SEARCH)
+
+    for subject in (did("ana"), track):
+        label = Label(did("labeler"), str(subject), None, value, instant(5))
+        writer.write(Batch(labels=[label]))
+        caught_up(index, writer)
+        with writer.reader() as con:
+            rebuild_index(con, again, BASE, lambda done, total: None)
+        assert contents(tmp_path / data_folder.SEARCH) == contents(again) != before
+        writer.write(Batch(labels=[label._replace(negated=True)]))
+        caught_up(index, writer)
+        assert contents(tmp_path / data_folder.SEARCH) == before
 
 
 def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer, index, tmp_path):
