@@ -30,7 +30,7 @@ CHUNK: Final = 4000  # documents rendered at a time when all are
 
 # In an order that keeps an artist's documents together: the rows that they share are then read once.
 EVERYTHING: Final = {
-    "tracks": "select key from tracks where state = 'live' order by did",
+    "tracks": "select key from tracks where state in ('live', 'withheld') order by did",
     "lists": "select key from lists where state = 'live' order by did",
     "artists": "select did from accounts order by did",
     "tags": "select distinct tag from track_tags order by tag",

@@ -132,7 +132,7 @@ def test_a_hidden_account_takes_everything_with_it_and_brings_it_back(writer, in
     assert contents(tmp_path / data_folder.SEARCH) == before
 
 
-@pytest.mark.parametrize("value", ["rock"])
+@pytest.mark.parametrize("value", ["rock", "!hide"])
 def test_a_change_of_labels_reaches_every_document_that_tells_it(writer, index, tmp_path, value):
     """Of an account or one of its records: the documents are those of a rebuild until it is negated."""
     track, again = uri("ana", "track"), tmp_path / "again" / data_folder.SEARCH
