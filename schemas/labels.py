@@ -4,10 +4,10 @@ The table `label_decisions` of the state database is the log of the operator's o
 about a subject and a value holds. Only the API writes it; the indexer follows it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from schemas.ids import AtUri, is_did
 from schemas.settings import Settings
@@ -102,6 +102,12 @@ def read_subject(text: str) -> str:
         return str(AtUri.parse(text))
     except ValueError:
         raise ValueError(f"{text!r} is neither a DID nor a record's at-uri that begins with a DID.") from None
+
+
+def label_members(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The members of API cards about labels: all values, each once, and who says what."""
+    details = list(given)
+    return {"labels": list(dict.fromkeys(label["val"] for label in details)), "label_details": details}
 
 
 def check_value(text: str) -> str:

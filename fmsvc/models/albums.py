@@ -3,8 +3,9 @@
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from fmsvc.models.labels import LabelDetail
 from fmsvc.models.publishing import PublishingDefaults
 
 
@@ -25,6 +26,8 @@ class AlbumSummary(Album):
     artist_handle: str = ""
     track_count: int = 0
     total_plays: int = 0
+    labels: list[str] = Field(default_factory=list)
+    label_details: list[LabelDetail] = Field(default_factory=list)
 
 
 class AlbumMetadata(AlbumSummary):

@@ -1,4 +1,4 @@
-"""Labels of tracks and accounts."""
+"""Labels of records and accounts."""
 
 from datetime import datetime
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from fmsvc.models.albums import AlbumMetadata
+from fmsvc.models.labels import LabelDetail
 from fmsvc.models.tracks import Track
 
 
@@ -28,6 +29,8 @@ class Playlist(BaseModel):
     show_on_profile: bool = False
     atproto_record_uri: str | None = None
     created_at: datetime | None = None
+    labels: list[str] = Field(default_factory=list)
+    label_details: list[LabelDetail] = Field(default_factory=list)
 
 
 class PlaylistWithTracks(Playlist):

@@ -142,3 +142,5 @@ class Comment(BaseModel):
     timestamp_ms: int
     created_at: datetime
     updated_at: datetime | None = None
+    labels: list[str] = Field(default_factory=list)
+    label_details: list[LabelDetail] = Field(default_factory=list)

@@ -12,6 +12,7 @@ from schemas.audio import hidden_file
 from schemas.collections import Collections
 from schemas.data_model import DataModelError, block_cid
 from schemas.ids import Cid, checked_id, normalise_tag, record_id, record_key
+from schemas.labels import label_members
 from schemas.records import Track
 from schemas.spaces import InSpace
 from schemas.stored import pack_document
@@ -97,11 +98,10 @@ def _card_members(track: InSpace, cid: Cid, record: Track, people: People) -> di
         "atproto_record_uri": uri,
         "atproto_record_cid": cid,
         "atproto_record_url": uri,
-        "labels": [label.val for label in labels],
-        "label_details": [
+        **label_members(
             {"val": label.val, "src": track.did, "uri": uri, "cid": cid, "cts": created_at, "exp": None}
             for label in labels
-        ],
+        ),
         "rights": orjson.loads(record.rights.model_dump_json(exclude_none=True)) if record.rights else None,
     }
 

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from schemas.api.labels import LabelDetail
 from schemas.api.playlists import ListTitle
 from schemas.api.shape import (
     Address,
@@ -32,6 +33,8 @@ class AlbumSummary(Shape):
     track_count: Count
     total_plays: Count
     image_url: Address | None
+    labels: list[str] = Field(description="The values of `label_details`, each once.")
+    label_details: list[LabelDetail] = Field(description="Who says what of the album or its artist.")
 
 
 class AlbumPage(Page):
@@ -55,6 +58,8 @@ class AlbumMetadata(Shape):
     total_plays: Count
     image_url: Address | None
     created_at: Time
+    labels: list[str] = Field(description="The values of `label_details`, each once.")
+    label_details: list[LabelDetail] = Field(description="Who says what of the album or its artist.")
     publishing_defaults: Template | None = None
 
 

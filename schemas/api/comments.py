@@ -1,5 +1,8 @@
 """Comments, each at a position in a track."""
 
+from pydantic import Field
+
+from schemas.api.labels import LabelDetail
 from schemas.api.shape import Address, Asked, Count, DidText, Page, PublicId, Shape, Time, UriText
 from schemas.records import Moment, Remark
 
@@ -17,6 +20,8 @@ class Comment(Shape):
     timestamp_ms: Count
     created_at: Time
     updated_at: Time | None
+    labels: list[str] = Field(description="The values of `label_details`, each once.")
+    label_details: list[LabelDetail] = Field(description="Who says what of the comment or its author.")
 
 
 class CommentPage(Page):

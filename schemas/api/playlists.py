@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from schemas.api.labels import LabelDetail
 from schemas.api.shape import Address, Asked, AskedInParts, Count, DidText, Shape, Time, UriText, Uuid
 from schemas.api.tracks import Track
 from schemas.fields import AtUriString, CidString
@@ -25,6 +26,8 @@ class Playlist(Shape):
     show_on_profile: bool
     atproto_record_uri: UriText
     created_at: Time
+    labels: list[str] = Field(description="The values of `label_details`, each once.")
+    label_details: list[LabelDetail] = Field(description="Who says what of the playlist or its owner.")
 
 
 class PlaylistWithTracks(Playlist):

@@ -13,6 +13,7 @@ from readapi.state.db.tables import shown_on_profile
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import State, open_state
 from schemas.ids import Handle, list_id, record_key
+from schemas.labels import label_members
 from schemas.records import MAX_ITEMS
 from schemas.search_index import KINDS, kind_id, popular_key, recent_key
 from tests.indexer.changes import did, put, uri
@@ -25,6 +26,7 @@ HANDLE = "mallory.example"
 SAME_TIME = 1_700_000_000_000
 WHEN = "2026-03-01T00:00:00Z"
 MANY_NAMES = 2000
+UNLABELLED = label_members(())
 _LIKED = orjson.dumps({"did": HOSTILE, "liked_at": WHEN, "rkeys": ["x"]})
 
 
@@ -142,7 +144,7 @@ def _album() -> Fields:
         "id": kind_id("album", 1),
         "recent": recent_key(SAME_TIME, 1),
         "items": orjson.dumps(list(range(MAX_ITEMS))),
-        "card": orjson.dumps({**told, "total_plays": 0, "image_url": None, "created_at": WHEN}),
+        "card": orjson.dumps({**told, "total_plays": 0, "image_url": None, "created_at": WHEN, **UNLABELLED}),
     }
 
 
@@ -168,7 +170,7 @@ def _playlists(rows: int) -> Iterator[Fields]:
         public_id = _hash(at) >> 11
         card = {"id": str(list_id(at)), "name": "Hidden", "show_on_profile": True, "atproto_record_uri": at}
         card |= {"owner_did": HOSTILE, "owner_handle": HANDLE, "owner_display_name": "Mallory"}
-        card |= {"track_count": 0, "image_url": None, "created_at": WHEN}
+        card |= {"track_count": 0, "image_url": None, "created_at": WHEN, **UNLABELLED}
         yield {
             "doc": f"list:{number}",
             "kind": "playlist",

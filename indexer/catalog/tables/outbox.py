@@ -45,11 +45,12 @@ class Stale:
         )
 
     def labelled(self, dids: Collection[Did]) -> None:
-        """Mark all documents that tell the labels of an account: its own, and those of its tracks."""
+        """Mark all documents that tell an account's labels. Comments have them joined when read."""
         if not dids:
             return
         self.named("artist", dids)
-        self._found("track", f"select key from tracks where did in {LISTED}", dids)
+        for kind, table in (("track", "tracks"), ("list", "lists")):
+            self._found(kind, f"select key from {table} where did in {LISTED}", dids)
 
     def shown_or_hidden(self, dids: Collection[Did]) -> None:
         """Mark all documents that depend on an account's visibility."""

@@ -16,9 +16,10 @@ from indexer.search.documents.fields import (
     term_fields,
     unless_hidden,
 )
-from indexer.search.documents.labels import Labels, label_members
+from indexer.search.documents.labels import Labels
 from indexer.search.documents.people import Person
 from schemas.ids import record_id
+from schemas.labels import label_members
 from schemas.pictures import picture_of
 
 WORKS = """

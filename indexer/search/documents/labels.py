@@ -69,8 +69,3 @@ def load_labels(con: duckdb.DuckDBPyConnection, dids: Collection[str], keys: Col
 def self_labels(did: str, uri: str, cid: str | None, cts: datetime, values: Iterable[str]) -> list[_Label]:
     """The labels that a record gives to itself."""
     return [{"val": value, "src": did, "uri": uri, "cid": cid, "cts": cts, "exp": None} for value in values]
-
-
-def label_members(given: Collection[_Label]) -> dict[str, Any]:
-    """The members of a card about labels: all values, and who says what."""
-    return {"labels": list(dict.fromkeys(label["val"] for label in given)), "label_details": list(given)}

@@ -26,6 +26,7 @@ from indexer.search.documents.labels import Labels
 from indexer.search.documents.people import Person
 from schemas.ids import list_id, record_id
 from schemas.label_policy import Effect
+from schemas.labels import label_members
 from schemas.pictures import picture_of
 from schemas.records import MAX_ITEMS
 from schemas.search_index import Kind
@@ -157,13 +158,13 @@ def list_documents(
     """The list's documents."""
     owner = known.get(row.did) or people.unknown_person(row.did)
     album = shelves.albums.get(row.key)
-    effect = labels.effect(row.did, row.key, row.cid)
     if album:
-        return _album(row, owner, album, contents.album(row.key), effect)
-    return _playlist(row, owner, contents.playlist(row.key), effect)
+        return _album(row, owner, album, contents.album(row.key), labels)
+    return _playlist(row, owner, contents.playlist(row.key), labels)
 
 
-def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item], effect: Effect) -> Documents:
+def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item], labels: Labels) -> Documents:
+    effect = labels.effect(row.did, row.key, row.cid)
     counted = [track for track in tracks if track.visibility != "private" and not track.is_adult]
     plays = sum(track.plays for track in counted)
     image_url = owner.blob_url(row.image_cid)
@@ -180,6 +181,7 @@ def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item], ef
         "total_plays": plays,
         "image_url": image_url,
         "created_at": row.created_at,
+        **label_members(labels.of(row.did, row.key, row.cid)),
     }
     hit = {
         "type": "album",
@@ -198,7 +200,8 @@ def _album(row: ListRow, owner: Person, album: Album, tracks: Sequence[Item], ef
     )
 
 
-def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item], effect: Effect) -> Documents:
+def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item], labels: Labels) -> Documents:
+    effect = labels.effect(row.did, row.key, row.cid)
     title = (row.name or "").strip() or UNTITLED
     card: dict[str, Any] = {
         "id": str(list_id(row.uri)),
@@ -211,6 +214,7 @@ def _playlist(row: ListRow, owner: Person, tracks: Sequence[Item], effect: Effec
         "show_on_profile": True,
         "atproto_record_uri": row.uri,
         "created_at": row.created_at,
+        **label_members(labels.of(row.did, row.key, row.cid)),
     }
     fields = ("id", "name", "owner_handle", "image_url", "track_count")
     hit = {"type": "playlist", **{key: card[key] for key in fields}, "owner_display_name": owner.name}

@@ -1,4 +1,7 @@
-"""Likes and comments -> search documents. Names of people are joined when read: they change more often."""
+"""Likes and comments -> search documents.
+
+Names and labels of people are joined when read: they change more often.
+"""
 
 from collections.abc import Iterable, Set
 
@@ -7,6 +10,7 @@ import duckdb
 from indexer.catalog.database import join_keys
 from indexer.catalog.tables.comment_limit import MOST, PLACE
 from indexer.search.documents.fields import Fields, card_json, to_milliseconds
+from indexer.search.documents.labels import Labels, load_labels
 from schemas.ids import ID_BITS, Did
 from schemas.search_index import recent_key
 
@@ -22,7 +26,7 @@ LIKES = """
 # Comments within the limit per account and track.
 COMMENTS = f"""
     with wanted as materialized (
-        select key, uri, did, id, subject_key, body, timestamp_ms, created_at, updated_at,
+        select key, uri, cid, did, id, subject_key, body, timestamp_ms, created_at, updated_at,
                least(created_at, indexed_at) as since
         from comments
         where rowid in (select rowid from comments where key in ({{keys}}))
@@ -61,8 +65,10 @@ def comment_documents(
     con: duckdb.DuckDBPyConnection, comment_keys: Iterable[int], hidden: Set[str]
 ) -> Iterable[Fields]:
     """The documents of those comments that are live, within the limit and not of a hidden account."""
-    for row in con.execute(COMMENTS.format(keys=join_keys(comment_keys))).fetchall():
-        key, uri, did, comment_id, subject, body, moment, created_at, updated_at, since = row
+    rows = con.execute(COMMENTS.format(keys=join_keys(comment_keys))).fetchall()
+    labels = load_labels(con, (), [key for key, *_ in rows]) if rows else Labels()
+    for row in rows:
+        key, uri, cid, did, comment_id, subject, body, moment, created_at, updated_at, since = row
         if did in hidden:
             continue
         card = {
@@ -73,6 +79,7 @@ def comment_documents(
             "timestamp_ms": moment,
             "created_at": created_at,
             "updated_at": updated_at,
+            "label_details": labels.of(did, key, cid),
         }
         yield {
             "doc": f"comment:{key}",

@@ -24,12 +24,13 @@ from indexer.search.documents.fields import (
     result_fields,
     term_fields,
 )
-from indexer.search.documents.labels import Labels, label_members, self_labels
+from indexer.search.documents.labels import Labels, self_labels
 from indexer.search.documents.people import Person
 from schemas import label_policy
 from schemas.access import Access, may_download, may_see
 from schemas.audio import file_of, hidden_file
 from schemas.ids import Did, checked_id
+from schemas.labels import label_members
 from schemas.pictures import picture_of
 from schemas.search_index import Scope, popular_key
 

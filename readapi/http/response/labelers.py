@@ -12,6 +12,7 @@ import orjson
 from readapi.answers import JSON, Answer
 from readapi.errors import InvalidRequest
 from schemas.ids import is_did
+from schemas.labels import label_members
 from schemas.service_identity import service_did
 from schemas.settings import Settings
 
@@ -61,7 +62,7 @@ def _narrow(told: Any, chosen: frozenset[str]) -> None:
         if isinstance(one, dict):
             if isinstance(one.get(_DETAILS), list):
                 kept = [label for label in one[_DETAILS] if label["src"] in chosen or _is_own(label)]
-                one[_DETAILS], one["labels"] = kept, list(dict.fromkeys(label["val"] for label in kept))
+                one.update(label_members(kept))
             rest.extend(one.values())
         elif isinstance(one, list):
             rest.extend(one)

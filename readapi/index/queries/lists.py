@@ -13,7 +13,18 @@ from schemas.access import Viewer
 from schemas.ids import AtUri, Did
 from schemas.stored import Card
 
-_SUMMARY = ("id", "title", "slug", "artist", "artist_handle", "track_count", "total_plays", "image_url")
+_SUMMARY = (
+    "id",
+    "title",
+    "slug",
+    "artist",
+    "artist_handle",
+    "track_count",
+    "total_plays",
+    "image_url",
+    "labels",
+    "label_details",
+)
 
 
 def find_list(index: Index, kind: Literal["album", "playlist"], name: str) -> Card:

@@ -12,6 +12,7 @@ from readapi.index.paging import Page, Position
 from readapi.index.queries import artists, tracks
 from schemas.access import Viewer
 from schemas.ids import AtUri, Did
+from schemas.labels import label_members
 from schemas.stored import Card, Stored
 
 
@@ -45,9 +46,9 @@ def list_comments(index: Index, track_key: int, after: Position | None, limit: i
     """Comments by their moment, as JSON."""
     page = index.comment_page(track_key, after, limit)
     found = [orjson.loads(card) for card in page.items]
-    named = artists.name_people(index, [comment["user_did"] for comment in found])
+    authors = artists.load_people(index, [comment["user_did"] for comment in found])
     return Page(
-        [orjson.dumps(add_author(comment, named[comment["user_did"]])) for comment in found], page.after
+        [orjson.dumps(add_author(comment, authors[comment["user_did"]])) for comment in found], page.after
     )
 
 
@@ -95,11 +96,12 @@ def comment_uri(comment: dict[str, Any]) -> AtUri:
     return AtUri.parse(comment["uri"])
 
 
-def add_author(comment: dict[str, Any], person: dict[str, Any]) -> dict[str, Any]:
-    """A comment with its author's name."""
+def add_author(comment: dict[str, Any], author: dict[str, Any]) -> dict[str, Any]:
+    """A comment with its author's name, and the labels of both. `author`: the account's card."""
     return {
         **comment,
-        "user_handle": person["handle"],
-        "user_display_name": person["display_name"],
-        "user_avatar_url": person["avatar_url"],
+        "user_handle": author["handle"],
+        "user_display_name": author.get("display_name"),
+        "user_avatar_url": author.get("avatar_url"),
+        **label_members([*author.get("label_details", ()), *comment["label_details"]]),
     }

@@ -211,4 +211,5 @@ def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) 
         "total_plays": 0,
         "image_url": None,
         "created_at": value["createdAt"],
+        **artists.account_labels(index, who.did),
     }

@@ -263,4 +263,5 @@ def _as_written(index: Index, uri: AtUri, value: dict[str, Any], who: SignedIn) 
         "show_on_profile": True,
         "atproto_record_uri": str(uri),
         "created_at": value["createdAt"],
+        **artists.account_labels(index, who.did),
     }

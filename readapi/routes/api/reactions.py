@@ -87,9 +87,7 @@ async def change_comment(
     given = {name: value for name, value in said.items() if value is not None}
     if not given:
         raise InvalidRequest("The request changes nothing.")
-    return _comment_answer(
-        index, await reactions.change_comment(writing, index, who, known, given), known["id"]
-    )
+    return _comment_answer(index, await reactions.change_comment(writing, index, who, known, given), known)
 
 
 @routes.delete("/tracks/comments/{comment_id}", requires=("comment",), raises=(NotOwner, *REFUSALS))
@@ -127,11 +125,13 @@ async def play_track(
     return PlayCount(play_count=play.count)
 
 
-def _comment_answer(index: Index, written: Record, comment_id: int | None = None) -> Answer[Comment]:
-    """A comment as written, with the id that the index shows, or will show unless it collides."""
+def _comment_answer(index: Index, written: Record, known: dict[str, Any] | None = None) -> Answer[Comment]:
+    """A comment as written, with the id that the index shows, or will show unless it collides.
+
+    `known`: its card before the change. Labels of one version do not apply to the next.
+    """
     value, did, uri = written.value, written.uri.did, str(written.uri)
-    if comment_id is None:
-        comment_id = index.comment_id(uri)
+    comment_id = index.comment_id(uri) if known is None else known["id"]
     updated_at = value.get("updatedAt")
     comment: dict[str, Any] = {
         "id": record_id(uri) if comment_id is None else comment_id,
@@ -141,6 +141,7 @@ def _comment_answer(index: Index, written: Record, comment_id: int | None = None
         "timestamp_ms": value["timestampMs"],
         "created_at": parse_datetime(value["createdAt"]),
         "updated_at": None if updated_at is None else parse_datetime(updated_at),
+        "label_details": [label for label in (known or {}).get("label_details", ()) if label["cid"] is None],
     }
-    signed = social.add_author(comment, artists.name_people(index, [did])[did])
+    signed = social.add_author(comment, artists.load_people(index, [did])[did])
     return Answer(orjson.dumps(signed, option=orjson.OPT_UTC_Z))

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -12,9 +13,9 @@ from readapi.state.publishing.preferences import Preferences
 from schemas.ids import Did
 from schemas.labels import Label
 from schemas.service_identity import service_did
-from tests.indexer.changes import did, put, uri
+from tests.indexer.changes import album, comment, did, put, uri
 from tests.readapi.audio.listening import Listening, listening
-from tests.readapi.music import track_id
+from tests.readapi.music import public_list_id, track_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -145,3 +146,41 @@ async def test_pages_show_what_is_for_adults_to_accounts_that_chose_so(
     assert chosen == [True] * len(pages)
     assert before == stranger == others == [False] * len(pages)
     assert await shown(**login) == before
+
+
+async def test_lists_and_comments_tell_their_labels_and_those_of_their_accounts(stage: Listening) -> None:
+    """Wherever they are shown; until a negation, and narrowed by what a request chooses."""
+    music, track = stage.music, uri("mara", "track", 3)
+    records = [uri("ida", "list", 60), uri("ida", "list", 61), uri("ida", "comment", 62)]
+    await music.add(
+        album("ida", [track], 60, at=70),
+        album("ida", [track], 61, at=71, listType="playlist"),
+        comment("ida", track, 62, at=72),
+    )
+
+    async def shown(accepted: str | None = None) -> list[tuple[object, set[object]]]:
+        async def get(path: str) -> Any:
+            asked = {} if accepted is None else {"atproto_accept_labelers": accepted}
+            return (await music.get(path, **asked)).json
+
+        return [
+            told((await get(f"/albums/by-id/{public_list_id('ida', 60)}"))["metadata"]),
+            told((await get(f"/albums/{did('ida')}"))["albums"][0]),
+            told(await get(f"/lists/playlists/{public_list_id('ida', 61)}")),
+            told((await get(f"/lists/playlists/by-artist/{did('ida')}"))[0]),
+            told((await get(f"/tracks/{track_id('mara', 3)}/comments"))["comments"][0]),
+            told((await get(f"/xrpc/fm.svc.getComments?track={track}"))["comments"][0]),
+        ]
+
+    fresh = await shown()
+    await music.label(*(label(ONE, record, "rock") for record in records))
+    labelled, ones, none = await shown(), await shown(ONE), await shown("")
+    await music.label(label(ONE, did("ida"), "loud"))
+    both = await shown()
+    await music.label(*(label(ONE, subject, "rock")._replace(negated=True) for subject in records))
+    await music.label(label(ONE, did("ida"), "loud")._replace(negated=True))
+
+    assert fresh == await shown() == [(["spam"], {OTHER})] * 6
+    assert labelled == [(["spam", "rock"], {OTHER, ONE})] * 6
+    assert (ones, none) == ([(["rock"], {ONE})] * 6, [([], set())] * 6)
+    assert both == [(["loud", "spam", "rock"], {OTHER, ONE})] * 6

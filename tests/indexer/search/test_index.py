@@ -141,7 +141,7 @@ def test_a_change_of_labels_reaches_every_document_that_tells_it(writer, index, 
     caught_up(index, writer)
     before = contents(tmp_path / data_folder.SEARCH)
 
-    for subject in (did("ana"), track):
+    for subject in (did("ana"), track, *(change.uri for change in held), uri("ana", "comment")):
         label = Label(did("labeler"), str(subject), None, value, instant(5))
         writer.write(Batch(labels=[label]))
         caught_up(index, writer)

@@ -75,6 +75,7 @@ def album(**changes: Any) -> AlbumMetadata:
         "title": "Ninety Nights", "slug": "ninety-nights",
         "description": None, "artist": "Mara Lindqvist", "artist_handle": "mara.example", "artist_did": DID,
         "track_count": 2, "total_plays": 0, "image_url": COVER, "created_at": TIME,
+        "labels": [], "label_details": [],
     }  # fmt: skip
     return AlbumMetadata.model_validate(fields | changes)
 
@@ -85,6 +86,7 @@ def playlist(*tracks: Track, **changes: Any) -> PlaylistWithTracks:
         "id": LIST_ID, "name": "Evening", "owner_did": DID, "owner_handle": "mara.example",
         "owner_display_name": "Mara Lindqvist", "track_count": len(tracks), "image_url": None,
         "show_on_profile": True, "atproto_record_uri": f"at://{DID}/fm.svc.list/3klist", "created_at": TIME,
+        "labels": [], "label_details": [],
         "tracks": tracks,
     }  # fmt: skip
     return PlaylistWithTracks.model_validate(fields | changes)

@@ -125,7 +125,7 @@ def reactions(text: str) -> Reactions:
     said = {
         "id": 1, "uri": f"at://{DID}/fm.svc.comment/3kabcdefghijk", "user_did": DID, "user_handle": text,
         "user_display_name": text, "user_avatar_url": None, "text": text, "timestamp_ms": 67_000,
-        "created_at": "2026-05-03T00:00:00Z", "updated_at": None,
+        "created_at": "2026-05-03T00:00:00Z", "updated_at": None, "labels": [], "label_details": [],
     }  # fmt: skip
     liker = {"did": DID, "handle": text, "display_name": text, "avatar_url": None}
     return Reactions(

@@ -89,6 +89,8 @@ ALBUM: Value = {
     "track_count": 1,
     "total_plays": 12,
     "image_url": None,
+    "labels": [],
+    "label_details": [],
 }
 
 ALBUM_METADATA: Value = {
@@ -111,6 +113,8 @@ PLAYLIST: Value = {
     "show_on_profile": False,
     "atproto_record_uri": PLAYLIST_URI,
     "created_at": MADE,
+    "labels": [],
+    "label_details": [],
 }
 
 ARTIST: Value = {
@@ -140,6 +144,8 @@ COMMENT: Value = {
     "timestamp_ms": 500,
     "created_at": MADE,
     "updated_at": None,
+    "labels": [],
+    "label_details": [],
 }
 
 PROOF: Value = {
