@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
@@ -54,6 +54,7 @@ class Endpoint:
     `by_accept`: its path has a page for browsers and JSON for programs, each an endpoint of its own.
     `endless`: its answer goes on until either side ends it, as server-sent events or a WebSocket.
     `form_on`: the path of the page with the form that is sent here, which may use this path's names.
+    `is_of_stores`: its answers depend on the index and the snapshot alone, as no service has BESIDE_STORES.
     """
 
     method: Method
@@ -73,6 +74,12 @@ class Endpoint:
     by_accept: bool = False
     endless: bool = False
     form_on: str | None = None
+    is_of_stores: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        services = self.signature.services.values()
+        is_of_stores = not any(hasattr(service, "BESIDE_STORES") for service in services)
+        object.__setattr__(self, "is_of_stores", is_of_stores)  # once: each answer asks for it
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -88,11 +95,6 @@ class Endpoint:
     def only_asks(self) -> bool:
         """Whether it has no side effect, so that it may be cancelled when the client disconnects."""
         return self.method == "GET" and not self.acts
-
-    @property
-    def is_of_stores(self) -> bool:
-        """Whether its answers depend on the index and the snapshot alone: no service has BESIDE_STORES."""
-        return not any(hasattr(service, "BESIDE_STORES") for service in self.signature.services.values())
 
     @property
     def is_personal(self) -> bool:
