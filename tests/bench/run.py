@@ -38,6 +38,7 @@ SECTIONS: Final = (
     "commits",
     "backfill",
     "api",
+    "memory",
     "recordings",
     "takedowns",
     "live",
@@ -88,7 +89,7 @@ class Bench:
         """Measure what is asked for."""
         data_dir = stores.prepared(self.size, self.build)
         scratch = self.build / "scratch"
-        idle = memory.of_empty(scratch) if {"commits", "api"} & set(sections) else None
+        idle = memory.of_empty(scratch) if {"commits", "memory"} & set(sections) else None
         if "stream" in sections:
             yield from decoding.rows(self.effort.frames, self.effort.rounds)
         if "verify" in sections:
@@ -97,8 +98,10 @@ class Bench:
             yield from self._commits(data_dir, scratch, idle.indexer)
         if "backfill" in sections:
             yield from backfill.rows(self.effort.fetched, scratch)
-        if "api" in sections and idle:
-            yield from self._api(data_dir, scratch, idle.worker)
+        if "api" in sections:
+            yield from self._api(data_dir, scratch)
+        if "memory" in sections and idle:
+            yield from self._memory(data_dir, scratch, idle.worker)
         if "recordings" in sections:
             yield from streaming.rows(self.effort.recordings, scratch)
         if "takedowns" in sections:
@@ -133,12 +136,23 @@ class Bench:
         kinds = {name: every[name] for name in (SEARCH, TRACK) if name in self.effort.kinds}
         yield from nodes.rows(data_dir, scratch, loader, kinds, self.effort.turns)
 
-    def _api(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
+    def _memory(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
+        """Of a worker that has answered many of each kind of question."""
+        _, core = machine.cores()
+        loader = Loader(core, self.effort.load_seconds, scratch / "paths")
+        kinds = Questions(data_dir, stores.BASE_URL).kinds()
+        with api.worker_of(data_dir, scratch) as worker:
+            before = Held(Memory.of(worker.pid))
+            for name in self.effort.kinds:
+                loader.run(worker.url, loader.paths(kinds[name]), self.effort.levels[-1])
+            after = Held(Memory.of(worker.pid))
+        yield from memory.rows(memory.WORKER, before, after, idle, self.size, limit=memory.QUERY_LIMIT)
+
+    def _api(self, data_dir: Path, scratch: Path) -> Iterator[Row]:
         _, core = machine.cores()
         loader = Loader(core, self.effort.load_seconds, scratch / "paths")
         questions = Questions(data_dir, stores.BASE_URL)
         with api.started(data_dir, loader, scratch) as bench:
-            before = Held(Memory.of(bench.worker.pid))
             every = questions.kinds()
             kinds = {name: every[name] for name in self.effort.kinds}
             yield from bench.rows(kinds, self.effort.turns)
@@ -149,6 +163,4 @@ class Bench:
             dearest = {name: dearest[name] for name in self.effort.worst_searches}
             yield from bench.searches(dearest, self.effort.turns)
             curves = bench.curves(kinds, self.effort.levels)
-            after = Held(Memory.of(bench.worker.pid))
-            yield from memory.rows(memory.WORKER, before, after, idle, self.size, limit=memory.QUERY_LIMIT)
         self.curves = {name: [asdict(load) for load in loads] for name, loads in curves.items()}

@@ -51,10 +51,11 @@ def test_figures_come_with_references(build: Path) -> None:
     """Routes have both ratios and a curve, and the page tells of them."""
     bench = Bench(TINY, build, LITTLE)
 
-    rows = {row.name: row for row in bench.rows(("commits", "api"))}
+    rows = {row.name: row for row in bench.rows(("commits", "api", "memory"))}
 
     assert rows["commits of ours, relay to DuckDB and Tantivy, one core"].value > 0
     assert rows["memory of the indexer"].value > 10
+    assert rows["memory of a worker"].value > 10
     assert len(rows["GET /tracks/{id}"].ratio_to) == 3
     assert rows[f"{api.REFERENCE}, by its CPU time"].value > 0
     assert "GET /search/ typo, no response cache" in rows
