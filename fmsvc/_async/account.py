@@ -24,6 +24,7 @@ class Preferences:
         publishing: PublishingDefaults | None = None,
         scrobbling: bool | None = None,
         rights: dict[str, Any] | None = None,
+        show_playing: bool | None = None,
     ) -> Values:
         """Change preferences; None stays. Needs a token."""
         sent = (await self.get()).model_dump(mode="json")
@@ -33,6 +34,8 @@ class Preferences:
             sent["scrobbling"] = scrobbling
         if rights is not None:
             sent["rights"] = rights
+        if show_playing is not None:
+            sent["show_playing"] = show_playing
         found = await self._http.ask("PUT", "preferences", "", sent=sent, signed_in=True)
         return parse_model(Values, found)
 

@@ -78,3 +78,4 @@ class Preferences(BaseModel):
     publishing_defaults: PublishingDefaults
     scrobbling: bool
     rights: dict[str, Any] | None = None
+    show_playing: bool = False

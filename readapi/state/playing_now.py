@@ -1,4 +1,4 @@
-"""What accounts that turned scrobbling on are listening to now: one track each, until it ends."""
+"""What accounts that show it are listening to now: one track each, until it ends."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import delete, select
 
 from readapi.state.db.database import Database
+from readapi.state.db.publishing_tables import preferences
 from readapi.state.db.tables import playing_now
 from schemas.ids import Did, Handle
 
@@ -26,7 +27,10 @@ class Playing:
 
 
 class PlayingNow:
-    """The table `playing_now`."""
+    """The table `playing_now`, of which only what accounts show is read.
+
+    An account may turn that off while a track of it is noted.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -66,7 +70,8 @@ class PlayingNow:
         columns = playing_now.c
         found = (
             select(columns.did, columns.handle, columns.track_uri, columns.listen, columns.started_at)
-            .where(which, columns.ends_at > self._database.now())  # type: ignore[arg-type]
+            .join(preferences, preferences.c.did == columns.did)
+            .where(which, columns.ends_at > self._database.now(), preferences.c.show_playing)  # type: ignore[arg-type]
             .order_by(columns.started_at.desc(), columns.did)
             .limit(most)
         )

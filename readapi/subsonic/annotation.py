@@ -64,7 +64,7 @@ async def scrobble(
 ) -> Content:
     """Count plays of songs, as of now, whatever time is sent.
 
-    What is playing now is told to others if the account turned scrobbling on.
+    What is playing now is told to others if the account chose to show it.
     """
     cards = [_song(index, who, name) for name in id]
     listener = await supporters.among(who.viewer, cards)

@@ -83,7 +83,7 @@ def get_lyrics_by_song_id() -> Content:
 
 
 async def get_now_playing(index: Index, who: SignedIn, state: State, songs: Songs) -> Content:
-    """Who is listening to what: accounts that turned scrobbling on."""
+    """Who is listening to what: accounts that chose to show it."""
     now, entries = state.database.now(), []
     for playing in await state.playing_now.latest(MOST_LISTENING):
         if (card := find_heard_track(index, playing)) is None:

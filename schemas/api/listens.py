@@ -57,6 +57,6 @@ class Listener(Shape):
 
 
 class PlayingNow(Shape):
-    """Who is listening now, the latest first: accounts that turned scrobbling on."""
+    """Who is listening now, the latest first: accounts that chose to show it."""
 
     listeners: list[Listener]

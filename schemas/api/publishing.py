@@ -162,13 +162,17 @@ class Job(Shape):
 
 
 class ChosenPreferences(Asked):
-    """An account's new preferences. `publishing_defaults` is the Portal template."""
+    """An account's new preferences. `publishing_defaults` is the Portal template.
+
+    `show_playing`: whether others see what the account is listening to; if absent or null, as before.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     publishing_defaults: Template
     scrobbling: bool
     rights: WantedOwnership = None
+    show_playing: bool | None = None
 
 
 class Preferences(Shape):
@@ -177,6 +181,7 @@ class Preferences(Shape):
     publishing_defaults: Template
     scrobbling: bool
     rights: Ownership | None
+    show_playing: bool
 
 
 class Availability(Shape):

@@ -244,6 +244,9 @@ async def _account(client: Any, studio: Studio, artist: Artist) -> None:
     after = await client.preferences.update(publishing=for_members)
     assert after.publishing_defaults == for_members != before.publishing_defaults
     assert after.scrobbling == before.scrobbling
+    assert (after.show_playing, before.show_playing) == (False, False)
+    assert (await client.preferences.update(show_playing=True)).show_playing
+    assert (await client.preferences.update(scrobbling=False)).show_playing
 
     other = await studio.net.pds[0].create_account(f"other-{artist.account.handle}")
     started = await studio.door.ask(

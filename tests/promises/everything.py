@@ -100,7 +100,8 @@ async def _of_reactions(artist: Artist, track: dict[str, Any]) -> dict[str, Any]
     said = await artist.ask("POST", f"/tracks/{track['id']}/comments", {"text": "Here!", "timestamp_ms": 500})
     assert (liked.status, said.status) == (200, 200), (liked.json, said.json)
     await artist.shows(f"/tracks/{track['id']}/comments", lambda reply: bool(reply.json["comments"]))
-    turned_on = await artist.ask("POST", "/settings/scrobbling/on")
+    chosen = {"publishing_defaults": template(), "scrobbling": False, "show_playing": True}
+    turned_on = await artist.ask("PUT", "/preferences/", chosen)
     heard = {"artist_name": "Mara", "track_name": TITLE}
     info = {"origin_url": track["uri"], "duration": 3600}
     listen = {"track_metadata": {**heard, "additional_info": info}}

@@ -52,6 +52,7 @@ def of_settings(
         "accounts": accounts,
         "permissions": permissions,
         "shows_adult": chosen.show_adult,
+        "shows_playing": chosen.show_playing,
         "tokens": tokens,
         "webhooks": webhooks,
         "token_choices": [(token.id, token.name, None) for token in tokens if token.ended_because is None],

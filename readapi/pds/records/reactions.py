@@ -116,8 +116,8 @@ async def count_listen(state: State, author: SignedIn | None, client: str, track
 
 
 async def note_playing(state: State, author: SignedIn, track: Card) -> None:
-    """Tell others that an account is listening to a public track, if it turned scrobbling on."""
-    if not tracks.is_public(track) or not (await state.preferences.of(author.did)).scrobbling:
+    """Show others that an account is listening to a public track, if it chose so."""
+    if not tracks.is_public(track) or not (await state.preferences.of(author.did)).show_playing:
         return
     known = tracks.parse_card(track)
     told = {"track_name": known["title"], "artist_name": known["artist"], "additional_info": {}}

@@ -43,7 +43,7 @@ Count = Annotated[int, Field(ge=1, le=listens.MOST_READ)]
 
 @routes.get("/playing-now", acts=True)
 async def who_is_listening(index: Index, state: State) -> Answer[PlayingNow]:
-    """List who is listening to which track now: accounts that turned scrobbling on, the latest first."""
+    """List who is listening to which track now: accounts that chose to show it, the latest first."""
     listeners = []
     for one in await state.playing_now.latest(MOST_LISTENING):
         if (card := listening.find_heard_track(index, one)) is None:
@@ -83,10 +83,11 @@ async def submit_listens(
         await _note_playing(sent.payload[0], who, index, state, settings)
         return Answer(render_json({"status": "ok"}))
     _check_times(sent.payload)
+    if sent.listen_type == "single":
+        await state.playing_now.end(who.did)
     found = [(listen, _find_own(listen, index, settings)) for listen in sent.payload]
     await listens.write_listens(writing, who, [(listen, _origin(listen, card)) for listen, card in found])
     if sent.listen_type == "single":
-        await state.playing_now.end(who.did)
         for listen, card in found:
             if card is not None and (listen.listened_at or 0) >= now().timestamp() - LATE.total_seconds():
                 await _count(card, who, client, state, supporters)
@@ -97,7 +98,7 @@ async def submit_listens(
 async def playing_now_of(
     user: User, client: Client, index: Index, state: State, network: Network, turns: listens.Turns
 ) -> Answer[Any]:
-    """Tell what an account that turned scrobbling on is listening to, unless that is not public."""
+    """Tell what an account that chose to show it is listening to, unless that is not public."""
     async with turns.of(client):
         did = await _account(user, index, network)
     playing = await state.playing_now.of(did)
@@ -160,8 +161,8 @@ def _check_times(payload: list[SubmittedListen]) -> None:
 async def _note_playing(
     listen: SubmittedListen, who: SignedIn, index: Index, state: State, settings: Settings
 ) -> None:
-    """Others are told of it if the account turned scrobbling on; otherwise nothing is kept."""
-    if not (await state.preferences.of(who.did)).scrobbling:
+    """Others are told of it if the account chose so; otherwise nothing is kept."""
+    if not (await state.preferences.of(who.did)).show_playing:
         return
     told = listen.track_metadata
     card = _find_own(listen, index, settings)

@@ -120,7 +120,7 @@ async def get_capabilities(who: SignedIn, capabilities: Capabilities) -> Capabil
 
 @routes.get("/preferences/", acts=True)
 async def get_preferences(who: SignedIn, state: State) -> Preferences:
-    """Get your preferences: the Portal template, scrobbling, and the rights to attach."""
+    """Get your preferences: the Portal template, scrobbling, the rights to attach, and what others see."""
     return _chosen(await state.preferences.of(who.did))
 
 
@@ -128,9 +128,9 @@ async def get_preferences(who: SignedIn, state: State) -> Preferences:
 async def put_preferences(
     sent: ChosenPreferences, who: SignedIn, state: State, policies: Policies, admission: Authorization
 ) -> Preferences:
-    """Replace your preferences. If the member `rights` is absent, the saved rights stay.
+    """Replace your preferences. The members `rights` and `show_playing` stay as saved if they are absent.
 
-    They are the owner and parties that templates attach. Send an ISRC or ISWC with the track it belongs to.
+    Rights are the owner and parties that templates attach. Send an ISRC or ISWC with the track it belongs to.
     """
     saved = await state.preferences.of(who.did)
     rights = sent.rights if "rights" in sent.model_fields_set else saved.rights
@@ -139,9 +139,15 @@ async def put_preferences(
     if sent.scrobbling:
         admission.check_scopes(who, "scrobbling")
     chosen = replace(
-        saved, publishing_defaults=sent.publishing_defaults, scrobbling=sent.scrobbling, rights=rights
+        saved,
+        publishing_defaults=sent.publishing_defaults,
+        scrobbling=sent.scrobbling,
+        rights=rights,
+        show_playing=saved.show_playing if sent.show_playing is None else sent.show_playing,
     )
     await state.preferences.put(who.did, chosen)
+    if not chosen.show_playing:
+        await state.playing_now.end(who.did)
     return _chosen(chosen)
 
 
@@ -180,4 +186,5 @@ def _chosen(chosen: preferences.Preferences) -> Preferences:
         publishing_defaults=chosen.publishing_defaults or DEFAULT,
         scrobbling=chosen.scrobbling,
         rights=chosen.rights,
+        show_playing=chosen.show_playing,
     )

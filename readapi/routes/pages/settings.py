@@ -106,7 +106,6 @@ async def turn_scrobbling_off(
 ) -> Answer[str]:
     """Lead to the account's server to authorize without scrobbling: no scope can be revoked singly."""
     await _prefer(who, state, lambda chosen: replace(chosen, scrobbling=False))
-    await state.playing_now.end(who.did)
     purpose = AuthorizationPurpose("scope_upgrade", who.key.hex(), _PERMISSIONS_CHANGED)
     return await _away(renderer, signing_in.begin(who.did, purpose))
 
@@ -123,6 +122,21 @@ async def hide_adult(who: InSession, state: State) -> Answer[str]:
     """Leave what labels say is for adults out of the pages' lists again."""
     await _prefer(who, state, lambda chosen: replace(chosen, show_adult=False))
     return responses.redirect_with_notice("/settings", "adult-hidden")
+
+
+@routes.deed("/settings/playing/on")
+async def show_playing(who: InSession, state: State) -> Answer[str]:
+    """Let others see what the account is listening to."""
+    await _prefer(who, state, lambda chosen: replace(chosen, show_playing=True))
+    return responses.redirect_with_notice("/settings", "playing-shown")
+
+
+@routes.deed("/settings/playing/off")
+async def hide_playing(who: InSession, state: State) -> Answer[str]:
+    """Let nobody see what the account is listening to, as of now."""
+    await _prefer(who, state, lambda chosen: replace(chosen, show_playing=False))
+    await state.playing_now.end(who.did)
+    return responses.redirect_with_notice("/settings", "playing-hidden")
 
 
 @routes.deed("/settings/tokens", raises=(InvalidRequest,))

@@ -24,6 +24,7 @@ preferences = Table(
     Column("scrobbling", Boolean, nullable=False),
     Column("rights", Text),
     Column("show_adult", Boolean, nullable=False, server_default=false()),
+    Column("show_playing", Boolean, nullable=False, server_default=false()),
 )
 
 album_templates = Table(

@@ -1,4 +1,4 @@
-"""Accounts' preferences: the Portal template, rights to attach, scrobbling, and what is for adults."""
+"""Accounts' preferences: the Portal template, rights to attach, scrobbling, and what is shown to whom."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,17 @@ _RIGHTS = TypeAdapter(Ownership)
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """One account's preferences. `show_adult`: whether pages show it what labels say is for adults."""
+    """One account's preferences.
+
+    `show_adult`: whether pages show it what labels say is for adults. `show_playing`: whether others see what
+    it is listening to.
+    """
 
     publishing_defaults: Template | None = None
     scrobbling: bool = False
     rights: Ownership | None = None
     show_adult: bool = False
+    show_playing: bool = False
 
 
 class PreferenceStore:
@@ -40,7 +45,7 @@ class PreferenceStore:
             return Preferences()
         template = row.publishing_defaults and Template.model_validate_json(row.publishing_defaults)
         rights = row.rights and _RIGHTS.validate_json(row.rights)
-        return Preferences(template, row.scrobbling, rights, row.show_adult)
+        return Preferences(template, row.scrobbling, rights, row.show_adult, row.show_playing)
 
     async def put(self, did: Did, chosen: Preferences) -> None:
         """Store the preferences in place of the ones before."""
@@ -51,6 +56,7 @@ class PreferenceStore:
             "scrobbling": chosen.scrobbling,
             "rights": None if rights is None else rights.model_dump_json(exclude_none=True),
             "show_adult": chosen.show_adult,
+            "show_playing": chosen.show_playing,
         }
         async with self._database.writing() as connection:
             await connection.execute(self._database.upsert(preferences, row))

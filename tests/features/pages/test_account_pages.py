@@ -170,6 +170,7 @@ async def test_no_other_sites_form_does_anything(visit: PlainBrowser, origin: st
         f"/settings/accounts/{visit.person.account.did}/remove": {},
         "/settings/scrobbling/on": {},
         "/settings/adult/on": {},
+        "/settings/playing/on": {},
     }
 
     for path, form in forms.items():
@@ -344,6 +345,35 @@ async def test_what_is_for_adults_is_shown_on_request(visit: PlainBrowser) -> No
     assert "Lists and pages show you what labels say is for adults." in chosen
     assert "/settings/adult/off" in chosen
     assert "/settings/adult/on" in await visit.text("/settings")
+
+
+async def test_what_is_playing_is_shown_to_others_on_request(visit: PlainBrowser) -> None:
+    """Without scrobbling, and until it is turned off, at once."""
+    await visit.signed_in()
+    heard = {"track_metadata": {"artist_name": "Ada", "track_name": "Water"}}
+    listen = {"listen_type": "playing_now", "payload": [heard]}
+
+    async def shown(*, anew: bool) -> int:
+        if anew:
+            headers = {"Origin": visit.site}
+            async with visit.client.post(
+                visit.site + "/1/submit-listens", json=listen, headers=headers
+            ) as answer:
+                assert answer.status == 200
+        told = await visit.json(f"/1/user/{visit.person.account.did}/playing-now")
+        return int(told["payload"]["count"])
+
+    before, unasked = await visit.text("/settings"), await shown(anew=True)
+    on = await visit.led("/settings/playing/on")
+    chosen, asked = await visit.text(on), await shown(anew=True)
+    off = await visit.led("/settings/playing/off")
+
+    assert (on, off) == ("/settings?note=playing-shown", "/settings?note=playing-hidden")
+    assert "/settings/playing/on" in before
+    assert "Others see what you are listening to." in chosen
+    assert "/settings/playing/off" in chosen
+    assert (unasked, asked, await shown(anew=False), await shown(anew=True)) == (0, 1, 0, 0)
+    assert "/settings/playing/on" in await visit.text("/settings")
 
 
 async def test_what_was_not_granted_can_be_asked_for_again(visit: PlainBrowser) -> None:

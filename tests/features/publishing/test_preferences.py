@@ -18,6 +18,7 @@ async def test_the_portals_template_applies_to_what_is_published(studio: Studio,
         "publishing_defaults": template("signed_in") | {"attach_rights": True},
         "scrobbling": False,
         "rights": {"masterOwner": {"name": "Tide Records"}},
+        "show_playing": True,
     }
 
     put = await mara.ask("PUT", "/preferences/", chosen)
@@ -29,6 +30,7 @@ async def test_the_portals_template_applies_to_what_is_published(studio: Studio,
         "publishing_defaults": template(),
         "scrobbling": False,
         "rights": None,
+        "show_playing": False,
     }
     assert (after["publishing"], after["policy_origin"]) == (chosen["publishing_defaults"], "portal")
     assert (await mara.record(after["uri"]))["rights"] == chosen["rights"]

@@ -21,17 +21,21 @@ UNLISTED = {"listening": "public", "downloads": "open", "visibility": "unlisted"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def listener(studio: Studio) -> Artist:
-    """Somebody who granted scrobbling and turned it on."""
+    """Somebody who granted scrobbling, turned it on, and shows what is playing."""
     artist = await studio.artist(profile=False)
     started = await artist.ask("POST", "/auth/scope-upgrade/start", {"scopes": [SCROBBLING]})
     person = Person(artist.account)
     code = await studio.door.arrive(person, started.json["auth_url"])
     assert (await studio.door.exchange(code, artist.session)).status == 200
-    changed = await artist.ask(
-        "PUT", "/preferences/", {"publishing_defaults": template(), "scrobbling": True}
-    )
-    assert changed.status == 200, changed.json
+    await prefer(artist, scrobbling=True, show_playing=True)
     return artist
+
+
+async def prefer(artist: Artist, **chosen: bool) -> dict[str, Any]:
+    """Change the preferences; returns them."""
+    changed = await artist.ask("PUT", "/preferences/", {"publishing_defaults": template(), **chosen})
+    assert changed.status == 200, changed.json
+    return dict(changed.json)
 
 
 async def client_of(studio: Studio, artist: Artist) -> liblistenbrainz.ListenBrainz:
@@ -139,6 +143,49 @@ async def test_a_record_that_makes_no_sense_hides_no_other(studio: Studio, liste
         if "release_name" in one["track_metadata"] and "duration" in one["track_metadata"]["release_name"]
     ]
     assert "duration_ms" not in odd["track_metadata"]["additional_info"]
+
+
+async def test_what_is_playing_is_shown_without_scrobbling_until_that_is_turned_off(studio: Studio) -> None:
+    """At once, and nothing is kept then. No record is written; a listen that is refused ends it too."""
+    artist = await studio.artist(profile=False)
+    client, name = await client_of(studio, artist), artist.account.handle
+    water = Listen("Water", "Ada")
+
+    async def shown(*, anew: bool) -> str | None:
+        if anew:
+            await asyncio.to_thread(client.submit_playing_now, water)
+        playing = await asyncio.to_thread(client.get_playing_now, name)
+        return playing and playing.track_name
+
+    assert (await prefer(artist, scrobbling=False, show_playing=True))["show_playing"]
+    assert await shown(anew=True) == "Water"
+    assert (await prefer(artist, scrobbling=False))["show_playing"], "absent, it stays"
+    assert await shown(anew=False) == "Water"
+    await prefer(artist, scrobbling=False, show_playing=False)
+    assert (await shown(anew=False), await shown(anew=True)) == (None, None)
+    await prefer(artist, scrobbling=False, show_playing=True)
+    assert (await shown(anew=False), await shown(anew=True)) == (None, "Water")
+    with pytest.raises(ListenBrainzAPIException):
+        await asyncio.to_thread(
+            client.submit_single_listen, Listen("Water", "Ada", listened_at=int(time.time()))
+        )
+    assert await shown(anew=False) is None
+    assert await scrobbles(artist) == []
+
+
+async def test_scrobbling_alone_shows_nobody_what_is_playing(studio: Studio, listener: Artist) -> None:
+    """Records are written, and others are told nothing."""
+    client = await client_of(studio, listener)
+    await prefer(listener, scrobbling=True, show_playing=False)
+
+    await asyncio.to_thread(client.submit_playing_now, Listen("Quiet Water", "Ada"))
+    playing = await asyncio.to_thread(client.get_playing_now, listener.account.handle)
+    heard = Listen("Quiet Water", "Ada", listened_at=int(time.time()) - 600)
+    await asyncio.to_thread(client.submit_single_listen, heard)
+    await prefer(listener, scrobbling=True, show_playing=True)
+
+    assert playing is None
+    assert "Quiet Water" in [one["trackName"] for one in await scrobbles(listener)]
 
 
 async def test_nothing_is_kept_of_an_account_that_did_not_turn_it_on(studio: Studio) -> None:

@@ -203,9 +203,10 @@ async def test_publishing_is_shown_tried_set_and_watched(studio: Studio, song: P
     for arguments in ((ref,), (ref, ALONE, "--inherit"), (ref, '{"access": 5}'), (ref, "@none.json")):
         assert (await program.run("publishing", "set", *arguments)).code == 2
 
-    await program.say("preferences", "update", "--publishing", ALONE, "--no-scrobbling")
+    await program.say("preferences", "update", "--publishing", ALONE, "--no-scrobbling", "--show-playing")
     kept = await program.tell("preferences", "show")
     assert (kept["publishing_defaults"], kept["scrobbling"]) == (json.loads(ALONE), False)
+    assert kept["show_playing"] is True
 
 
 async def test_finding_profiles_totals_and_proofs(studio: Studio, song: Path, tmp_path: Path) -> None:

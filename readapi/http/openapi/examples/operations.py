@@ -216,7 +216,9 @@ _PUBLISHING = {
     "get_publishing_job": Example(of.JOB, asked={"job_id": names.JOB_ID}),
     "get_capabilities": Example(of.CAPABILITIES),
     "get_preferences": Example(of.PREFERENCES),
-    "put_preferences": Example(of.PREFERENCES, {"publishing_defaults": of.TEMPLATE, "scrobbling": False}),
+    "put_preferences": Example(
+        of.PREFERENCES, {"publishing_defaults": of.TEMPLATE, "scrobbling": False, "show_playing": True}
+    ),
 }
 
 _META = {

@@ -248,7 +248,12 @@ JOB: Value = {
     "completed_at": CHANGED,
 }
 
-PREFERENCES: Value = {"publishing_defaults": TEMPLATE, "scrobbling": False, "rights": None}
+PREFERENCES: Value = {
+    "publishing_defaults": TEMPLATE,
+    "scrobbling": False,
+    "rights": None,
+    "show_playing": True,
+}
 _YES: Value = {"available": True, "reason": None}
 
 CAPABILITIES: Value = {

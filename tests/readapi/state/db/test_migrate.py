@@ -8,13 +8,13 @@ import sys
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, text, update
 
 from readapi.state.db.database import SCRIPTS
 from readapi.state.db.migrate import migrate_database
 from readapi.state.db.publishing_tables import preferences
 from readapi.state.db.tables import metadata
-from readapi.state.migrations.versions import v0010_codes_of_recordings
+from readapi.state.migrations.versions import v0010_codes_of_recordings, v0021_show_playing
 from readapi.state.publishing.preferences import Preferences
 from readapi.state.state import State, open_state
 from schemas.rights import Ownership
@@ -58,6 +58,23 @@ async def test_codes_of_recordings_are_forgotten_of_people(state: State) -> None
     assert await state.preferences.of(MARA) == Preferences(OWNER_ONLY, scrobbling=True, rights=None)
     assert await state.preferences.of(BEN) == Preferences(attaching, scrobbling=True, rights=owner)
     assert await state.album_templates.get(ALBUM) == OWNER_ONLY
+
+
+async def test_who_had_scrobbling_on_goes_on_being_shown(state: State) -> None:
+    """Both were one choice; who had it off is shown to nobody."""
+    await state.preferences.put(MARA, Preferences(scrobbling=True))
+    await state.preferences.put(BEN, Preferences(show_adult=True, show_playing=True))
+
+    def step(connection: Connection) -> None:
+        connection.execute(text("alter table preferences drop column show_playing"))
+        with Operations.context(MigrationContext.configure(connection)):
+            v0021_show_playing.upgrade()
+
+    async with state.database.writing() as connection:
+        await connection.run_sync(step)
+
+    assert await state.preferences.of(MARA) == Preferences(scrobbling=True, show_playing=True)
+    assert await state.preferences.of(BEN) == Preferences(show_adult=True)
 
 
 async def test_migrating_again_changes_nothing(state: State, state_settings: Settings) -> None:

@@ -20,8 +20,9 @@ async def test_who_chose_nothing_has_no_preferences(state: State) -> None:
 async def test_preferences_replace_each_other_whole(state: State) -> None:
     """Rights included."""
     rights = Ownership.model_validate({"masterOwner": {"name": "Tide Records"}})
-    await state.preferences.put(MARA, Preferences(OWNER_ONLY, scrobbling=True, rights=rights))
-    assert await state.preferences.of(MARA) == Preferences(OWNER_ONLY, scrobbling=True, rights=rights)
+    chosen = Preferences(OWNER_ONLY, scrobbling=True, rights=rights, show_adult=True, show_playing=True)
+    await state.preferences.put(MARA, chosen)
+    assert await state.preferences.of(MARA) == chosen
 
     await state.preferences.put(MARA, Preferences())
 
