@@ -76,6 +76,7 @@ NAMES = {
     "job_id": "0" * 32,
     "revision_id": "1",
     "part": "0",
+    "seed": "0" * 32,
     "form": "xml",
     "uri": str(uri("mara", "track", 1)),
     "cid": PICTURE["ref"].encode(),
