@@ -27,9 +27,12 @@ class _TakenTurn(Turn):
 
 
 class KeyedSlots:
-    """At most `at_once` slots per key, such as a server or a client; waiting for one is limited in time."""
+    """At most `at_once` slots per key, such as a server or a client.
 
-    def __init__(self, at_once: int = AT_ONCE, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    `patience_seconds`: how long a slot is waited for; None: for as long as it takes.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, patience_seconds: float | None = PATIENCE_SECONDS) -> None:
         self._at_once = at_once
         self._patience_seconds = patience_seconds
         self._keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()

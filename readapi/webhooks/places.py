@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
-from weakref import WeakValueDictionary
 
+from readapi.oauth.throttle import KeyedSlots
 from schemas.ids import Did
 
 AT_ONCE: Final = 20  # requests of all webhooks
@@ -17,11 +17,10 @@ class Places:
 
     def __init__(self) -> None:
         self._of_all = asyncio.Semaphore(AT_ONCE)
-        self._of_accounts: WeakValueDictionary[Did, asyncio.Semaphore] = WeakValueDictionary()
+        self._of_accounts = KeyedSlots(OF_AN_ACCOUNT, patience_seconds=None)
 
     @asynccontextmanager
     async def of(self, did: Did) -> AsyncIterator[None]:
         """Wait for a place for a webhook of this account, and hold it while the block runs."""
-        own = self._of_accounts.setdefault(did, asyncio.Semaphore(OF_AN_ACCOUNT))
-        async with own, self._of_all:
+        async with self._of_accounts.at(did), self._of_all:
             yield
