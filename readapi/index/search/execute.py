@@ -57,11 +57,15 @@ class Search:
 
 
 class Found(NamedTuple):
-    """Results as JSON, the totals of every kind, and the next cursor."""
+    """Results as JSON, the totals of every kind, and the next cursor.
+
+    `is_exact`: all words of the text are in a result of this page, as they were typed.
+    """
 
     results: list[bytes]
     counts: dict[Kind, int]
     after: str | None
+    is_exact: bool
 
 
 class _Cursor(NamedTuple):
@@ -98,7 +102,8 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
     results = [result for result, _ in rendered]
     if wanted.explain:
         results = _with_reasons(index, matches, results, [hit for _, hit in rendered])
-    return Found(results, matches.totals, _write_cursor(matches.reach, ends))
+    is_exact = any(hit.tier in tiers.STRICT for _, hit in rendered)
+    return Found(results, matches.totals, _write_cursor(matches.reach, ends), is_exact)
 
 
 def _by_key(rated: _Rated) -> int:

@@ -13,7 +13,7 @@ from readapi.index.lookups import Index
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.highlights import Highlighter
 from readapi.index.search.parameters import KINDS
-from readapi.index.search.query import QueryWords
+from readapi.index.search.query import MOST_WORDS, QueryWords
 from readapi.pages import text
 from readapi.pages.public import metadata
 from readapi.pages.public.views import View
@@ -82,10 +82,11 @@ def of_found(
         for kind in wanted.kinds
         if items[kind]
     ]
-    address = addresses.base_url + pages.of(wanted.kinds, cursor)
+    is_indexed = cursor is None and _is_indexed(wanted, found)
+    address = addresses.base_url + (_plain_path(wanted) if is_indexed else pages.of(wanted.kinds, cursor))
     title, description = f"Search: {wanted.text}", f"Music found for {wanted.text}."
     return {
-        "head": metadata.of_page(title, description, address, indexed=False),
+        "head": metadata.of_page(title, description, address, indexed=is_indexed),
         "q": wanted.text,
         "wanted": wanted,
         "is_too_short": False,
@@ -97,6 +98,24 @@ def of_found(
         "first": next((item for item in items["track"] if item.source), None),
         "older": pages.of(wanted.kinds, after) if after else None,
     }
+
+
+def _is_indexed(wanted: Search, found: Found) -> bool:
+    """Whether search engines may list a first page of results.
+
+    Only where music has each of the words: anybody can link to a search for others, which its title repeats.
+    """
+    is_narrowed = len(wanted.kinds) < len(KINDS) or wanted.tag or wanted.artist_did
+    if is_narrowed or wanted.sort != "relevance" or not found.is_exact:
+        return False
+    words = QueryWords.read(wanted.text)
+    # Words to leave out are in no result, and those beyond the limit are not looked for.
+    return not words.required and not words.excluded and len(words.words) < MOST_WORDS
+
+
+def _plain_path(wanted: Search) -> str:
+    """The one address of a search that search engines may list."""
+    return f"/search?{urlencode({'q': ' '.join(wanted.text.lower().split())})}"
 
 
 class _Pages:

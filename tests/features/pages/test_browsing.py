@@ -9,6 +9,7 @@ import pytest
 from tests.features.pages.barriers import barriers
 from tests.features.pages.browser import Browser
 from tests.features.pages.published import SLOW, SUPPORTERS, Published
+from tests.indexer.changes import did
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -53,6 +54,22 @@ async def test_what_is_found_is_grouped_counted_marked_and_linked(site: Publishe
     assert 'id="tracks"' not in artists
     assert "Nothing was found" in await page_of(site, "/search?q=zzzzzzqqqq")
     assert "at least two letters" in await page_of(site, "/search?q=a")
+
+
+async def test_search_engines_may_list_plain_searches_that_find_their_words(site: Published):
+    """Under one address; no page whose title repeats words that somebody else put into a link."""
+    noindex, canonical = '<meta name="robots" content="noindex">', '<link rel="canonical" href="{}">'
+    plain = canonical.format(f"{site.address}/search?q=slow+water")
+
+    for query in ("q=slow+water", "q=%20Slow++WATER"):
+        page = await page_of(site, f"/search/?{query}")
+        assert plain in page and noindex not in page, query
+    for query in (
+        "q=slow+water+cheap+pills", "q=zzzzzzqqqq", "q=slow+wetar", "q=slow+-pills", "q=tag:ambient", "q=%22slow%22",
+        "q=slow&type=tracks", "q=slow&tag=ambient", "q=slow&sort=recent", "q=slow&artist_did=" + did("mara"),
+    ):  # fmt: skip
+        assert noindex in await page_of(site, f"/search/?{query}"), query
+    assert noindex not in await page_of(site, "/search/")
 
 
 async def test_what_is_found_can_be_filtered_and_played(site: Published):

@@ -169,7 +169,7 @@ def found(text: str) -> dict[str, Any]:
         {"type": "tag", "id": 2, "name": text, "track_count": 2},
     )
     of_each = dict.fromkeys(KINDS.values(), 1)
-    hits = Found([orjson.dumps(result) for result in results], of_each, None)
+    hits = Found([orjson.dumps(result) for result in results], of_each, None, is_exact=True)
     unused = Index.__new__(Index)  # asked only about artists without a handle
     return of_found(Search(text, tag=text), hits, None, None, unused, ADDRESSES)
 
