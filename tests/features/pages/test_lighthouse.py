@@ -15,8 +15,8 @@ from tests.network.testnet import NODE
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CONSUMERS = Path(__file__).parents[2] / "consumers"
-SECONDS = 240
-LEAST_PERFORMANCE = 90  # 100 on a quiet machine; pages of 100 have been measured at 94 beside other tests
+SECONDS = 400  # sixteen runs on a slow machine
+LEAST_PERFORMANCE = 95  # of a mid-range phone: lighthouse.mjs takes the speed of this machine into account
 
 
 async def measured(site: Published, *paths: str) -> dict[str, Any]:
@@ -43,16 +43,10 @@ async def measured(site: Published, *paths: str) -> dict[str, Any]:
 
 
 async def test_lighthouse_finds_nothing_to_improve(site: Published) -> None:
-    """On the home page, results of a search and a track, as on a phone with its slow network.
-
-    Results are kept out of other search engines on purpose, which Lighthouse counts as a fault.
-    """
-    results = "/search?q=water"
-
-    scores = await measured(site, "/", results, f"/track/{site.track(SLOW)}")
+    """On the home page, results of a search and a track, as on a phone with its slow network."""
+    scores = await measured(site, "/", "/search?q=water", f"/track/{site.track(SLOW)}")
 
     for path, told in scores.items():
         print(path, told)
         assert told["performance"] >= LEAST_PERFORMANCE, (path, told)
-        assert told["accessibility"] == 100, (path, told)
-        assert told["seo"] == 100 or (path == results and told["failed"] == ["is-crawlable"]), (path, told)
+        assert told["accessibility"] == told["seo"] == 100, (path, told)
