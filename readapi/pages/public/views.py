@@ -1,5 +1,6 @@
 """Template variables of public pages and players: metadata, tracks and texts."""
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from readapi.pages.public import metadata
@@ -30,7 +31,7 @@ def of_track(track: Track, size: Size | None, addresses: Addresses, start: int =
         "sound": heard,
         "track": track,
         "start": start,
-        "notice": label_policy.notice_of(label_policy.effect_of(track.labels), track.labels),
+        "notice": _notice(track.labels),
         "embed_html": _frame(head, TRACK_SIZE),
     }
 
@@ -39,7 +40,7 @@ def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addre
     """For the player and the page of an album."""
     sounds = [make_player_track(track, addresses) for track in tracks]
     return {
-        **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url),
+        **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url, album.labels),
         "kind": "Album",
         "title": album.title,
         "description": album.description,
@@ -53,7 +54,12 @@ def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addr
     """For the player and the page of a playlist."""
     sounds = [make_player_track(track, addresses) for track in tracks]
     return {
-        **_list(metadata.of_playlist(playlist, sounds, addresses, size), sounds, playlist.image_url),
+        **_list(
+            metadata.of_playlist(playlist, sounds, addresses, size),
+            sounds,
+            playlist.image_url,
+            playlist.labels,
+        ),
         "kind": "Playlist",
         "title": playlist.name,
         "description": None,
@@ -70,6 +76,7 @@ def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> Vie
     return {
         "head": head,
         "artist": shelf.artist,
+        "notice": _notice(shelf.artist.labels),
         "albums": shelf.albums,
         "playlists": shelf.playlists,
         "likes": shelf.likes,
@@ -107,15 +114,21 @@ def first_playable(sounds: list[PlayerTrack]) -> PlayerTrack | None:
     return next((sound for sound in sounds if sound.source), None)
 
 
-def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None) -> View:
+def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None, labels: Sequence[str]) -> View:
     return {
         "head": head,
+        "labels": labels,
+        "notice": _notice(labels),
         "sounds": sounds,
         "first": first_playable(sounds),
         "seconds": sum(sound.seconds or 0 for sound in sounds),
         "picture": metadata.choose_cover(image, sounds),
         "embed_html": _frame(head, LIST_SIZE),
     }
+
+
+def _notice(labels: Sequence[str]) -> str | None:
+    return label_policy.notice_of(label_policy.effect_of(labels), labels)
 
 
 def _frame(head: Metadata, size: tuple[int, int]) -> str | None:

@@ -125,7 +125,7 @@ def reactions(text: str) -> Reactions:
     said = {
         "id": 1, "uri": f"at://{DID}/fm.svc.comment/3kabcdefghijk", "user_did": DID, "user_handle": text,
         "user_display_name": text, "user_avatar_url": None, "text": text, "timestamp_ms": 67_000,
-        "created_at": "2026-05-03T00:00:00Z", "updated_at": None, "labels": [], "label_details": [],
+        "created_at": "2026-05-03T00:00:00Z", "updated_at": None, "labels": [text], "label_details": [],
     }  # fmt: skip
     liker = {"did": DID, "handle": text, "display_name": text, "avatar_url": None}
     return Reactions(
@@ -179,7 +179,7 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     head = metadata.of_album(album(title=text, description=text, artist=text), heard, ADDRESSES)
     return {
         "head": head, "kind": "Album", "title": text, "description": text, "seconds": 187,
-        "picture": COVER_CID,
+        "picture": COVER_CID, "labels": [text], "notice": text,
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
         "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe_html("https://x", text, 1, 1),
@@ -189,11 +189,12 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
 
 def person(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     """What an artist's page is rendered from."""
-    shown = artist(display_name=text, bio=text)
+    shown = artist(display_name=text, bio=text, labels=[text])
     head = metadata.of_artist(shown, heard, ADDRESSES)
     made = {
         "embed_html": iframe_html("https://x", text, 1, 1),
         "artist": shown,
+        "notice": text,
         "sign_in": ADDRESSES.sign_in(text),
         "albums": [album(title=text)],
         "playlists": [playlist(name=text)],
@@ -381,6 +382,17 @@ def test_unlisted_pages_ask_not_to_be_indexed():
     assert noindex not in RENDERER.page("track.html", **public)
     assert noindex in RENDERER.page("track.html", **unlisted)
     assert noindex in RENDERER.page("embed_track.html", **public)
+
+
+def test_pages_show_what_labels_say():
+    """Of a track, its comments, a list and an artist."""
+    shown = {
+        name: page.decode().count('<span class="label">spoken</span>')
+        for name, page in pages("spoken").items()
+        if name in ("track.html", "list.html", "artist.html")
+    }
+
+    assert shown == {"track.html": 2, "list.html": 1, "artist.html": 1}
 
 
 def test_pages_load_nothing_but_our_files_and_the_records_own():
