@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from random import Random
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -21,8 +20,9 @@ from schemas import exports
 from schemas.api.exports import IcebergTables
 from schemas.settings import Settings
 from tests.duckdb_extensions import load_iceberg
-from tests.indexer.catalog.published.test_exports import Publisher, history, load, rows
-from tests.indexer.changes import delete, put, remove, write
+from tests.indexer.catalog.published.histories import STATES, History
+from tests.indexer.catalog.published.test_exports import Publisher, load, rows
+from tests.indexer.changes import delete, put, write
 from tests.postgres import new_database
 from tests.readapi.audio.bucket import bucket_url
 from tests.readapi.conftest import s3
@@ -105,12 +105,10 @@ def test_engines_read_what_the_exports_hold_after_any_history(
     monkeypatch.setattr(apply_export, "SMALL_FILES", 1)
     monkeypatch.setattr(data_files, "GROUP_BYTES", 1)  # many row groups
     monkeypatch.setenv("POLARS_ICEBERG_PLANNER", "pyiceberg")
-    for second, part in enumerate(history(Random(3)), 1):
-        for change in part:
-            if isinstance(change, str):
-                remove(publisher.writer, change, at=1000 * second)
-            else:
-                write(publisher.writer, change)
+    history = History(3)
+    for second in range(1, STATES + 1):
+        for batch in history.proceed():
+            publisher.writer.write(batch)
         publisher.export()
         if second in {1, 3, 5}:  # two exports at once; then files that are copied, not merged
             assert follow.follow_exports(place_of(publisher)) == second

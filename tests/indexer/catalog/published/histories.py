@@ -1,0 +1,125 @@
+"""Random histories of a few accounts, whose records come, change and go, who leave, and who change access.
+
+Each notes what everybody may see of its tracks, by `schemas/access.py` alone.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from indexer.catalog.writing.batch import Batch
+from indexer.repo.changes import RecordChange
+from schemas.access import DOWNLOADS, LISTENING, VISIBILITY, Access, may_download, may_see
+from tests.indexer.changes import account, album, comment, delete, did, like, put, uri
+
+STATES: Final = 5
+_NAMES: Final = ("ana", "ben", "cleo")
+_KINDS: Final = ("track", "track", "track", "list", "like", "comment", "profile", "gone", "away")
+_HEARD_BY: Final = tuple(who for who in LISTENING if who != "space")  # whose tracks no public record holds
+_ADULT: Final = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "porn"}]}
+
+
+class History:
+    """The history of a seed, of accounts that no other history has."""
+
+    def __init__(self, seed: int) -> None:
+        self._dice = random.Random(seed)
+        self._people = tuple(f"{name} of history {seed}" for name in _NAMES)
+        self._second = 0
+        self._tracks: dict[tuple[str, int], Access] = {}
+        self._known: set[str] = set()  # events of accounts without records are ignored
+        self._hidden: set[str] = set()
+        self._removed: set[str] = set()
+
+    @property
+    def dids(self) -> set[str]:
+        """Its accounts."""
+        return {did(person) for person in self._people}
+
+    def downloadable(self) -> dict[str, bool]:
+        """The tracks that everybody may see in discovery: may everybody download them?"""
+        return {
+            str(uri(person, "track", number)): may_download(access, None)
+            for (person, number), access in self._tracks.items()
+            if person not in self._hidden | self._removed and may_see(access, None, "discovery")
+        }
+
+    def proceed(self) -> list[Batch]:
+        """Go on to the next state. Returns the transactions that lead to it."""
+        return [batch for _ in range(self._dice.randrange(2, 25)) for batch in self._step()]
+
+    def _step(self) -> Iterator[Batch]:
+        dice = self._dice
+        self._second += 1
+        at, person, number = self._second, dice.choice(self._people), dice.randrange(4)
+        subject = uri(dice.choice(self._people), "track", dice.randrange(4))
+        kind = dice.choice(_KINDS)
+        if kind == "away":
+            yield from self._leave(person, at)
+            return
+        self._known.add(person)
+        match kind:
+            case "track":
+                change = self._track(person, number, at)
+            case "list":
+                items = [uri(dice.choice(self._people), "track", n) for n in range(dice.randrange(4))]
+                change = album(person, items, number, at=at)
+            case "like":
+                change = like(person, subject, number, at=at)
+            case "comment":
+                change = comment(person, subject, number, at=at, text=dice.choice("xyz"))
+            case "profile":
+                change = put(person, kind, at=at, displayName=dice.choice("pqr"))
+            case _:
+                what = dice.choice(("track", "list", "like", "comment"))
+                change = delete(person, what, number, at=at)
+                if what == "track":
+                    self._tracks.pop((person, number), None)
+        yield Batch(changes=[change])
+
+    def _track(self, person: str, number: int, at: int) -> RecordChange:
+        dice = self._dice
+        listening, downloads = dice.choice(_HEARD_BY), dice.choice(DOWNLOADS)
+        visibility = dice.choice(("public", "public", *VISIBILITY))
+        is_adult = dice.random() < 0.1
+        self._tracks[person, number] = Access(
+            did(person), listening, downloads, visibility, labelled="adult" if is_adult else "none"
+        )
+        fields = {"labels": _ADULT} if is_adult else {}
+        return put(
+            person,
+            "track",
+            number,
+            at=at,
+            title=dice.choice("abc"),
+            audioUrl=f"https://music.example/{number}.mp3",
+            access={"listening": listening, "downloads": downloads, "visibility": visibility},
+            tags=dice.sample(("jazz", "noise", "folk"), dice.randrange(3)),
+            **fields,
+        )
+
+    def _leave(self, person: str, at: int) -> Iterator[Batch]:
+        """An account is active or suspended; once in ten times, its repository is removed for good."""
+        status = self._dice.choice(("active", "active", "suspended"))
+        yield Batch(accounts=[account(person, status, at=at)])
+        if person in self._known:
+            self._hidden = self._hidden - {person} | ({person} if status == "suspended" else set())
+        if self._dice.random() < 0.1:
+            self._second += 1
+            event = account(person, "deleted", at=self._second)
+            yield Batch(accounts=[event], refusals={did(person): "deleted"})
+            if person in self._known:
+                self._removed.add(person)
+                self._tracks = {track: access for track, access in self._tracks.items() if track[0] != person}
+
+
+def proceed_together(histories: Sequence[History]) -> Iterator[Batch]:
+    """Go on to the next state of all. Each transaction holds one step of each history that has one left."""
+    for batches in zip_longest(*(history.proceed() for history in histories)):
+        held = [batch for batch in batches if batch is not None]
+        yield Batch(
+            changes=[change for batch in held for change in batch.changes],
+            accounts=[event for batch in held for event in batch.accounts],
+            refusals={who: refusal for batch in held for who, refusal in batch.refusals.items()},
+        )
