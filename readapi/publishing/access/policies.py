@@ -122,12 +122,17 @@ class Policies:
 
     async def check(self, author: Author, template: Template, field: str, *, has_rights: bool) -> None:
         """Raise unless the template is consistent and this service can verify its audiences."""
-        found = find_fault(template, has_rights=has_rights)
-        if found is not None:
-            raise InvalidRequest.of_field(f"{field}.{found.field}", found.message)
+        check_consistency(template, field, has_rights=has_rights)
         unavailable = await self._capabilities.fault(author, template)
         if unavailable is not None:
             raise _unavailable(field, unavailable)
+
+
+def check_consistency(template: Template, field: str, *, has_rights: bool) -> None:
+    """Raise InvalidRequest unless the template is consistent, also with the account's rights metadata."""
+    found = find_fault(template, has_rights=has_rights)
+    if found is not None:
+        raise InvalidRequest.of_field(f"{field}.{found.field}", found.message)
 
 
 def _unavailable(field: str, fault: Fault) -> AudienceUnavailable:

@@ -21,7 +21,7 @@ from readapi.index.queries import lists, tracks
 from readapi.index.queries.identifiers import ListName, TrackName
 from readapi.publishing.access.capabilities import Capabilities
 from readapi.publishing.access.enqueue import JobQueue
-from readapi.publishing.access.policies import Policies
+from readapi.publishing.access.policies import Policies, check_consistency
 from readapi.publishing.access.run_job import with_warning
 from readapi.state.db.claims import UNFINISHED
 from readapi.state.publishing import jobs, preferences
@@ -132,20 +132,24 @@ async def put_preferences(
 
     Rights are the owner and parties that templates attach. Send an ISRC or ISWC with the track it belongs to.
     """
-    saved = await state.preferences.of(who.did)
-    rights = sent.rights if "rights" in sent.model_fields_set else saved.rights
-    has_rights = rights is not None
-    await policies.check(who, sent.publishing_defaults, "publishing_defaults", has_rights=has_rights)
+    field = "publishing_defaults"
+
+    def change(saved: preferences.Preferences) -> preferences.Preferences:
+        rights = sent.rights if "rights" in sent.model_fields_set else saved.rights
+        check_consistency(sent.publishing_defaults, field, has_rights=rights is not None)
+        return replace(
+            saved,
+            publishing_defaults=sent.publishing_defaults,
+            scrobbling=sent.scrobbling,
+            rights=rights,
+            show_playing=saved.show_playing if sent.show_playing is None else sent.show_playing,
+        )
+
+    wanted = change(await state.preferences.of(who.did))
+    await policies.check(who, sent.publishing_defaults, field, has_rights=wanted.rights is not None)
     if sent.scrobbling:
         admission.check_scopes(who, "scrobbling")
-    chosen = replace(
-        saved,
-        publishing_defaults=sent.publishing_defaults,
-        scrobbling=sent.scrobbling,
-        rights=rights,
-        show_playing=saved.show_playing if sent.show_playing is None else sent.show_playing,
-    )
-    await state.preferences.put(who.did, chosen)
+    chosen = await state.preferences.change(who.did, change)
     if not chosen.show_playing:
         await state.playing_now.end(who.did)
     return _chosen(chosen)

@@ -26,8 +26,9 @@ from readapi.pages.portal.rights_form import RightsForm
 from readapi.pds.records import images, profiles
 from readapi.pds.repo import REFUSALS, Pds
 from readapi.pds.writing import Writing
-from readapi.publishing.access.policies import Policies
+from readapi.publishing.access.policies import Policies, check_consistency
 from readapi.publishing.uploads.receive import UploadIntake
+from readapi.state.publishing.preferences import Preferences
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 from readapi.state.state import State
 from schemas.settings import Settings
@@ -105,14 +106,19 @@ async def save_template(
     desk: PortalPages,
 ) -> Answer[str]:
     """Save the Portal template, for new tracks without a template of their own or of their album."""
-    chosen = await state.preferences.of(who.did)
     try:
         template = sent.template()
-        await policies.check(who, template, "settings", has_rights=chosen.rights is not None)
+        saved = await state.preferences.of(who.did)
+        await policies.check(who, template, "settings", has_rights=saved.rights is not None)
+
+        def change(saved: Preferences) -> Preferences:
+            check_consistency(template, "settings", has_rights=saved.rights is not None)
+            return dataclasses.replace(saved, publishing_defaults=template)
+
+        await state.preferences.change(who.did, change)
     except ApiError as error:
         tried = form_errors.form_errors("template", sent, error, accept)
         return await desk.defaults(who, tried)
-    await state.preferences.put(who.did, dataclasses.replace(chosen, publishing_defaults=template))
     return responses.redirect_with_notice("/portal/defaults", "template-saved")
 
 
@@ -121,15 +127,20 @@ async def save_rights(
     sent: RightsForm, who: InSession, accept: Accept, state: State, desk: PortalPages
 ) -> Answer[str]:
     """Save the owner and parties that templates attach, or remove them."""
-    chosen = await state.preferences.of(who.did)
-    template = chosen.publishing_defaults
     try:
         rights = sent.wanted()
-        if rights is None and template is not None and template.attach_rights:
-            raise Conflict("Your Portal template attaches your rights metadata; change the template first.")
+
+        def change(saved: Preferences) -> Preferences:
+            template = saved.publishing_defaults
+            if rights is None and template is not None and template.attach_rights:
+                raise Conflict(
+                    "Your Portal template attaches your rights metadata; change the template first."
+                )
+            return dataclasses.replace(saved, rights=rights)
+
+        await state.preferences.change(who.did, change)
     except ApiError as error:
         return await desk.defaults(who, form_errors.form_errors("rights", sent, error, accept))
-    await state.preferences.put(who.did, dataclasses.replace(chosen, rights=rights))
     return responses.redirect_with_notice("/portal/defaults", "rights-saved")
 
 

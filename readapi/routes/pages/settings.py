@@ -208,7 +208,7 @@ async def delete_own_webhook(webhook_id: str, who: InSession, webhooks: OwnWebho
 
 
 async def _prefer(who: InSession, state: State, change: Callable[[Preferences], Preferences]) -> None:
-    await state.preferences.put(who.did, change(await state.preferences.of(who.did)))
+    await state.preferences.change(who.did, change)
 
 
 _PERMISSIONS_CHANGED = {PAGE: notices.return_url("permissions-changed")}

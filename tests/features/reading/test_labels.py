@@ -139,9 +139,9 @@ async def test_pages_show_what_is_for_adults_to_accounts_that_chose_so(
         return [f"/track/{track}" in answer.json for answer in found]
 
     before, stranger = await shown(**login), await shown()
-    await stage.state.preferences.put(did("ben"), Preferences(show_adult=True))
+    await stage.state.preferences.change(did("ben"), lambda _: Preferences(show_adult=True))
     chosen, others = await shown(**login), await shown()
-    await stage.state.preferences.put(did("ben"), Preferences())
+    await stage.state.preferences.change(did("ben"), lambda _: Preferences())
 
     assert chosen == [True] * len(pages)
     assert before == stranger == others == [False] * len(pages)

@@ -12,12 +12,12 @@ TRACK = f"at://{BEN}/fm.svc.track/3kabcdefghijk"
 
 async def test_what_was_noted_while_its_account_turned_that_off_is_not_told(state: State) -> None:
     """Nor what an account that never chose is listening to."""
-    await state.preferences.put(MARA, Preferences(show_playing=True))
+    await state.preferences.change(MARA, lambda _: Preferences(show_playing=True))
     for did in (MARA, BEN):
         await state.playing_now.put(did, Handle("who.example"), TRACK, "{}", timedelta(minutes=3))
     shown = [one.did for one in await state.playing_now.latest(10)]
 
-    await state.preferences.put(MARA, Preferences(scrobbling=True))
+    await state.preferences.change(MARA, lambda _: Preferences(scrobbling=True))
 
     assert shown == [MARA]
     assert await state.playing_now.latest(10) == []

@@ -230,14 +230,14 @@ async def test_a_play_is_scrobbled_for_who_wants_it_and_granted_it(scene):
         return await ida.records(SCROBBLE)
 
     async with open_state(Settings(data_dir=scene.studio.data_dir)) as state:
-        await state.preferences.put(Did(ida.did), Preferences(scrobbling=True))
+        await state.preferences.change(Did(ida.did), lambda _: Preferences(scrobbling=True))
         not_granted = await play(0)
         started = await ida.ask("POST", "/auth/scope-upgrade/start", {"scopes": [SCROBBLING]})
         token = await ida.door.arrive(Person(ida.account), started.json["auth_url"])
         await ida.door.exchange(token, ida.session)
         [held] = await play(1)
         again = await play(1)
-        await state.preferences.put(Did(ida.did), Preferences(scrobbling=False))
+        await state.preferences.change(Did(ida.did), lambda _: Preferences(scrobbling=False))
         not_wanted = await play(2)
 
     assert not_granted == []

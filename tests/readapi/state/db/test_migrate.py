@@ -41,7 +41,7 @@ async def test_codes_of_recordings_are_forgotten_of_people(state: State) -> None
         (MARA, {"isrc": "USRC17607839"}),
         (BEN, {"iswc": "T-1", **owner.model_dump(exclude_none=True)}),
     ):
-        await state.preferences.put(did, Preferences(attaching, scrobbling=True))
+        await state.preferences.change(did, lambda _: Preferences(attaching, scrobbling=True))
         async with state.database.writing() as connection:
             await connection.execute(
                 update(preferences).where(preferences.c.did == did).values(rights=json.dumps(rights))
@@ -62,8 +62,8 @@ async def test_codes_of_recordings_are_forgotten_of_people(state: State) -> None
 
 async def test_who_had_scrobbling_on_goes_on_being_shown(state: State) -> None:
     """Both were one choice; who had it off is shown to nobody."""
-    await state.preferences.put(MARA, Preferences(scrobbling=True))
-    await state.preferences.put(BEN, Preferences(show_adult=True, show_playing=True))
+    await state.preferences.change(MARA, lambda _: Preferences(scrobbling=True))
+    await state.preferences.change(BEN, lambda _: Preferences(show_adult=True, show_playing=True))
 
     def step(connection: Connection) -> None:
         connection.execute(text("alter table preferences drop column show_playing"))
