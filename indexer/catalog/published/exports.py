@@ -81,21 +81,18 @@ class Exports:
         if before.exports and before.exports[-1].snapshot_at == render(since):
             return before
         self._remove_all_but(before.folders)
-        number = before.number + 1
-        state = self._state(number)
+        lineage = before.lineage or secrets.token_hex(8)
+        state = self._state(before.number + 1)
         with replacing(state) as partial:
             partial.unlink(missing_ok=True)
             try:
-                made = self._write(snapshot, series, partial, before, since, made_at)
+                made = self._write(snapshot, series, partial, before, lineage, since, made_at)
             except duckdb.OutOfMemoryException as error:
                 raise StoreError(
                     f"The export takes more than the {EXPORT_MEMORY} of memory that it may have; "
                     "the exports made before it stay."
                 ) from error
-        kept = {
-            "lineage": before.lineage or secrets.token_hex(8),
-            "exports": _kept([*before.exports, *made]),
-        }
+        kept = {"lineage": lineage, "exports": _kept([*before.exports, *made])}
         manifest = self._about.model_copy(update=kept)
         with replacing(self._path) as partial:
             partial.write_bytes(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2))
@@ -110,11 +107,13 @@ class Exports:
         series: Path,
         state: Path,
         before: Manifest,
+        lineage: str,
         since: datetime,
         made_at: datetime,
     ) -> list[Export]:
         """Write the state, then the files. Returns the exports: of changes, of all rows, or both."""
         last, last_full = self._state(before.number), before.newest_full
+        number = before.number + 1
         has_changes = last.exists() and before.exports[-1].schema_version == exports.VERSION
         is_full = (
             not has_changes
@@ -136,12 +135,12 @@ class Exports:
             made = [
                 Export(
                     kind=kind,
-                    number=before.number + 1,
+                    number=number,
                     schema_version=exports.VERSION,
                     snapshot_at=render(since),
                     made_at=render(made_at),
                     positions=_positions(con),
-                    files=self._files(con, kind, before.number + 1, made_at),
+                    files=self._files(con, kind, _name(number, kind, made_at, lineage)),
                 )
                 for kind, is_due in kinds.items()
                 if is_due
@@ -150,10 +149,7 @@ class Exports:
             con.execute("detach published")
             return made
 
-    def _files(
-        self, con: duckdb.DuckDBPyConnection, kind: Kind, number: int, made_at: datetime
-    ) -> list[ExportFile]:
-        name = f"{number:06}-{kind}-{made_at:%Y%m%dT%H%M%SZ}"
+    def _files(self, con: duckdb.DuckDBPyConnection, kind: Kind, name: str) -> list[ExportFile]:
         partial = self.folder / f"{name}.partial"
         partial.mkdir()
         files = []
@@ -191,6 +187,11 @@ class Exports:
         for folder in self.folder.iterdir():
             if folder.is_dir() and folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _name(number: int, kind: Kind, made_at: datetime, lineage: str) -> str:
+    """The name of an export's folder. No other export has it: two indexers may count and begin alike."""
+    return f"{number:06}-{kind}-{made_at:%Y%m%dT%H%M%SZ}-{lineage[:8]}"
 
 
 def _kept(made: list[Export]) -> list[Export]:

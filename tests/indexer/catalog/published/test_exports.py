@@ -339,6 +339,19 @@ def test_exports_that_begin_anew_have_another_lineage(publisher: Publisher) -> N
     assert anew.number == 1
 
 
+def test_two_indexers_give_exports_of_one_second_different_names(tmp_path: Path) -> None:
+    """A change-over between them leaves no address with other content."""
+    names: list[set[str]] = []
+    for name in ("one", "other"):
+        publisher = Publisher(tmp_path / name)
+        write(publisher.writer, put("ana", "track", at=1, title=name))
+        publisher.export()
+        names.append(publisher.exports.read_manifest().folders)
+        publisher.writer.close()
+
+    assert names[0].isdisjoint(names[1])
+
+
 def test_of_the_same_snapshot_nothing_is_exported_again(publisher: Publisher) -> None:
     """An idle catalogue costs nothing, and its files stay."""
     publisher.export()
