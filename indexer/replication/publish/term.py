@@ -44,17 +44,13 @@ class Term:
         self._held: LeaseRecord | None = None
         self._has_held = False
         self._written_at = 0.0
+        self.known_epoch = 0  # the newest one that was seen, also before a doubt
 
     def epoch(self, now: float) -> int | None:
         """The epoch in which this node may move `current.json`; None when it does not hold the lease."""
         if self._held is None or now >= self._written_at + self._seconds:
             return None
         return self._held.epoch
-
-    @property
-    def known_epoch(self) -> int:
-        """The newest epoch that was seen."""
-        return self._seen.record.epoch if self._seen and self._seen.record else 0
 
     @property
     def tag(self) -> str | None:
@@ -86,13 +82,13 @@ class Term:
     def read(self, record: LeaseRecord | None, tag: str | None, now: float) -> None:
         """Note what was read. `now`: the time after the read."""
         if self._seen is None or self._seen.tag != tag:
-            self._seen = _Seen(record, tag, now)
+            self._see(record, tag, now)
         if self._held is not None:
             self._held = record if record is not None and self._is_ours(record) else None
 
     def written(self, record: LeaseRecord, tag: str, began: float) -> None:
         """Note a successful write. `began`: the time before the write."""
-        self._seen = _Seen(record, tag, began)
+        self._see(record, tag, began)
         self._held = None if record.released else record
         self._has_held = True
         self._written_at = began
@@ -100,6 +96,10 @@ class Term:
     def doubt(self) -> None:
         """The stored version may have changed unseen: read it before anything else."""
         self._seen = None
+
+    def _see(self, record: LeaseRecord | None, tag: str | None, since: float) -> None:
+        self._seen = _Seen(record, tag, since)
+        self.known_epoch = max(self.known_epoch, record.epoch if record else 0)
 
     def _is_ours(self, record: LeaseRecord) -> bool:
         return self._held is not None and (record.node, record.epoch) == (self._node, self._held.epoch)

@@ -165,6 +165,17 @@ def test_an_index_that_is_behind_replaces_no_other(store: Store) -> None:
     assert behind.epoch(59.0) is None
 
 
+def test_the_newest_epoch_is_known_also_after_a_doubt(store: Store) -> None:
+    """Else what a standby publishes before it reads again would be taken for the oldest state."""
+    holder, standby = Term("a", SECONDS), Term("b", SECONDS)
+    step(holder, store, 0.0)
+    step(standby, store, 0.0)
+
+    standby.doubt()
+
+    assert standby.known_epoch == 1
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_there_is_one_holder_at_a_time_in_any_order_of_steps_and_sleeps(store: Store, seed: int) -> None:
     """And epochs never go back."""
