@@ -46,6 +46,9 @@ class Follower:
         self._failing: dict[str, str] = {}
         self._failing_aside: dict[str, str] = {}  # by the name of an indexer that is not shown
         self._gone_at = time.monotonic() + GONE_SECONDS
+        self._missed: frozenset[str] = (
+            frozenset()
+        )  # indexers that the store had no objects of at the last look
         self._group: asyncio.TaskGroup | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}  # of `nodes`, by name
 
@@ -112,13 +115,24 @@ class Follower:
         self._failing_aside = failing
         if time.monotonic() >= self._gone_at:
             self._gone_at = time.monotonic() + GONE_SECONDS
-            left = [name for name in names if await self._objects.has_any(f"{node_prefix(name)}/")]
-            self._forget_all_but(left)
-            await asyncio.to_thread(self._layout.remove_aside)
+            await self._look_for_gone(names)
 
-    def _forget_all_but(self, names: Collection[str]) -> None:
+    async def _look_for_gone(self, names: Collection[str]) -> None:
+        """Forget indexers whose objects two looks in a row did not find. Raises ObjectsAway.
+
+        A store without `current.json` is not the one that was followed: its mount may be missing.
+        """
+        if await self._objects.find(CURRENT) is None:
+            raise ObjectsAway(f"the store has no {CURRENT}; no indexer's files are removed here")
+        left = [name for name in names if await self._objects.has_any(f"{node_prefix(name)}/")]
+        missed = frozenset(self._layout.all_but(left))
+        self._forget(missed & self._missed)
+        self._missed = missed
+        await asyncio.to_thread(self._layout.remove_aside)
+
+    def _forget(self, names: Collection[str]) -> None:
         """Forget indexers that are gone, with their files: a returning one is followed from the start."""
-        for name in self._layout.all_but(names):
+        for name in names:
             node = self.nodes.get(name)
             if node is not None and node.is_following:
                 continue

@@ -8,7 +8,7 @@ import pytest
 from indexer.faults import StoreError
 from indexer.replication.follow.follower import Follower
 from indexer.replication.manifest import Manifest, manifest_key
-from indexer.replication.objects import Objects
+from indexer.replication.objects import Objects, ObjectsAway
 from readapi.index.lookups import Index
 from readapi.live.log_reader import LogReader
 from schemas import data_folder
@@ -217,9 +217,11 @@ async def test_an_indexer_that_was_gone_and_returns_is_followed_from_the_beginni
         await follow(follower)
         name = standby.publisher.node
         await objects.delete([one.key for one in await objects.keys(f"index/{name}/")])
-        follower._gone_at = 0
 
-        await follower.step_aside()
+        for _ in range(2):
+            assert len(list((node / "replicas").iterdir())) == 2  # one look may be wrong
+            follower._gone_at = 0
+            await follower.step_aside()
         assert [path.name for path in (node / "replicas").iterdir()] == [origin.publisher.node]
         assert not (node / "replicas.gone").exists()
         standby.publisher = standby.new_publisher()
@@ -234,3 +236,27 @@ async def test_an_indexer_that_was_gone_and_returns_is_followed_from_the_beginni
         assert follower.shown.node == name
         assert documents(node) == documents(standby.folder)
         assert (node / data_folder.NEWEST_SNAPSHOT).exists()
+
+
+async def test_a_store_whose_mount_is_missing_removes_nothing(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """It lists nothing, however often it is asked; then it is there again."""
+    follower, node = Follower(objects, tmp_path / "node"), tmp_path / "node"
+    async with open_origin(tmp_path / "standby", objects) as standby:
+        for each in (origin, standby):
+            await each.write("one")
+            await each.publish()
+        await follow(follower)
+        away = (tmp_path / "objects").rename(tmp_path / "away")
+        (tmp_path / "objects").mkdir()
+
+        for _ in range(3):
+            follower._gone_at = 0
+            with pytest.raises(ObjectsAway, match=r"the store has no current\.json"):
+                await follower.step_aside()
+        (tmp_path / "objects").rmdir()
+        away.rename(tmp_path / "objects")
+        await follow(follower)
+
+        assert documents(node / "replicas" / standby.publisher.node) == documents(standby.folder)
