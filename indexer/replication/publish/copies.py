@@ -1,7 +1,7 @@
 """Publishes snapshots, series, exports and the change log: uploads the blocks that the store lacks.
 
 Works beside the search indexes, which never wait for it. Blocks and lists are named by their hashes, so that
-what was sent before a crash is found again.
+what was sent before a failure or a crash is found again.
 """
 
 import asyncio
@@ -40,20 +40,23 @@ class CopiedFile(NamedTuple):
 class Copies:
     """What one indexer has published of these files.
 
-    `key` is that of the newest CopySet; `needed` has the keys of all objects that it consists of.
+    `key` is that of the newest CopySet; `needed` has the keys of all objects that it consists of; `sent` has
+    those of blocks that were sent for the next one, whose files are not all sent yet.
     """
 
     def __init__(self, objects: Objects, data_dir: Path, node: str) -> None:
         self.key: str | None = None
         self.needed: frozenset[str] = frozenset()
+        self.sent: set[str] = set()
         self._objects = objects
         self._data_dir = data_dir
         self._node = node
         self._lists: dict[str, tuple[Stamp | None, str, BlockList]] = {}  # by path: of which file, key, list
 
-    async def resume(self, key: str) -> None:
-        """Go on from the CopySet of an earlier process. Raises ObjectsAway."""
-        if (copies := await lists.load(self._objects, key, CopySet)) is None:
+    async def resume(self, key: str | None) -> None:
+        """Go on from the CopySet of an earlier process, and the blocks that it sent. Raises ObjectsAway."""
+        self.sent = {one.key for one in await self._objects.keys(self._block(""))}
+        if key is None or (copies := await lists.load(self._objects, key, CopySet)) is None:
             return
         for path, of in copies.files.items():
             if (found := await lists.load(self._objects, of, BlockList)) is not None:
@@ -71,6 +74,7 @@ class Copies:
         }:
             return
         held = {block for *_, one in self._lists.values() for block in one.blocks}
+        held |= {key.rpartition("/")[2] for key in self.sent}
         known = dict(self._lists)
         for file, stamp in stamps.items():
             if file.path not in known or known[file.path][0] != stamp:
@@ -83,6 +87,7 @@ class Copies:
         if files:
             key = await self._put_list(CopySet(files=files, links=links))
             self.key, self.needed = key, await asyncio.to_thread(self._needed, key)
+            self.sent = set()
 
     def _look(self) -> dict[CopiedFile, Stamp]:
         """The files to publish, as they are now, in the order in which they are shown."""
@@ -108,7 +113,7 @@ class Copies:
                     hashes.append(block)
                     if packed is not None:
                         held.add(block)
-                        await sending.start(self._put(self._block(block), packed, "blocks"))
+                        await sending.start(self._put_block(self._block(block), packed))
         finally:
             os.close(descriptor)
         return BlockList(size=found.st_size, modified_ns=found.st_mtime_ns, blocks=hashes)
@@ -118,6 +123,10 @@ class Copies:
         if key != self.key:
             await self._put(key, packed, "lists")
         return key
+
+    async def _put_block(self, key: str, packed: bytes) -> None:
+        await self._put(key, packed, "blocks")
+        self.sent.add(key)
 
     async def _put(self, key: str, content: bytes, what: str) -> None:
         await self._objects.put(key, content)

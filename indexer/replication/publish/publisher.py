@@ -83,6 +83,7 @@ class Publisher:
         self._failing: dict[str, str] = {}
         self._stuck_seconds = STUCK_LEASES * lease_seconds
         self._failed: dict[str, tuple[float, float]] = {}  # first and last failure since the last success
+        self._unmoved: tuple[float, float] | None = None  # the same, of moving the pointer
         self._collect_at = time.monotonic()
         self._dead_at = self._collect_at + DEAD_SECONDS
 

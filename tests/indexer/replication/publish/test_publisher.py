@@ -1,10 +1,12 @@
 """Publishing: what is committed goes up once, the lease decides what is shown, and garbage goes."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from obstore.store import LocalStore
 
 from indexer.replication import lists
 from indexer.replication.manifest import LEASE, CopySet, Manifest, manifest_key, stored_of
@@ -34,6 +36,23 @@ async def is_released(objects: Objects) -> bool:
     found = await objects.find(LEASE)
     assert found is not None
     return LeaseRecord.model_validate_json(found.content).released
+
+
+class FailingObjects(Objects):
+    """A folder that takes so many blocks, and then fails. `blocks`: the keys of those that it took."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(LocalStore(folder), folder)
+        self.blocks: list[str] = []
+        self.left: int | None = None
+
+    async def put(self, key: str, content: bytes | AsyncIterator[bytes]) -> None:
+        """Write an object."""
+        if "/blocks/" in key:
+            if self.left is not None and len(self.blocks) >= self.left:
+                raise ObjectsAway("full")
+            self.blocks.append(key)
+        await super().put(key, content)
 
 
 async def test_each_commit_is_one_bundle_of_the_files_that_are_new(origin: Origin, objects: Objects) -> None:
@@ -191,6 +210,32 @@ async def test_a_holder_that_cannot_publish_releases_the_lease(objects: Objects,
         await publisher._tried(SEARCH_INDEX, publisher.step)
         await publisher.lease.step()
         assert not await is_released(objects)
+
+
+async def test_copies_go_on_where_they_failed(objects: Objects, tmp_path: Path) -> None:
+    """In the same process and after a restart: no block is sent twice."""
+    async with open_origin(tmp_path / "origin", objects) as origin:
+        await origin.write("one")
+        await origin.publish()
+        assert origin.stores.snapshots.publish() is not None
+        origin.objects = failing = FailingObjects(tmp_path / "objects")
+        publisher = origin.publisher = origin.new_publisher()
+        await publisher.resume()
+
+        for is_restarted in (False, True):
+            failing.left = len(failing.blocks) + 2
+            with pytest.raises(ObjectsAway):
+                await publisher._copy()
+            publisher._collect_at = 0.0  # garbage is looked for, but these are needed
+            if is_restarted:
+                publisher = origin.new_publisher()
+                await publisher.resume()
+        failing.left = None
+        await publisher._copy()
+
+        assert publisher.copies.key is not None
+        assert len(failing.blocks) == len(set(failing.blocks)) > 4
+        assert publisher.copies.needed <= set(await keys(objects))
 
 
 async def test_two_data_folders_of_one_name_are_noticed(
