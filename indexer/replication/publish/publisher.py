@@ -119,8 +119,7 @@ class Publisher:
                 for path, file in stored_of(newest).items()
                 if _has_size(self._data_dir / path, file.size)
             }
-            if newest.copies is not None:
-                await self.copies.resume(newest.copies)
+            await self.copies.resume(newest.copies)
             self._named = self.copies.needed | set(newest.bundles)
         return self
 
@@ -175,11 +174,22 @@ class Publisher:
         content = manifest.encoded()
         if epoch is None:
             await self._put_own(content)
-        elif not await self._pointer.move(manifest):
+        elif not await self._move(manifest):
             self.lease.term.doubt()
             return
         self._is_shown, self._named = True, copied | set(bundles)
         BYTES.labels("manifests").inc(len(content))
+
+    async def _move(self, manifest: Manifest) -> bool:
+        """Move the pointer, and note since when that fails. See Pointer.move."""
+        try:
+            is_moved = await self._pointer.move(manifest)
+        except (ObjectsAway, OSError):
+            now = time.monotonic()
+            self._unmoved = (self._unmoved or (now, now))[0], now
+            raise
+        self._unmoved = None
+        return is_moved
 
     async def _put_own(self, content: bytes) -> None:
         """Replace our own manifest, which nobody else may have written."""
@@ -197,10 +207,15 @@ class Publisher:
     def _is_whole(self) -> bool:
         """Whether there is an index to show, and showing it has not failed for long.
 
-        Only failures count: an upload may take longer than the lease.
+        Only failures count: an upload may take longer than the lease. Without the lease our own manifest can
+        be written, which says nothing of the pointer: others get time to take the lease and move it.
         """
         first, last = self._failed.get(SEARCH_INDEX, (0.0, 0.0))
-        return self._is_shown and not self._has_twin and last - first < self._stuck_seconds
+        if last - first >= self._stuck_seconds:
+            return False
+        first, last = self._unmoved or (0.0, 0.0)
+        is_resting = last - first >= self._stuck_seconds and time.monotonic() < last + self._stuck_seconds
+        return self._is_shown and not self._has_twin and not is_resting
 
     def _require_no_twin(self) -> None:
         """Stop if another indexer publishes under this name: each would delete the other's objects."""
@@ -217,7 +232,7 @@ class Publisher:
         # Here, where no block is on its way: a block may be needed again.
         now = time.monotonic()
         if self.copies.needed is not before or now >= self._collect_at:
-            self.collector.need(before | self.copies.needed)
+            self.collector.need(before | self.copies.needed | self.copies.sent)
         if now >= self._collect_at:
             self._collect_at = now + COLLECT_SECONDS
             self.collector.need(self._referenced())

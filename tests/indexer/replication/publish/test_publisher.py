@@ -9,7 +9,7 @@ import pytest
 from obstore.store import LocalStore
 
 from indexer.replication import lists
-from indexer.replication.manifest import LEASE, CopySet, Manifest, manifest_key, stored_of
+from indexer.replication.manifest import CURRENT, LEASE, CopySet, Manifest, manifest_key, stored_of
 from indexer.replication.objects import Objects, ObjectsAway
 from indexer.replication.publish.collector import Collector
 from indexer.replication.publish.copies import CopiedFile, Stamp
@@ -210,6 +210,38 @@ async def test_a_holder_that_cannot_publish_releases_the_lease(objects: Objects,
         await publisher._tried(SEARCH_INDEX, publisher.step)
         await publisher.lease.step()
         assert not await is_released(objects)
+
+
+async def test_a_holder_that_cannot_move_the_pointer_gives_others_time(
+    objects: Objects, tmp_path: Path
+) -> None:
+    """That its own manifest can be written, once it has released the lease, is no reason to take it back."""
+    async with open_origin(tmp_path / "origin", objects, lease_seconds=0.5) as origin:
+        publisher = origin.publisher
+        await origin.write("one")
+        await origin.publish()
+        whole = await objects.find(CURRENT)
+        assert whole is not None
+        await objects.put(CURRENT, b"damaged")
+
+        async def proceed() -> None:
+            await publisher.lease.step()
+            await publisher._tried(SEARCH_INDEX, publisher.step)
+            await asyncio.sleep(0.05)
+
+        while not await is_released(objects):
+            await proceed()
+        for _ in range(5):
+            await proceed()
+            assert await is_released(objects)
+        assert await objects.find(manifest_key(publisher.node)) is not None
+
+        await objects.put(CURRENT, whole.content)
+        async with asyncio.timeout(10):
+            while await is_released(objects):
+                await proceed()
+        await proceed()
+        assert publisher.lease.epoch == (await current(objects)).epoch == 2
 
 
 async def test_copies_go_on_where_they_failed(objects: Objects, tmp_path: Path) -> None:
