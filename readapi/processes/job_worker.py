@@ -21,7 +21,8 @@ from readapi.pds.refresh_process import RefreshProcess
 from readapi.pds.writing import Writing
 from readapi.processes import publishing_services
 from readapi.processes.account_services import AccountServices
-from readapi.processes.periodic import repeat
+from readapi.processes.background import Background, background
+from readapi.processes.periodic import attempt, repeat
 from readapi.processes.publishing_services import PublishingDependencies
 from readapi.processes.webhooks import deliver_webhooks
 from readapi.publishing.originals.references import Originals
@@ -35,22 +36,25 @@ SWEEP_SECONDS = 600.0
 
 
 async def run_job_worker(settings: Settings, network: Network, keeper: RefreshProcess) -> None:
-    """Run jobs until SIGTERM or SIGINT; unfinished jobs are left to the next process."""
+    """Run jobs until SIGTERM or SIGINT; unfinished jobs are left to the next process.
+
+    Raises TaskEnded when one of its tasks ends, so that the supervisor starts it again.
+    """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with open_job_worker(settings, network, keeper):
+    async with open_job_worker(settings, network, keeper) as tasks:
         log.info("working", at_once=settings.job_workers)
         if missing := await transcode.missing_limits():
             log.warning("untrusted files are read with fewer sandbox limits than possible", lacks=missing)
-        await stop.wait()
+        await tasks.until(stop)
 
 
 @asynccontextmanager
 async def open_job_worker(
     settings: Settings, network: Network, keeper: RefreshProcess | None = None
-) -> AsyncIterator[None]:
-    """A running job worker, until the block ends."""
+) -> AsyncIterator[Background]:
+    """A running job worker, until the block ends, as its background tasks."""
     async with open_state(settings) as state, AccountServices(settings, state, network, keeper) as people:
         index = Index(settings.data_dir, settings.base_url)
         nudges = IndexerNudges(settings.data_dir, index, settings.shown_seconds)
@@ -58,25 +62,25 @@ async def open_job_worker(
         blobs = Blobs(settings.data_dir / BLOBS, network, settings.audio_cache_bytes)
         given = PublishingDependencies(settings, state, AudioStore.of(settings), people.pds, writing)
         await index.follow()
-        tasks = [
-            # Report a mismatch when the service starts, and not only at the first sweep.
-            asyncio.create_task(Originals(state, given.store).pairing.check()),
-            asyncio.create_task(repeat(FOLLOW_SECONDS, index.follow)),
-            asyncio.create_task(repeat(SWEEP_SECONDS, publishing_services.build_sweep(given).sweep)),
-            asyncio.create_task(
-                repeat(SWEEP_SECONDS, publishing_services.build_reconciliation(given, blobs, index).reconcile)
-            ),
-            asyncio.create_task(publishing_services.build_worker(given, blobs, index, network).run()),
-            asyncio.create_task(deliver_webhooks(settings, state, network)),
-            asyncio.create_task(heap.keep_trimming()),
-        ]
+        sweep = publishing_services.build_sweep(given)
+        reconciliation = publishing_services.build_reconciliation(given, blobs, index)
+        worker = publishing_services.build_worker(given, blobs, index, network)
+        # Report a mismatch when the service starts, and not only at the first sweep.
+        checking = asyncio.create_task(attempt(Originals(state, given.store).pairing.check))
         try:
-            async with process_metrics.serve_metrics(
-                settings.data_dir, process_metrics.WORK, generate_latest
+            async with (
+                background() as tasks,
+                process_metrics.serve_metrics(settings.data_dir, process_metrics.WORK, generate_latest),
             ):
-                yield
+                tasks.start("the index", repeat(FOLLOW_SECONDS, index.follow))
+                tasks.start("the sweep", repeat(SWEEP_SECONDS, sweep.sweep))
+                tasks.start("the reconciliation", repeat(SWEEP_SECONDS, reconciliation.reconcile))
+                tasks.start("the job worker", worker.run())
+                if settings.webhooks:
+                    tasks.start("the webhooks", deliver_webhooks(settings, state, network))
+                tasks.start("the memory", heap.keep_trimming())
+                yield tasks
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
             await blobs.close()

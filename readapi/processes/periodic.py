@@ -17,11 +17,16 @@ async def run_once(step: Step) -> None:
         await under_way
 
 
+async def attempt(step: Step) -> None:
+    """Run a step once; a failure is logged."""
+    try:
+        await run_once(step)
+    except Exception:
+        log.exception("step failed", step=step.__qualname__)
+
+
 async def repeat(seconds: float, step: Step) -> None:
     """Run a step after each pause, even if the previous run failed."""
     while True:
         await asyncio.sleep(seconds)
-        try:
-            await run_once(step)
-        except Exception:
-            log.exception("step failed", step=step.__qualname__)
+        await attempt(step)
