@@ -26,6 +26,12 @@ def display_name(index: Index, did: Did) -> str | None:
     return name
 
 
+def support_url(index: Index, did: Did) -> str | None:
+    """Where an account can be supported, if its profile says so."""
+    address: str | None = _known_card(index, did).get("support_url")
+    return address
+
+
 def account_labels(index: Index, did: Did) -> dict[str, Any]:
     """What is said of an account, as the members about labels of a list that it has just written."""
     return label_members(_known_card(index, did).get("label_details", ()))

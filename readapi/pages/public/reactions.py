@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from readapi.http.supporters import Supporters
 from readapi.index.lookups import Index
-from readapi.index.queries import lists, social, tracks
+from readapi.index.queries import artists, lists, social, tracks
 from readapi.pages.public import content
 from readapi.pages.public.player import PlayerTrack, make_player_track
 from readapi.pages.urls import Addresses
@@ -32,13 +32,15 @@ _LIKERS = TypeAdapter(list[Liker])
 class Reactions:
     """What surrounds a track. `playlists`: the viewer's own, to add the track to.
 
-    `is_open`: viewers may like it and comment on it; not so for tracks in a private Space.
+    `support`: where its artist can be supported. `is_open`: viewers may like it and comment on it; not so for
+    tracks in a private Space.
     """
 
     comments: list[Comment]
     likers: list[Liker]
     more: list[PlayerTrack]
     playlists: list[Playlist]
+    support: str | None
     is_liked: bool
     is_open: bool
 
@@ -54,8 +56,9 @@ async def load_reactions(
     adult: bool,
 ) -> Reactions:
     """What surrounds a track that this viewer may see. `adult`: whether that has what is for adults."""
+    support = artists.support_url(index, card.did)
     if is_in_space(tracks.parse_card(card)["uri"]):
-        return Reactions([], [], [], [], is_liked=False, is_open=False)
+        return Reactions([], [], [], [], support, is_liked=False, is_open=False)
     comments = social.list_comments(index, card.key, None, MOST_COMMENTS).items
     likers = social.list_likers(index, card.key, None, _MOST_LIKERS).items
     others = tracks.find_track_page(
@@ -73,6 +76,7 @@ async def load_reactions(
         _LIKERS.validate_python([orjson.loads(liker) for liker in likers]),
         [make_player_track(track, addresses) for track in more],
         [Playlist.model_validate(playlist) for playlist in playlists],
+        support,
         is_liked=bool(social.liked_keys(index, [card], viewer)),
         is_open=True,
     )

@@ -17,6 +17,8 @@ from schemas.pictures import picture_of
 
 View = dict[str, object]
 _WAVE_HEIGHT = 40
+_TRACK_SIZES = (("Normal", TRACK_SIZE), ("Small", (300, 80)), ("With a large picture", (400, 480)))
+_LIST_SIZES = (("Normal", LIST_SIZE), ("Small", (300, 165)), ("Large", (600, 600)))
 
 
 def of_track(track: Track, size: Size | None, addresses: Addresses, start: int = 0) -> View:
@@ -31,16 +33,21 @@ def of_track(track: Track, size: Size | None, addresses: Addresses, start: int =
         "sound": heard,
         "track": track,
         "start": start,
+        "download": _download(track, heard),
         "notice": _notice(track.labels),
         "embed_html": _frame(head, TRACK_SIZE),
+        "embed_sizes": _TRACK_SIZES,
     }
 
 
 def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
     """For the player and the page of an album."""
     sounds = [make_player_track(track, addresses) for track in tracks]
+    kept = [track for track, sound in zip(tracks, sounds, strict=True) if _download(track, sound)]
     return {
         **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url, album.labels),
+        "archive": addresses.page(f"/albums/{album.id}/archive") if kept else None,
+        "kept": len(kept),
         "kind": "Album",
         "title": album.title,
         "description": album.description,
@@ -60,6 +67,7 @@ def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addr
             playlist.image_url,
             playlist.labels,
         ),
+        "archive": None,
         "kind": "Playlist",
         "title": playlist.name,
         "description": None,
@@ -84,6 +92,7 @@ def of_shelf(shelf: ArtistPage, cursor: str | None, addresses: Addresses) -> Vie
         "first": first_playable(sounds),
         "older": onward(cursor),
         "embed_html": _frame(head, LIST_SIZE),
+        "embed_sizes": _LIST_SIZES,
     }
 
 
@@ -124,7 +133,15 @@ def _list(head: Metadata, sounds: list[PlayerTrack], image: str | None, labels: 
         "seconds": sum(sound.seconds or 0 for sound in sounds),
         "picture": metadata.choose_cover(image, sounds),
         "embed_html": _frame(head, LIST_SIZE),
+        "embed_sizes": _LIST_SIZES,
     }
+
+
+def _download(track: Track, sound: PlayerTrack) -> str | None:
+    """The address of the original, if this viewer may download it."""
+    return (
+        f"{track.stream_url.removesuffix('stream')}download" if sound.source and track.downloadable else None
+    )
 
 
 def _notice(labels: Sequence[str]) -> str | None:

@@ -36,6 +36,7 @@ COVER = cover(64, 48, (20, 60, 80), (200, 180, 140))
 MARKUP = "</title><script>alert(1)</script> \"quoted\" & 'so'"
 
 SLOW, HARBOUR, SUPPORTERS, UNLISTED, PRIVATE, HOSTILE, BROKEN, BRIEF = range(1, 9)
+SUPPORT = "https://support.example/mara"
 LABELS = {
     SLOW: "Slow Water", HARBOUR: "Harbour Lights", SUPPORTERS: "For Supporters", UNLISTED: "Unlisted Song",
     PRIVATE: "Private Song", HOSTILE: MARKUP, BROKEN: "Lost Recording", BRIEF: "Brief",
@@ -126,7 +127,14 @@ def _records() -> list[RecordChange]:
     picked = [uri("mara", "track", number) for number in (HARBOUR, UNLISTED, HOSTILE)]
     return [
         *tracks,
-        put("mara", "profile", at=20, displayName="Mara Lindqvist", bio="Writes songs by the sea."),
+        put(
+            "mara",
+            "profile",
+            at=20,
+            displayName="Mara Lindqvist",
+            bio="Writes songs by the sea.",
+            supportUrl=SUPPORT,
+        ),
         album("mara", held, at=21, name="Ninety Nights", description="For the dark half of the year."),
         album("ben", picked, at=22, name="Evening", listType="playlist"),
         comment("ben", uri("mara", "track", SLOW), at=25, text="Lovely from here on", timestampMs=20_000),

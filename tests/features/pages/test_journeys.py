@@ -46,6 +46,8 @@ async def test_a_stranger_finds_hears_browses_and_shares(site: Published, chromi
     await page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
     await page.click("Share")
+    await page.evaluate("document.querySelector('#size').value = '400 480'")
+    await page.evaluate("document.querySelector('#size').dispatchEvent(new Event('change'))")
     await page.click("Copy the HTML")
     await page.until(
         "[...document.querySelectorAll('[data-copied]')].some((one) => one.textContent === 'Copied.')"
@@ -55,7 +57,8 @@ async def test_a_stranger_finds_hears_browses_and_shares(site: Published, chromi
 
     assert found == top == "Paper Lantern"
     assert goes_on
-    assert copied == json.loads(await site.text(f"/oembed?url={address}"))["html"]
+    small = json.loads(await site.text(f"/oembed?url={address}"))["html"]
+    assert copied == small.replace('height="165"', 'height="480"')
     assert await page.evaluate(f"window.isFirst && {HEARD}")
     assert page.complaints == []
 

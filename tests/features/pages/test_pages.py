@@ -16,6 +16,7 @@ from tests.features.pages.published import (
     HOSTILE,
     PRIVATE,
     SLOW,
+    SUPPORT,
     SUPPORTERS,
     UNLISTED,
     Published,
@@ -130,6 +131,25 @@ async def test_a_private_track_is_not_there(site: Published, form: str):
         async with site.get(form.format(name)) as answer:
             assert answer.status == 404
             assert (await answer.json())["detail"] == "not_found"
+
+
+async def test_a_page_offers_downloads_and_support_as_its_artist_chose(site: Published):
+    """A track's original, an album's archive, and the artist's own address."""
+    lantern = checked_id(str(uri("jonas", "track")))
+    pages = [await site.text(f"/track/{one}") for one in (site.track(SLOW), site.track(SUPPORTERS), lantern)]
+    album = await site.text("/u/mara.example/album/ninety-nights")
+    [archive] = re.findall(
+        r'href="([^"]+/archive)">Download as ZIP</a> <p class="facts">2 of 3 tracks', album
+    )
+
+    assert [f'href="{SUPPORT}"' in page for page in pages] == [True, True, False]
+    offered = [re.findall(r'href="([^"]+/download)"', page) for page in pages]
+    assert [len(links) for links in offered] == [1, 0, 1]
+    for address in (archive, offered[0][0]):
+        async with site.get(address.removeprefix(site.address)) as answer:
+            assert answer.status == 200, address
+            assert answer.headers["Content-Disposition"].startswith("attachment"), address
+    assert "/archive" not in await site.text(f"/playlist/{site.list('ben')}")
 
 
 async def test_private_and_unlisted_tracks_stay_out_of_lists(site: Published):

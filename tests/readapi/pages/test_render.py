@@ -109,7 +109,7 @@ def song(**changes: Any) -> dict[str, Any]:
         "head": head, "sound": heard, "track": shown, "embed_html": embed, "sign_in": sign_in, "start": 0,
         "around": reactions(shown.title), "waveform": "M0 40v-9",
         "own_did": DID, "look": Look("dark", "0af"),
-        "notice": None,
+        "notice": None, "download": heard.source, "embed_sizes": [("Normal", (400, 165))],
         "attempt": refused("comment-1", text=shown.title),
     }  # fmt: skip
 
@@ -133,6 +133,7 @@ def reactions(text: str) -> Reactions:
         [Liker.model_validate({**liker, "liked_at": "2026-05-03T00:00:00Z"})],
         [make_player_track(track(title=text), ADDRESSES)],
         [playlist(name=text)],
+        "https://support.example",
         is_liked=False,
         is_open=True,
     )
@@ -180,6 +181,7 @@ def collection(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     return {
         "head": head, "kind": "Album", "title": text, "description": text, "seconds": 187,
         "picture": COVER_CID, "labels": [text], "notice": text,
+        "archive": "https://x", "kept": 1, "embed_sizes": [("Normal", (400, 380))],
         "owner": text, "owner_page": ADDRESSES.artist("mara.example", DID),
         "sounds": heard, "first": heard[0] if heard else None,
         "created_at": "2026-03-12T10:00:00Z", "embed_html": iframe_html("https://x", text, 1, 1),
@@ -194,6 +196,7 @@ def person(text: str, heard: list[PlayerTrack]) -> dict[str, Any]:
     made = {
         "embed_html": iframe_html("https://x", text, 1, 1),
         "artist": shown,
+        "embed_sizes": [("Normal", (400, 380))],
         "notice": text,
         "sign_in": ADDRESSES.sign_in(text),
         "albums": [album(title=text)],
@@ -357,7 +360,15 @@ def test_a_silent_track_has_its_sentence_and_no_player(template):
     heard = make_player_track(hidden, ADDRESSES)
     head = metadata.of_track(hidden, heard, ADDRESSES)
 
-    view = {**song(), "head": head, "sound": heard, "track": hidden, "embed_html": "", "sign_in": None}
+    view = {
+        **song(),
+        "head": head,
+        "sound": heard,
+        "track": hidden,
+        "embed_html": "",
+        "sign_in": None,
+        "download": None,
+    }
     page = RENDERER.page(template, **view).decode()
 
     assert "Only supporters of Mara Lindqvist can listen." in page
