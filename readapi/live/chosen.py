@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from readapi.errors import InvalidRequest
+from readapi.errors import InvalidRequest, NotFound
 from readapi.index.lookups import Index
 from readapi.index.queries import artists as people
 from readapi.live.filters import Filter
@@ -21,9 +21,16 @@ def read_filter(
     return Filter(
         _checked(names[0], collections, _is_collection),
         _checked(names[1], dids, is_did),
-        frozenset(name if is_did(name) else people.find_artist(index, name).did for name in artists),
+        frozenset(name if is_did(name) else _find_artist(index, name) for name in artists),
         frozenset(filter(None, map(normalise_tag, tags))),
     )
+
+
+def _find_artist(index: Index, name: str) -> str:
+    try:
+        return people.find_artist(index, name).did
+    except NotFound:
+        raise NotFound(f"There is no artist {name[:100]}.") from None
 
 
 def _is_collection(name: str) -> bool:

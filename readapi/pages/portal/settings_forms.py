@@ -2,9 +2,22 @@
 
 from pydantic import Field
 
+from readapi.errors import InvalidRequest
 from readapi.http.request.page_forms import PageForm
-from schemas.api.auth import WantedToken
+from schemas.api.auth import AddAccount, WantedToken
 from schemas.api.webhooks import WantedWebhook
+
+
+class AccountForm(PageForm):
+    """The handle or DID of an account that is to sign in."""
+
+    handle: str = ""
+
+    def wanted(self) -> AddAccount:
+        """Raises InvalidRequest."""
+        if not self.handle.strip():
+            raise InvalidRequest.of_field("handle", "Write a handle, such as ada.example.com.")
+        return self.fitted(AddAccount, self.values())
 
 
 class TokenForm(PageForm):

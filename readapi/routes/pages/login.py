@@ -1,20 +1,21 @@
 """The sign-in page, and the return from the user's authorization server."""
 
 from readapi.answers import Answer
+from readapi.errors import InvalidRequest
 from readapi.http.request.cookies import Browser, Cookies
 from readapi.http.request.headers import Accept, prefers_page
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.errors import OAuthError
 from readapi.pages import notices, responses
-from readapi.pages.form_errors import FormErrors
+from readapi.pages.form_errors import FormErrors, form_errors
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import account_views
+from readapi.pages.portal.settings_forms import AccountForm
 from readapi.pages.render import Renderer
 from readapi.pages.return_address import Landing
 from readapi.pds import oauth_errors
 from readapi.pds.signing_in import PAGE, NoSuchExchange, SignIn, TokenMade, bind_to_browser
 from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
-from schemas.api.auth import AddAccount
 
 routes = PageRoutes()
 
@@ -33,7 +34,7 @@ async def login_page(
 
 @routes.deed("/login", raises=oauth_errors.TO_START)
 async def leave_to_sign_in(
-    sent: AddAccount,
+    sent: AccountForm,
     accept: Accept,
     browser: Browser,
     signing_in: SignIn,
@@ -47,7 +48,11 @@ async def leave_to_sign_in(
         "sign_in", details={PAGE: notices.return_url("signed-in", to), **bind_to_browser(secret)}
     )
     try:
-        page = await signing_in.begin(sent.handle, purpose)
+        page = await signing_in.begin(sent.wanted().handle, purpose)
+    except InvalidRequest as error:
+        attempt = form_errors("sign-in", sent, error, accept)
+        view = account_views.of_login(to, attempt=attempt)
+        return responses.account_page(renderer, "login.html", view, status=attempt.status)
     except OAuthError as error:
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):

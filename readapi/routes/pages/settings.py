@@ -13,7 +13,7 @@ from readapi.pages import notices, responses
 from readapi.pages.form_errors import FormErrors, form_errors
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import account_views
-from readapi.pages.portal.settings_forms import TokenForm, WebhookForm
+from readapi.pages.portal.settings_forms import AccountForm, TokenForm, WebhookForm
 from readapi.pages.portal.settings_page import SettingsPage
 from readapi.pages.render import Renderer
 from readapi.pds import oauth_errors
@@ -23,7 +23,6 @@ from readapi.state.publishing.preferences import Preferences
 from readapi.state.sign_in.authorization_requests import AuthorizationPurpose
 from readapi.state.state import State
 from readapi.webhooks.own import OwnWebhooks
-from schemas.api.auth import AddAccount
 from schemas.collections import SCROBBLING
 
 routes = PageRoutes()
@@ -46,7 +45,7 @@ async def sign_out(who: SignedIn | None, belongings: OwnSessions, cookies: Cooki
 
 @routes.deed("/settings/accounts", raises=oauth_errors.TO_START, even_ended=True)
 async def leave_to_add_account(
-    sent: AddAccount,
+    sent: AccountForm,
     who: InSession,
     accept: Accept,
     signing_in: SignIn,
@@ -56,8 +55,10 @@ async def leave_to_add_account(
     """Lead to the server of another account, to link it."""
     try:
         address = await signing_in.add_account(
-            who, sent.handle, **{PAGE: notices.return_url("account-added")}
+            who, sent.wanted().handle, **{PAGE: notices.return_url("account-added")}
         )
+    except InvalidRequest as error:
+        return await page.show(who, form_errors("account", sent, error, accept))
     except OAuthError as error:
         refusal = oauth_errors.start_refusal(error)
         if not prefers_page(accept.header):
@@ -139,7 +140,7 @@ async def hide_playing(who: InSession, state: State) -> Answer[str]:
     return responses.redirect_with_notice("/settings", "playing-hidden")
 
 
-@routes.deed("/settings/tokens", raises=(InvalidRequest,))
+@routes.deed("/settings/tokens", raises=oauth_errors.TO_START)
 async def leave_for_token(
     sent: TokenForm,
     who: InSession,
@@ -154,7 +155,11 @@ async def leave_for_token(
     except InvalidRequest as error:
         return await page.show(who, form_errors("token", sent, error, accept))
     making = signing_in.make_token(who, wanted.name, wanted.expires_in_days, **{PAGE: notices.RETURN})
-    return await _away(renderer, making)
+    try:
+        return responses.lead_away(renderer, await making)
+    except OAuthError as error:
+        refusal = oauth_errors.start_refusal(error)
+        return await page.show(who, form_errors("token", sent, refusal, accept))
 
 
 @routes.deed("/settings/tokens/{token_id}/revoke", raises=(NotFound,))

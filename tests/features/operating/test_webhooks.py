@@ -333,7 +333,7 @@ MANY = " ".join(f"t{n}" for n in range(101))
         ("url", "", 422, "must have 1 letters or more"),
         ("token_id", "unknown", 422, "You have no such valid developer token."),
         ("artists", MANY, 422, "must not hold more than 100 items"),
-        ("artists", "nobody.example", 404, "There is no such artist."),
+        ("artists", "nobody.example", 404, "There is no artist nobody.example."),
         ("tags", MANY, 422, "must not hold more than 100 items"),
     ],
 )

@@ -12,6 +12,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from readapi.oauth.errors import OAuthError
+from readapi.pds.signing_in import SignIn
 from readapi.state.state import open_state
 from schemas.settings import Settings
 from tests.features.pages.plain_browser import HTML, PlainBrowser
@@ -215,6 +217,38 @@ async def test_a_handle_that_leads_nowhere_comes_back_with_the_reason(visit: Pla
     assert "<script>alert" not in page
     assert 'value="nobody-at-all.test"' in settings
     assert '<details class="more" open>' in settings
+
+
+async def test_a_form_without_a_handle_comes_back_with_the_reason(visit: PlainBrowser) -> None:
+    """Where scripts or an old browser let it be sent."""
+    async with visit.post("/login", handle="") as answer:
+        page = await answer.text()
+    await visit.signed_in()
+    added, told, settings = await visit.refused_plainly("/settings/accounts", handle=" ")
+
+    reason = "Write a handle, such as ada.example.com."
+    assert (answer.status, added) == (422, 422)
+    assert told == f"Nothing was changed. handle: {reason}"
+    for shown in (page, settings):
+        assert f'">{reason}</p>' in shown
+    assert '<details class="more" open>' in settings
+
+
+async def test_a_token_that_a_server_does_not_authorize_is_not_typed_again(
+    visit: PlainBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The form comes back with the reason, as it was typed."""
+
+    async def refuse(*_: object, **__: object) -> str:
+        raise OAuthError("server_unavailable", "Your server cannot be reached.")
+
+    await visit.signed_in()
+    monkeypatch.setattr(SignIn, "make_token", refuse)
+    status, told, page = await visit.refused_plainly("/settings/tokens", name="My feed", expires_in_days="9")
+
+    assert (status, told) == (503, "Your server cannot be reached.")
+    assert 'value="My feed"' in page
+    assert 'value="9"' in page
 
 
 async def test_addresses_put_no_words_on_our_pages(visit: PlainBrowser) -> None:
