@@ -17,7 +17,7 @@ from schemas.pictures import picture_of
 
 View = dict[str, object]
 _WAVE_HEIGHT = 40
-_TRACK_SIZES = (("Normal", TRACK_SIZE), ("Small", (300, 80)), ("With a large picture", (400, 480)))
+_TRACK_SIZES = (("Normal", TRACK_SIZE), ("Small", (400, 80)), ("With a large picture", (400, 480)))
 _LIST_SIZES = (("Normal", LIST_SIZE), ("Small", (300, 165)), ("Large", (600, 600)))
 
 
