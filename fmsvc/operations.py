@@ -114,6 +114,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "own_profile": Operation("artists.me", "artists me", _NO_SECOND_TOOL),
     "own_tracks": Operation("tracks.my", "tracks my", "my_tracks"),
     "play_track": Operation("tracks.play", _PLAYED, _PLAYED),
+    "playlist_archive": Operation("playlists.archive", "playlists download", _NO_FILES),
     "playlist_by_uri": Operation("playlists.get_by_uri", _NO_SECOND_COMMAND, _NO_SECOND_TOOL),
     "playlists_of": Operation("playlists.by_artist", "playlists by-artist", "playlists_by_artist"),
     "publish_album_anew": Operation("publishing.set_album", "publishing set", _NO_WRITES),

@@ -2,10 +2,12 @@
 
 import builtins
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 from fmsvc._async.http import Http
 from fmsvc._async.tracks import Tracks
+from fmsvc._async.transfers import fetch_file
 from fmsvc.answers import parse_model
 from fmsvc.errors import ConfigurationError
 from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
@@ -42,6 +44,15 @@ class Playlists:
     def iterate_by_artist(self, artist: str) -> AsyncIterator[Playlist]:
         """The same, page after page."""
         return self._http.linked_pages(Playlist, "lists", "playlists", "by-artist", artist)
+
+    async def archive(
+        self, playlist: str, output: Path | str | None = None, *, timeout: float = 300.0
+    ) -> Path:
+        """Download the ZIP of the tracks that the account may download; returns its path."""
+        path = Path(output).expanduser() if output is not None else Path(f"playlist-{playlist}.zip")
+        return await fetch_file(
+            self._http, ("lists", "playlists", playlist, "archive"), path, timeout=timeout
+        )
 
     async def create(self, name: str) -> Playlist:
         """Make a playlist. Needs a token."""

@@ -2,10 +2,12 @@
 
 import builtins
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from fmsvc._sync.http import Http
 from fmsvc._sync.tracks import Tracks
+from fmsvc._sync.transfers import fetch_file
 from fmsvc.answers import parse_model
 from fmsvc.errors import ConfigurationError
 from fmsvc.models import Playlist, PlaylistRecommendations, PlaylistWithTracks, Track, TrackRef
@@ -42,6 +44,11 @@ class Playlists:
     def iterate_by_artist(self, artist: str) -> Iterator[Playlist]:
         """The same, page after page."""
         return self._http.linked_pages(Playlist, "lists", "playlists", "by-artist", artist)
+
+    def archive(self, playlist: str, output: Path | str | None = None, *, timeout: float = 300.0) -> Path:
+        """Download the ZIP of the tracks that the account may download; returns its path."""
+        path = Path(output).expanduser() if output is not None else Path(f"playlist-{playlist}.zip")
+        return fetch_file(self._http, ("lists", "playlists", playlist, "archive"), path, timeout=timeout)
 
     def create(self, name: str) -> Playlist:
         """Make a playlist. Needs a token."""

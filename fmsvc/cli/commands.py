@@ -56,6 +56,7 @@ COMMANDS: Final = {
     "playlists create": ("playlists:create", "Create a playlist."),
     "playlists update": ("playlists:update", "Change a playlist's name, or whether your profile shows it."),
     "playlists delete": ("playlists:delete", "Delete a playlist; its tracks stay."),
+    "playlists download": ("playlists:download", "Download the tracks of a playlist as a ZIP."),
     "playlists add-track": ("playlists:add_track", "Add a track at the end of a playlist."),
     "playlists remove-track": ("playlists:remove_track", "Remove a track from a playlist."),
     "playlists recommendations": (

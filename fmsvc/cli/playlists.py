@@ -1,5 +1,6 @@
 """`fmsvc playlists`."""
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -36,6 +37,20 @@ def get(playlist_id: PlaylistId, *, service: Service = THE_SERVICE, output: Outp
     output.item(playlist, columns.PLAYLIST)
     if not output.json:
         output.rows(playlist.tracks, columns.TRACKS)
+
+
+def download(
+    playlist_id: PlaylistId,
+    *,
+    to: Annotated[Path | None, Parameter(name=("--output", "-o"), help="The file to write.")] = None,
+    service: Service = THE_SERVICE,
+    output: Output = PLAIN,
+) -> None:
+    """Download the tracks of a playlist as a ZIP."""
+    with service.open() as client:
+        playlist = client.playlists.get(playlist_id).id  # its form is checked: it names the file
+        path = client.playlists.archive(str(playlist), to or Path(f"playlist-{playlist}.zip"))
+    output.item({"path": str(path), "bytes": path.stat().st_size})
 
 
 def create(name: str, *, service: Service = THE_SERVICE, output: Output = PLAIN) -> None:

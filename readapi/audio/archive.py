@@ -1,4 +1,4 @@
-"""Streams an album as one zip while it is made: the tracks that the viewer may download, each checked."""
+"""Streams an album or a playlist as one zip while it is made: what the viewer may download, each checked."""
 
 import asyncio
 from collections import deque
@@ -15,7 +15,7 @@ from readapi.audio.source import AudioSource
 from readapi.errors import ApiError, NotFound
 from readapi.index.lookups import Index
 from readapi.index.queries import tracks
-from schemas.access import Viewer
+from schemas.access import Place, Viewer
 from schemas.stored import Card
 
 ZIP = "application/zip"
@@ -30,11 +30,13 @@ class Archive(web.StreamResponse):
     """The tracks in order, and a text file that names the tracks left out and the reason.
 
     Each track is looked up again before it is sent: its artist may have changed its access meanwhile.
+    `place`: where the viewer meets the tracks.
     """
 
     def __init__(
         self,
         cards: Sequence[Card],
+        place: Place,
         viewer: Viewer | None,
         index: Index,
         sources: AudioSelection,
@@ -43,6 +45,7 @@ class Archive(web.StreamResponse):
     ) -> None:
         super().__init__(headers={**headers, "Content-Type": ZIP})
         self._tracks = cards
+        self._place = place
         self._viewer = viewer
         self._index = index
         self._sources = sources
@@ -90,7 +93,7 @@ class Archive(web.StreamResponse):
     def _numbered(self) -> Iterator[tuple[int, Card]]:
         """The tracks from the current index, without those that the viewer may no longer see."""
         for number, track in enumerate(self._tracks, 1):
-            for now in tracks.filter_visible(self._index.tracks([track.key]), self._viewer, "profile"):
+            for now in tracks.filter_visible(self._index.tracks([track.key]), self._viewer, self._place):
                 yield number, now
 
     async def _kept(self, track: Card) -> AudioSource:

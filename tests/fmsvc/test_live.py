@@ -57,7 +57,7 @@ async def test_every_method_of_the_client(
     track_id = await _tracks(client, artist, song, other_song, tmp_path)
     await _reading(client, studio, artist, track_id)
     await _comments_and_likes(client, artist, track_id)
-    await _playlists(client, artist, track_id)
+    await _playlists(client, artist, track_id, tmp_path)
     await _albums_and_publishing(client, artist, song, tmp_path)
     await _account(client, studio, artist)
     await client.close()
@@ -177,7 +177,7 @@ async def _comments_and_likes(client: Any, artist: Artist, track_id: int) -> Non
     assert await client.tracks.play(track_id) >= 1
 
 
-async def _playlists(client: Any, artist: Artist, track_id: int) -> None:
+async def _playlists(client: Any, artist: Artist, track_id: int, folder: Path) -> None:
     playlist = await client.playlists.create("Evenings")
     assert (await client.playlists.add_track(playlist.id, track_id)).track_count == 1
     whole = await eventually(
@@ -185,6 +185,9 @@ async def _playlists(client: Any, artist: Artist, track_id: int) -> None:
         lambda found: [one.id for one in found.tracks] == [track_id],
     )
     assert (await client.playlists.get_by_uri(whole.atproto_record_uri)).tracks == whole.tracks
+    path = await client.playlists.archive(playlist.id, folder / "evenings.zip")
+    with zipfile.ZipFile(path) as archive:
+        assert len(archive.namelist()) == 1
     renamed = await client.playlists.update(playlist.id, name="Late Evenings", show_on_profile=True)
     assert (renamed.name, renamed.show_on_profile) == ("Late Evenings", True)
     assert [one.id for one in await client.playlists.list()] == [playlist.id]

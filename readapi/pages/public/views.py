@@ -43,11 +43,9 @@ def of_track(track: Track, size: Size | None, addresses: Addresses, start: int =
 def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
     """For the player and the page of an album."""
     sounds = [make_player_track(track, addresses) for track in tracks]
-    kept = [track for track, sound in zip(tracks, sounds, strict=True) if _download(track, sound)]
     return {
+        **_archive(addresses.page(f"/albums/{album.id}/archive"), tracks, sounds),
         **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url, album.labels),
-        "archive": addresses.page(f"/albums/{album.id}/archive") if kept else None,
-        "kept": len(kept),
         "kind": "Album",
         "title": album.title,
         "description": album.description,
@@ -60,14 +58,15 @@ def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addre
 def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
     """For the player and the page of a playlist."""
     sounds = [make_player_track(track, addresses) for track in tracks]
+    archive = addresses.page(f"/lists/playlists/{playlist.id}/archive")
     return {
+        **_archive(archive, tracks, sounds),
         **_list(
             metadata.of_playlist(playlist, sounds, addresses, size),
             sounds,
             playlist.image_url,
             playlist.labels,
         ),
-        "archive": None,
         "kind": "Playlist",
         "title": playlist.name,
         "description": None,
@@ -142,6 +141,12 @@ def _download(track: Track, sound: PlayerTrack) -> str | None:
     return (
         f"{track.stream_url.removesuffix('stream')}download" if sound.source and track.downloadable else None
     )
+
+
+def _archive(address: str, tracks: list[Track], sounds: list[PlayerTrack]) -> View:
+    """The address of all originals, if this viewer may download any, and how many."""
+    kept = sum(_download(track, sound) is not None for track, sound in zip(tracks, sounds, strict=True))
+    return {"archive": address if kept else None, "kept": kept}
 
 
 def _notice(labels: Sequence[str]) -> str | None:

@@ -160,7 +160,7 @@ async def album_archive(
     told = orjson.loads(album.card)
     named = file_names.attachment_header(file_names.file_name(told["artist"], told["title"], "zip"))
     sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
-    return Archive(lists.album_tracks(index, album, viewer), viewer, index, sources, client, sent)
+    return Archive(lists.album_tracks(index, album, viewer), "profile", viewer, index, sources, client, sent)
 
 
 def _page(page: Page[Card]) -> Answer[AlbumPage]:

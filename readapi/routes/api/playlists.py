@@ -3,11 +3,17 @@
 from typing import Annotated, Any
 
 import orjson
+from aiohttp import web
 from pydantic import Field
 
 from readapi.answers import Answer
+from readapi.audio import file_names
+from readapi.audio.archive import ZIP, Archive
+from readapi.audio.select import AudioSelection
 from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.http.endpoint import Routes
+from readapi.http.limits.clients import Client
+from readapi.http.response import headers
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
 from readapi.index import cursors, present
@@ -94,6 +100,23 @@ async def get_playlist(
     return await _playlist_with_tracks(
         index, lists.find_list(index, "playlist", playlist_id), supporters, viewer, showing, adult
     )
+
+
+@routes.get("/lists/playlists/{playlist_id}/archive", media_types=(ZIP,), raises=(NotFound,))
+async def playlist_archive(
+    playlist_id: ListName, index: Index, sources: AudioSelection, viewer: Viewer | None, client: Client
+) -> web.StreamResponse:
+    """Download a playlist as one zip, with the original of each track that the viewer may download.
+
+    A text file in the zip names the visible tracks that are left out, and the reason.
+    """
+    playlist = lists.find_list(index, "playlist", playlist_id)
+    told = orjson.loads(playlist.card)
+    owner = told["owner_display_name"] or told["owner_handle"]
+    named = file_names.attachment_header(file_names.file_name(owner, told["name"], "zip"))
+    sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
+    held = lists.playlist_tracks(index, playlist, viewer)
+    return Archive(held, "discovery", viewer, index, sources, client, sent)
 
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))

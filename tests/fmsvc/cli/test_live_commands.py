@@ -151,6 +151,8 @@ async def test_playlists(studio: Studio, song: Path, tmp_path: Path) -> None:
     shown = await program.tell("playlists", "get", playlist)
     assert [one["id"] for one in shown["tracks"]] == [int(ref)]
     assert "First" in await program.say("playlists", "get", playlist)
+    archive = await program.tell("playlists", "download", playlist)
+    assert (tmp_path / archive["path"]).stat().st_size == archive["bytes"] > 0
     await program.lines("playlists", "recommendations", playlist, "--limit", "2")
     await program.say("playlists", "update", playlist, "--name", "Nights", "--show-on-profile")
     [public] = await program.lines_until(playlist, "playlists", "by-artist", artist.did)

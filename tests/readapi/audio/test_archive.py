@@ -68,6 +68,23 @@ async def test_a_stranger_gets_what_is_open(stage: Listening) -> None:
     ]
 
 
+async def test_a_playlist_holds_what_everybody_may_meet(stage: Listening) -> None:
+    """Of another's unlisted and private tracks not even the names."""
+    held = [uri("mara", "track", number) for number in range(50, 56)]
+    await stage.music.add(album("ben", held, 12, at=2002, name="Evening", listType="playlist"))
+    path = f"/lists/playlists/{public_list_id('ben', 12)}/archive"
+    async with stage.music.client.get(stage.music.address + path) as answer:
+        named = answer.headers["Content-Disposition"]
+        found = zipfile.ZipFile(io.BytesIO(await answer.read()))
+
+    assert named.endswith("Evening.zip")
+    assert found.namelist() == ["01 Mara - A B .. large.flac", "Left out.txt"]
+    left_out = found.read("Left out.txt").decode()
+    assert [line[:2] for line in left_out.splitlines()] == ["02", "03", "04"]
+    assert "Track 53" not in left_out
+    assert (await stage.music.get("/lists/playlists/none/archive")).status == 404
+
+
 async def test_a_supporter_gets_what_is_for_supporters_too(stage: Listening) -> None:
     """And nothing more."""
     found = await archive(stage, "ida")

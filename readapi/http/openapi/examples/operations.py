@@ -151,6 +151,7 @@ _WEBHOOKS = {
 
 _PLAYLISTS = {
     "own_playlists": Example([of.PLAYLIST]),
+    "playlist_archive": _playlist_example(),
     "playlists_of": Example([{**of.PLAYLIST, "show_on_profile": True}], asked={"did": DID}),
     "playlist_by_uri": Example(_WHOLE_PLAYLIST, asked={"uri": names.PLAYLIST_URI}),
     "get_playlist": _playlist_example(_WHOLE_PLAYLIST),
