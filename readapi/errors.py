@@ -263,6 +263,17 @@ class IndexNotReady(ApiError):
         super().__init__(message, headers={"Retry-After": str(retry_seconds)})
 
 
+class StateUnavailable(ApiError):
+    """The state database, which has the sessions and what accounts chose, is away."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = Code.STATE_UNAVAILABLE
+    sentence = "The service cannot look up accounts at the moment; try again in a few seconds."
+
+    def __init__(self) -> None:
+        super().__init__(headers={"Retry-After": "5"})
+
+
 class Internal(ApiError):
     """An internal error. Reveals nothing of its cause."""
 

@@ -31,6 +31,7 @@ class Code(StrEnum):
     FORMAT_NOT_SUPPORTED = "format_not_supported"
     RATE_LIMITED = "rate_limited"
     INDEX_NOT_READY = "index_not_ready"
+    STATE_UNAVAILABLE = "state_unavailable"
     INTERNAL = "internal"
 
 

@@ -31,6 +31,7 @@ _NEXT: Mapping[str, str] = MappingProxyType(
         "space_refused": "The private Space refused, which is final: do not look for another way.",
         "conflict": "Read the present state again and decide anew.",
         "index_not_ready": "Wait a few seconds, then call again.",
+        "state_unavailable": "Wait a few seconds, then call again.",
         "pds_unavailable": "The artist's own server does not answer: try again in some minutes.",
         "pds_refused": "The user's own server refused: tell the user what it said.",
         "unavailable": "Try again once; then tell the user that the service cannot be reached.",

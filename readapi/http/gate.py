@@ -30,6 +30,7 @@ from readapi.http.response.responses import Responses, Result, Written
 from readapi.http.router import READY, Reply, Response, plain_path, settle
 from readapi.http.viewer import REQUESTER, Requester
 from readapi.metrics import Metrics
+from readapi.state.db.away import DatabaseAway
 from schemas.errors import Code, ErrorBody
 from schemas.settings import Settings
 
@@ -113,6 +114,9 @@ class Gate:
             result = self._shown(request, error.answer())
         except web.HTTPException as error:
             result = self._preflight(request, error) or self._shown(request, translate_error(error))
+        except DatabaseAway as error:
+            log.warning("state database away", path=path, reason=str(error).partition("\n")[0])
+            result = self._shown(request, errors.StateUnavailable().answer())
         except Exception:
             log.exception("request failed", path=path)
             result = self._shown(request, errors.Internal().answer())

@@ -292,7 +292,7 @@ def _refusals(endpoint: Endpoint) -> Mapping[HTTPStatus, list[str]]:
     if any(parameter.name == "cursor" for parameter in endpoint.signature.parameters):
         kinds.append(errors.InvalidCursor)
     if not endpoint.operational:
-        kinds.append(errors.RateLimited)
+        kinds += [errors.RateLimited, errors.StateUnavailable]
     kinds += _admission_refusals(endpoint)
     if not endpoint.operational and {Index, Snapshots} & set(endpoint.signature.services.values()):
         kinds.append(errors.IndexNotReady)

@@ -1,7 +1,7 @@
 """The state database: address, connections and transactions."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from readapi.state.db.advisory_locks import Advisory
+from readapi.state.db.away import connecting, using
 from readapi.state.db.commits import Commits
 from readapi.state.db.transaction import Transaction
 from schemas import data_folder
@@ -51,12 +52,17 @@ class Database:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """One transaction: commits at the end of the block; rolls back on an exception or cancellation."""
+        """One transaction: commits at the end of the block; rolls back on an exception or cancellation.
+
+        Raises DatabaseAway.
+        """
         transaction = Transaction(self.engine)
         try:
-            await transaction.start()
-            yield transaction
-            await transaction.commit()
+            with connecting():
+                await transaction.start()
+            with using():
+                yield transaction
+                await transaction.commit()
         finally:
             if transaction.sync_connection is not None:
                 await transaction.close()
@@ -64,9 +70,12 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A read-only transaction, which waits for no writer."""
-        async with self.engine.connect() as connection:
-            yield await connection.execution_options(reading=True)
+        """A read-only transaction, which waits for no writer. Raises DatabaseAway."""
+        async with AsyncExitStack() as opened:
+            with connecting():
+                connection = await opened.enter_async_context(self.engine.connect())
+            with using():
+                yield await connection.execution_options(reading=True)
 
     def mark(self) -> int | None:
         """See `Commits.mark`. None where it costs as much as a query, which is on PostgreSQL."""
