@@ -28,8 +28,10 @@ from readapi.oauth.errors import OAuthError, OAuthRefused
 from readapi.oauth.grant import Grant, Tokens
 from readapi.oauth.throttle import KeyedSlots
 from readapi.pds.grants import Ended, find_usable, grant_of, is_due
+from readapi.state.db.away import LockLost
 from readapi.state.db.database import Clock, utc_now
 from readapi.state.db.locks import Locks
+from readapi.state.db.transaction import to_its_end
 from readapi.state.sign_in.grants import GrantId, GrantStore, Held
 from schemas.ids import Did, Handle
 
@@ -65,9 +67,16 @@ class TokenRefresh:
 
     async def renew(self, grant_id: GrantId, refused: str | None) -> None:
         """Refresh the grant unless another process already has. Raises Ended, or Unavailable: retry later."""
+        try:
+            await self._renew(grant_id, refused)
+        except LockLost:
+            await self._renew(grant_id, refused)  # finds what was committed, here or by another process
+
+    async def _renew(self, grant_id: GrantId, refused: str | None) -> None:
         async with self._holding(grant_id) as held:
             if is_due(held, refused, self._clock()):
-                await self._refresh(held)
+                # A request that was sent is waited for and committed, also when the lock is lost meanwhile.
+                await to_its_end(self._refresh(held))
 
     async def revoke(self, grant_id: GrantId) -> None:
         """Revoke a grant that no session or token uses any more, and delete it.

@@ -11,6 +11,7 @@ from readapi.live.feed import LOOK_SECONDS as FEED_SECONDS
 from readapi.live.feed import Feed
 from readapi.oauth.network import Network
 from readapi.processes.periodic import repeat
+from readapi.state.db.away import LockLost
 from readapi.state.state import State
 from readapi.webhooks.deliveries import LOCK, LOOK_SECONDS, Deliveries
 from schemas.settings import Settings
@@ -19,10 +20,6 @@ from schemas.takedowns import LOOK_SECONDS as TAKEDOWN_SECONDS
 AGAIN_SECONDS = 5.0
 
 log = structlog.get_logger()
-
-
-class LockLost(Exception):
-    """Another process may deliver: the connection that held the lock has ended."""
 
 
 async def deliver_webhooks(settings: Settings, state: State, network: Network) -> None:
@@ -68,4 +65,4 @@ async def _keep_checking(state: State) -> None:
 
 async def _check_lock(state: State) -> None:
     if not await state.locks.is_held(LOCK):
-        raise LockLost
+        raise LockLost("Another process may deliver webhooks.")

@@ -8,26 +8,44 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 from weakref import WeakValueDictionary
 
 from sqlalchemy import BigInteger, ColumnElement, cast, column, exists, extract, func, select, table
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from readapi.state.db.away import LockLost, connecting, using
+
 LOOK_SECONDS = 0.025
-# For the last steps of those that held a lock when PostgreSQL or a connection to it ended.
+# For the last steps of those that held a lock when PostgreSQL ended, and cannot be told of it yet.
 GRACE_SECONDS = 5.0
 _LOCKS = table("pg_locks", *map(column, ("locktype", "granted", "pid", "classid", "objid")))
 _HALF = 0xFFFFFFFF
 _SERVER_AGE = extract("epoch", func.clock_timestamp() - func.pg_postmaster_start_time())
 
 
+class _Link:
+    """A connection, and the blocks that run under its locks."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self.connection = connection
+        self.holds: set[asyncio.Timeout] = set()
+        self.has_ended = False
+
+    def end(self, *_: object) -> None:
+        """Interrupt the blocks. The driver calls this as soon as the connection has ended."""
+        self.has_ended = True
+        while self.holds:
+            self.holds.pop().reschedule(0)
+
+
 class Advisory:
-    """Locks that end with the connection, so with this process. Raises SQLAlchemyError or OSError."""
+    """Locks that end with the connection, so with this process. Raises DatabaseAway."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._connection: AsyncConnection | None = None
+        self._link: _Link | None = None
         self._was_lost = False
         self._grace_until = 0.0
         self._asking = asyncio.Lock()
@@ -37,19 +55,29 @@ class Advisory:
     async def holding(self, number: int) -> AsyncIterator[None]:
         """Wait for the lock, then hold it for as long as the block runs.
 
+        When the connection is lost, another process can take the lock at once. So the block is interrupted
+        where it waits, as by a cancellation, and LockLost is raised.
+
         After the connection was lost or PostgreSQL started, this takes GRACE_SECONDS longer: the last holder
-        may still be at work, because it is not told that the lock has ended.
+        may be about to commit what cannot be had again.
         """
         # Advisory locks are reentrant per connection, so a local lock keeps this process's tasks apart.
         async with self._here.setdefault(number, asyncio.Lock()):
+            hold = asyncio.timeout(None)
             try:
-                while not await self._ask(func.pg_try_advisory_lock(number)):  # noqa: ASYNC110  # others set no event of ours
-                    await asyncio.sleep(LOOK_SECONDS)
-                await asyncio.sleep(self._grace_until - time.monotonic())
-                yield
+                async with hold:
+                    while not await self._ask(func.pg_try_advisory_lock(number), hold):  # noqa: ASYNC110  # others set no event of ours
+                        await asyncio.sleep(LOOK_SECONDS)
+                    await asyncio.sleep(self._grace_until - time.monotonic())
+                    yield
+            except TimeoutError as error:
+                if hold.expired():
+                    raise LockLost("The connection that held the lock has ended.") from error
+                raise
             finally:
-                with suppress(SQLAlchemyError, OSError):  # a lost connection has released the lock already
-                    await self._ask(func.pg_advisory_unlock(number))
+                if not hold.expired():
+                    with suppress(SQLAlchemyError):  # a lost connection has released the lock already
+                        await self._release(number, hold)
 
     async def is_held(self, number: int) -> bool:
         """Does this process still hold a lock that it took? A lost connection released it."""
@@ -61,35 +89,55 @@ class Advisory:
             await self._hang_up()
         await self._engine.dispose()
 
-    async def _ask(self, question: ColumnElement[bool]) -> bool:
-        # A cancelled task must not break the connection that all locks are held on.
-        return await asyncio.shield(asyncio.create_task(self._asked(question)))
+    async def _release(self, number: int, hold: asyncio.Timeout) -> None:
+        if self._link is not None:
+            self._link.holds.discard(hold)
+        await self._ask(func.pg_advisory_unlock(number))
 
-    async def _asked(self, question: ColumnElement[bool]) -> bool:
+    async def _ask(self, question: ColumnElement[bool], hold: asyncio.Timeout | None = None) -> bool:
+        # A cancelled task must not break the connection that all locks are held on.
+        return await asyncio.shield(asyncio.create_task(self._asked(question, hold)))
+
+    async def _asked(self, question: ColumnElement[bool], hold: asyncio.Timeout | None) -> bool:
         async with self._asking:
-            was_there = self._connection is not None
+            was_there = self._link is not None
             try:
-                return await self._answer(question)
+                return await self._answer(question, hold)
             except (SQLAlchemyError, OSError):
                 await self._hang_up()
                 if not was_there:
                     raise
-            return await self._answer(question)  # retried: the connection may have broken while idle
+            return await self._answer(question, hold)  # retried: the connection may have broken while idle
 
-    async def _answer(self, question: ColumnElement[bool]) -> bool:
-        if self._connection is None:
-            self._connection = await self._engine.connect()
-            age = float((await self._connection.execute(select(_SERVER_AGE))).scalar_one())
-            self._grace_until = time.monotonic() + GRACE_SECONDS - (0 if self._was_lost else age)
-        return bool((await self._connection.execute(select(question))).scalar_one())
+    async def _answer(self, question: ColumnElement[bool], hold: asyncio.Timeout | None) -> bool:
+        """The answer to a question. If it is yes, `hold` is interrupted when the connection ends."""
+        if self._link is None:
+            with connecting():
+                self._link = await self._connect()
+        with using():
+            answer = bool((await self._link.connection.execute(select(question))).scalar_one())
+        if self._link.has_ended:
+            raise LockLost("The connection ended before its answer was read.")
+        if answer and hold is not None:
+            self._link.holds.add(hold)
+        return answer
+
+    async def _connect(self) -> _Link:
+        link = _Link(await self._engine.connect())
+        age = float((await link.connection.execute(select(_SERVER_AGE))).scalar_one())
+        self._grace_until = time.monotonic() + GRACE_SECONDS - (0 if self._was_lost else age)
+        driver: Any = (await link.connection.get_raw_connection()).driver_connection
+        driver.add_termination_listener(link.end)
+        return link
 
     async def _hang_up(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
+        link, self._link = self._link, None
+        if link is not None:
             self._was_lost = True
+            link.end()
             with suppress(SQLAlchemyError, OSError):
-                await connection.invalidate()
-                await connection.close()
+                await link.connection.invalidate()
+                await link.connection.close()
 
 
 def _is_listed(number: int) -> ColumnElement[bool]:

@@ -1,8 +1,9 @@
 """Locks between processes, which end with the process that holds them.
 
 On SQLite a lock is a locked file beside the database, on PostgreSQL an advisory lock.
-Neither has a time limit: a new holder can be sure that the one before has finished or ended, unless
-PostgreSQL or the connection to it ended. What holds a lock for long asks `is_held` from time to time.
+Neither has a time limit: a new holder can be sure that the one before has finished or ended, or, where
+PostgreSQL or the connection to it ended, that it is interrupted as soon as it hears of that. What holds a
+lock for long asks `is_held` from time to time, since a machine that slept hears of nothing.
 """
 
 import asyncio
@@ -27,7 +28,10 @@ class Locks:
 
     @asynccontextmanager
     async def holding(self, name: str) -> AsyncIterator[None]:
-        """Wait for the lock, then hold it for as long as the block runs."""
+        """Wait for the lock, then hold it for as long as the block runs.
+
+        Raises DatabaseAway, or LockLost where the block was interrupted because the lock has ended.
+        """
         number, advisory = _number(name), self._database.advisory
         async with self._hold_file(number) if advisory is None else advisory.holding(number):
             yield

@@ -25,22 +25,22 @@ class Transaction(AsyncConnection):
             await self.begin()
             return self
 
-        return await _to_its_end(begun())
+        return await to_its_end(begun())
 
     async def execute(self, *arguments: Any, **options: Any) -> Any:
         """One statement; its rows are fetched."""
-        return await _to_its_end(super().execute(*arguments, **options))
+        return await to_its_end(super().execute(*arguments, **options))
 
     async def commit(self) -> None:
         """Commit."""
-        await _to_its_end(super().commit())
+        await to_its_end(super().commit())
 
     async def close(self) -> None:
         """Return the connection to the pool, and roll back what was not committed."""
-        await _to_its_end(super().close())
+        await to_its_end(super().close())
 
 
-async def _to_its_end(step: Coroutine[Any, Any, T]) -> T:
+async def to_its_end(step: Coroutine[Any, Any, T]) -> T:
     """Await the step's result; a cancellation is raised after it."""
     doing = asyncio.create_task(step)
     try:

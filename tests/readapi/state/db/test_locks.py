@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from readapi.state.db import advisory_locks
+from readapi.state.db.away import LockLost
 from readapi.state.db.database import CONNECTIONS
 from readapi.state.state import State, open_state
 from schemas.settings import Settings
@@ -82,18 +83,29 @@ async def test_any_number_is_held_at_once(state: State, other: State) -> None:
         assert await state.is_reachable()
 
 
+async def cut_connections(state: State) -> None:
+    """End each connection that holds a lock, as a restarted proxy in between does."""
+    async with state.database.writing() as connection:
+        await connection.execute(
+            text("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'")
+        )
+
+
 @pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
 async def test_locks_outlive_a_lost_connection(
     state: State, other: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was held is free for others, and what is wanted afterwards is had, after a while."""
     monkeypatch.setattr(advisory_locks, "GRACE_SECONDS", 2 * A_WHILE_SECONDS)
-    async with state.locks.holding("grant 1"):
-        async with other.database.writing() as connection:
-            await connection.execute(
-                text("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'")
-            )
-        assert await is_free(other, "grant 1")
+
+    async def hold() -> None:
+        async with state.locks.holding("grant 1"):
+            await cut_connections(other)
+            await asyncio.sleep(SOON_SECONDS)
+
+    with pytest.raises(LockLost):
+        await hold()
+    assert await is_free(other, "grant 1")
 
     assert not await is_free(state, "grant 2", A_WHILE_SECONDS)
     assert await is_free(state, "grant 2")
@@ -101,16 +113,39 @@ async def test_locks_outlive_a_lost_connection(
 
 
 @pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
-async def test_a_holder_can_learn_that_a_lock_is_lost(state: State, other: State) -> None:
-    """It ended with its connection, whether another process has taken it since or not."""
-    async with state.locks.holding("grant 1"), state.locks.holding("grant 2"):
-        before = [await one.locks.is_held("grant 1") for one in (state, other)]
-        async with other.database.writing() as connection:
-            await connection.execute(
-                text("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'")
-            )
-        async with other.locks.holding("grant 1"):
-            after = [await state.locks.is_held(name) for name in ("grant 1", "grant 2")]
+async def test_a_holder_whose_connection_is_lost_does_no_more(
+    state: State, other: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that it holds is interrupted before another process, which may take it at once, has it."""
+    monkeypatch.setattr(advisory_locks, "GRACE_SECONDS", 0)
+    at_work: list[str] = []
 
-    assert before == [True, False]
-    assert after == [False, False]
+    async def work(name: str) -> None:
+        async with state.locks.holding(name):
+            while True:
+                at_work.append(name)
+                await asyncio.sleep(0.001)
+
+    names = ["grant 1", "grant 2"]
+    working = [asyncio.create_task(work(name)) for name in names]
+    async with asyncio.timeout(SOON_SECONDS):
+        while set(at_work) != set(names):  # noqa: ASYNC110  # the shortest way to wait here
+            await asyncio.sleep(0.001)
+    await cut_connections(other)
+    for name in names:
+        async with other.locks.holding(name):
+            done = len(at_work)
+            await asyncio.sleep(A_WHILE_SECONDS)
+            assert len(at_work) == done
+
+    assert [type(one) for one in await asyncio.gather(*working, return_exceptions=True)] == [LockLost] * 2
+    async with state.locks.holding("grant 1"):
+        assert await state.locks.is_held("grant 1")
+
+
+@pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
+async def test_a_holder_can_ask_whether_it_still_holds_a_lock(state: State, other: State) -> None:
+    """Of those that others hold it does not."""
+    async with state.locks.holding("grant 1"):
+        assert [await one.locks.is_held("grant 1") for one in (state, other)] == [True, False]
+        assert not await state.locks.is_held("grant 2")
