@@ -66,7 +66,8 @@ async def test_search_engines_may_list_plain_searches_that_find_their_words(site
         assert plain in page, query
         assert noindex not in page, query
     for query in (
-        "q=slow+water+cheap+pills", "q=zzzzzzqqqq", "q=slow+wetar", "q=slow+-pills", "q=tag:ambient",
+        "q=slow+water+cheap+pills", "q=slow+water+by+cheap+pills", "q=slow+water+feat.+pills",
+        "q=zzzzzzqqqq", "q=slow+wetar", "q=slow+-pills", "q=tag:ambient",
         "q=%22slow%22", "q=slow&type=tracks", "q=slow&tag=ambient", "q=slow&sort=recent",
         "q=slow&artist_did=" + did("mara"),
     ):  # fmt: skip
