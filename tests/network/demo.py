@@ -52,10 +52,12 @@ async def _show(net: Testnet, service: Server, artists: int, settings: Mapping[s
     seconds = time.monotonic() - started
     _say(f"{len(filled.accounts)} accounts wrote {filled.records} records in {seconds:.1f} s")
     await _caught_up(service, filled)
+    await _listen(service)
     for name, path in (await _tour(service, filled)).items():
         _say(f"  {name:<10} {service.url}{path}")
     somebody = filled.accounts[0]
     _say(f"  sign in    {service.url}/login as {somebody.handle}, whose password is: {somebody.password}")
+    _say(f"  Iceberg    {settings['FMSVC_DATA_DIR']}/iceberg")
     _say(f"  verify     {_verifying(next(iter(filled.tracks)), settings)}")
     _say(f"ready {service.url}")
     await asyncio.Event().wait()
@@ -111,6 +113,24 @@ async def _missing(service: Server, filled: Filled) -> str | None:
     exported = manifest["exports"][-1]["snapshot_at"] if status == 200 else "nothing"
     seconds = len("2026-01-31T12:00:00")
     return None if exported[:seconds] >= stats["as_of"][:seconds] and status == 200 else "/exports/ is behind"
+
+
+async def _listen(service: Server) -> None:
+    """Play the tracks that most people like, and wait until the open data has these plays."""
+    _, top = await service.ask("/tracks/top", limit=50)
+    for track in top:
+        async with service.session.post(f"{service.url}/tracks/{track['id']}/play"):
+            pass  # a few are for supporters only
+    deadline = time.monotonic() + CATCH_UP_SECONDS
+    while not await _has_plays(service):
+        if time.monotonic() > deadline:
+            raise DemoFailed(f"No play was exported within {CATCH_UP_SECONDS:.0f} s.")
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def _has_plays(service: Server) -> bool:
+    _, manifest = await service.ask("/exports/")
+    return any(file["table"] == "plays_hourly" and file["rows"] for file in manifest["exports"][-1]["files"])
 
 
 async def _tour(service: Server, filled: Filled) -> dict[str, str]:
@@ -182,7 +202,7 @@ def main() -> None:
         "FMSVC_ICEBERG": "true",
         "FMSVC_SQL": "true",
         "FMSVC_PARQUET_SECONDS": "10",
-        "FMSVC_PARQUET_FULL_SECONDS": "10",
+        "FMSVC_PARQUET_FULL_SECONDS": "0",
     }
     port = os.environ.get("PORT", "8000")
     if not port.isdecimal() or int(port) > 65535:

@@ -74,11 +74,13 @@ RUN_ELSEWHERE = {
     "trash restore FILE_ID": "tests/readapi/publishing/originals/test_trash.py",
 }
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-# Those of docs/engines.md are run by tests/features/engines, that of Flight SQL by its own test.
+# Other tests run those of docs/engines.md, of docs/questions.md and of Flight SQL.
 PROGRAMS = [
     block
     for block in documented.blocks()
-    if block.language == "python" and block.page != "docs/engines.md" and "flightsql" not in block.text
+    if block.language == "python"
+    and block.page not in ("docs/engines.md", "docs/questions.md")
+    and "flightsql" not in block.text
 ]
 SHELL = [block for block in documented.blocks() if block.language == "sh"]
 

@@ -21,7 +21,10 @@ _FIRST_QUERY: Final = (
     "select track_uri, count(*) as likes\nfrom likes\ngroup by track_uri\norder by likes desc\nlimit 10"
 )
 _SAMPLES: Final[Mapping[str, str]] = {
-    "DuckDB": "select title, artist, audio_url\nfrom '{tracks}'\nwhere list_contains(labels, 'explicit');",
+    "DuckDB": (
+        "select date_trunc('week', counted_at)::date as week, count(*) as likes\n"
+        "from '{likes}'\ngroup by week\norder by week;"
+    ),
     "Polars": (
         'import polars\n\nlikes = polars.scan_parquet("{likes}")\n'
         'print(likes.group_by("track_uri").len().sort("len", descending=True).head(10).collect())'
@@ -31,6 +34,12 @@ _SAMPLES: Final[Mapping[str, str]] = {
         'print(plays.groupby(plays["hour"].dt.hour)["plays"].sum())'
     ),
 }
+
+
+_SQL_SAMPLE: Final = (
+    """curl {url} --json '{{"format": "csv", "query": """
+    """"select tag, count(*) as tracks from track_tags group by tag order by tracks desc limit 10"}}'"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ def of_data(
         "files": files,
         "links": links,
         "megabytes": round(sum(file.bytes for file in files.values()) / 1e6, 1),
-        "samples": {name: sample.format(**links) for name, sample in _SAMPLES.items()} if links else {},
+        "samples": _samples(links, addresses, has_sql=has_sql) if links else {},
         "charts": charts,
         "growth": growth,
         "has_sql": has_sql,
@@ -139,6 +148,12 @@ def of_sql(query: str, answer: SqlAnswer | None, refusal: str | None, addresses:
         "refusal": refusal,
         "tables": exports.TABLES,
     }
+
+
+def _samples(links: Mapping[str, str], addresses: Addresses, *, has_sql: bool) -> Mapping[str, str]:
+    """Lines to copy, by what they are for."""
+    samples = {name: sample.format(**links) for name, sample in _SAMPLES.items()}
+    return samples | ({"SQL": _SQL_SAMPLE.format(url=addresses.page("/sql"))} if has_sql else {})
 
 
 def _changes_since(manifest: Manifest | None, full: Export | None) -> Sequence[Export]:

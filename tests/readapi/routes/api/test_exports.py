@@ -1,9 +1,13 @@
 """The open data over HTTP: the manifest, its files, the page, and the questions that analysts ask of them."""
 
+import asyncio
 import hashlib
+import html
 import re
+import shlex
+import sys
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,9 @@ import pytest
 
 from indexer.catalog.published.iceberg.follow import follow_exports
 from indexer.catalog.published.iceberg.warehouse import Place
-from readapi.index.exports import OpenData
 from readapi.state.state import open_state
 from schemas.api.exports import Manifest
+from schemas.ids import record_id
 from tests.duckdb_extensions import load_iceberg
 from tests.features.engines import warehouse as engines
 from tests.indexer.changes import delete, like, put, uri
@@ -89,11 +93,19 @@ async def test_nothing_hidden_is_in_a_file_or_on_the_page(tmp_path: Path) -> Non
 
 
 async def test_the_page_shows_tables_samples_and_charts(tmp_path: Path) -> None:
-    """Its samples run, once the address is that of the file."""
-    async with playing(tmp_path) as music:
+    """The lines to copy run: those for DuckDB once the address is that of the file, that for SQL as it is."""
+    async with playing(tmp_path, sql=True) as music:
         music.export()
         manifest = await read_manifest(music)
         page = (await music.get("/data")).json
+        lines = [
+            html.unescape(line)
+            for line in re.findall(r'<pre class="sample".*?<code>(.*?)</code>', page, re.DOTALL)
+        ]
+        duckdb.sql(lines[0].replace(f"{music.address}/exports/", f"{tmp_path}/exports/")).fetchall()
+        _, url, _, body = shlex.split(lines[-1])
+        async with music.client.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
+            assert (await answer.text()).startswith("tag,tracks"), await answer.text()
 
         for table in manifest.tables:
             assert f"<code>{table.name}</code>" in page
@@ -103,24 +115,31 @@ async def test_the_page_shows_tables_samples_and_charts(tmp_path: Path) -> None:
         assert len(page.encode()) < 30 << 10
 
 
+PAGE = "docs/questions.md"
 TRACK = uri("mara", "track", 2)
-# An analyst's four questions. Each is asked in the same words of Parquet, of Iceberg and of POST /sql.
-LIKES_OF_A_TRACK = f"""
-    select date_trunc('week', counted_at)::date::varchar as bucket, count(*)::integer as likes
-    from likes where track_uri = '{TRACK}' group by bucket order by bucket
-"""
-GROWING_TAGS = """
-    select tag, date_trunc('month', counted_at)::date::varchar as bucket, count(*)::integer as tracks
-    from tracks join track_tags on uri = track_uri group by tag, bucket order by tag, bucket
-"""
-LIKERS = """
-    select tracks.did, count(distinct likes.did)::integer as likers
-    from likes join tracks on tracks.uri = track_uri group by tracks.did order by likers desc, tracks.did
-"""
-PLAYS_BY_HOUR = """
-    select date_part('hour', hour)::integer as hour_of_day, sum(plays)::integer as plays
-    from plays_hourly group by hour_of_day order by hour_of_day
-"""
+NOW = "timestamptz '2026-03-15 12:00:00Z'"  # in the month in which most was written
+
+
+def questions() -> list[str]:
+    """An analyst's four questions, as the page has them, for Parquet, Iceberg and POST /sql alike."""
+    number = str(record_id(str(TRACK)))
+    texts = [block.text for block in documented.blocks() if (block.page, block.language) == (PAGE, "sql")]
+    return [text.replace("{id}", number).replace("now()", NOW) for text in texts]
+
+
+def programs() -> list[str]:
+    """The programs that open Parquet files and Iceberg tables, as the page has them."""
+    return [block.text for block in documented.blocks() if (block.page, block.language) == (PAGE, "python")]
+
+
+def open_iceberg(folder: Path) -> duckdb.DuckDBPyConnection:
+    """The tables, by the program of the page; its extensions are those of the tests."""
+    text = programs()[1].replace("/var/lib/fmsvc", str(folder))
+    text = text.replace('con.execute("install avro; install iceberg; load avro; load iceberg")', "load(con)")
+    names: dict[str, Any] = {"load": load_iceberg}
+    exec(text, names)  # our own page
+    opened: duckdb.DuckDBPyConnection = names["con"]
+    return opened
 
 
 async def series(music: Music, question: str) -> list[tuple[str, str, int]]:
@@ -146,45 +165,65 @@ async def test_analysts_questions_have_the_same_answers_everywhere(tmp_path: Pat
         await until(lambda: music.stores.series.version == (tmp_path / "snapshots/series").readlink().name)
         full = (await read_manifest(music)).exports[0]
         follow_exports(Place(str(tmp_path), None, None))
-        told = OpenData(music.settings).require_manifest().iceberg
-        assert told is not None
 
         async def ask(query: str) -> list[tuple[Any, ...]]:
             async with music.client.post(f"{music.address}/sql", json={"query": query}) as answer:
                 assert answer.status == 200, await answer.text()
                 rows = [tuple(row) for row in (await answer.json())["rows"]]
-            assert parquet.execute(query).fetchall() == rows
-            assert iceberg.execute(query).fetchall() == rows
+            assert rows_of(parquet, query) == rows
+            assert rows_of(iceberg, query) == rows
             assert rows
             return rows
 
-        with duckdb.connect() as parquet, duckdb.connect() as iceberg:
-            load_iceberg(iceberg)
-            for con in (parquet, iceberg):
-                con.execute("set TimeZone = 'UTC'")
+        with duckdb.connect() as parquet, open_iceberg(tmp_path) as iceberg:
+            parquet.execute("set TimeZone = 'UTC'")
             for file in full.files:
                 parquet.execute(f"create view {file.table} as from '{tmp_path}/exports/{file.path}'")
-            for table in told.tables:
-                metadata = tmp_path / "iceberg" / "warehouse" / table.metadata
-                iceberg.execute(f"create view {table.table} as from iceberg_scan('{metadata}')")
-            likes, tags = await ask(LIKES_OF_A_TRACK), await ask(GROWING_TAGS)
-            likers, hours = await ask(LIKERS), await ask(PLAYS_BY_HOUR)
+            likes, tags, likers, hours = [await ask(query) for query in questions()]
 
         year = "from=2026-01-01&to=2026-12-31"
-        track = str(TRACK).replace("/", "%2F")
-        by_week = await series(music, f"metric=likes&bucket=week&track={track}&{year}")
+        by_week = await series(music, f"metric=likes&bucket=week&track={record_id(str(TRACK))}&{year}")
         assert [(begin[:10], count) for _, begin, count in by_week] == likes
         by_month = await series(music, f"metric=tracks&bucket=month&by=tag&limit=20&{year}")
-        assert [(tag, begin[:10], count) for tag, begin, count in by_month] == tags
-        now = datetime.now(UTC)
-        span = f"from={now - timedelta(days=2):%Y-%m-%d}&to={now + timedelta(days=1):%Y-%m-%d}"
-        by_hour = await series(music, f"metric=plays&bucket=hour&{span}")
-        assert [(int(begin[11:13]), count) for _, begin, count in by_hour] == hours
+        in_march = {tag: count for tag, begin, count in by_month if begin.startswith("2026-03")}
+        assert {tag: this_month for tag, this_month, _ in tags} == in_march
         first_likes = await series(music, f"metric=likers&bucket=month&by=artist&limit=20&{year}")
         distinct: Counter[str] = Counter()
         for artist, _, count in first_likes:
             distinct[artist] += count
-        assert sorted(distinct.items()) == sorted(likers)
+        assert distinct == {artist: count for artist, _, count in likers}
+        now = datetime.now(UTC)
+        span = f"from={now - timedelta(days=2):%Y-%m-%d}&to={now + timedelta(days=1):%Y-%m-%d}"
+        by_hour = await series(music, f"metric=plays&bucket=hour&{span}")
+        assert [(int(begin[11:13]), count) for _, begin, count in by_hour] == hours
+
+
+def rows_of(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    """The rows as JSON has them."""
+    rows = con.execute(query).fetchall()
+    return [tuple(str(value) if isinstance(value, date) else value for value in row) for row in rows]
+
+
+async def test_the_program_that_fetches_the_files_runs(tmp_path: Path) -> None:
+    """And answers with the changes since the full export, from nothing but the service's address."""
+    program, _ = programs()
+    async with playing(tmp_path / "data") as music:
+        music.export()
+        await music.add(delete("mara", "track", 1, at=60))
+        await music.add(like("ida", TRACK, 33, at=61))
+        music.export()
+        likes = (await music.get(f"/tracks/{record_id(str(TRACK))}")).json["like_count"]
+        kinds = [export.kind for export in (await read_manifest(music)).exports]
+        program = program.replace("http://127.0.0.1:8000", music.address)
+        ask = [f"assert sum(likes for _, likes in con.execute({questions()[0]!r}).fetchall()) == {likes}"]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "\n".join([program, *ask]), cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+        )
+        printed, _ = await process.communicate()
+
+    assert process.returncode == 0
+    assert "tracks" in printed.decode()
+    assert kinds == ["full", "changes"]
 
 
 async def test_the_queries_that_are_documented_run(tmp_path: Path) -> None:
@@ -199,7 +238,7 @@ async def test_the_queries_that_are_documented_run(tmp_path: Path) -> None:
         con.execute(f"create table likes as from '{tmp_path}/exports/{full['likes']}'")
         before = con.execute("select count(*) from likes").fetchall()
         for block in documented.blocks():
-            if block.language != "sql" or block.page == engines.PAGE:
+            if block.language != "sql" or block.page in (engines.PAGE, PAGE):
                 continue
             text = re.sub(r"'https:\S*/tracks.parquet'", f"'{tmp_path}/exports/{full['tracks']}'", block.text)
             con.execute(text.replace("changes/likes.parquet", f"{tmp_path}/exports/{changes['likes']}"))
