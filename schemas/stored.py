@@ -58,6 +58,10 @@ class Stored:
         """The document's name."""
         return self._packed[_FIRST : _FIRST + self._ends[1]].tobytes().decode()
 
+    def is_named(self, beginning: bytes) -> bool:
+        """Whether the document's name begins so, as each kind's names do."""
+        return bool(self._packed[_FIRST : _FIRST + len(beginning)] == beginning)
+
     @property
     def did(self) -> Did:
         """The owner's DID."""
@@ -66,7 +70,8 @@ class Stored:
     @property
     def policy(self) -> bytes:
         """A track's listening, downloads, visibility, and labels' effect; of others the effect alone."""
-        return self._part(2)
+        ends = self._ends
+        return self._packed[_FIRST + ends[2] : _FIRST + ends[3]].tobytes()
 
     @property
     def address(self) -> bytes:

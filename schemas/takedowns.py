@@ -46,10 +46,11 @@ class Takedown(NamedTuple):
 class Takedowns:
     """The takedowns that stand at one time, and what they cover. Immutable."""
 
-    __slots__ = ("_by_subject", "_documents", "_likes", "_profiles", "accounts", "records")
+    __slots__ = ("_by_subject", "_documents", "_likes", "_profiles", "accounts", "are_none", "records")
 
     def __init__(self, standing: Iterable[Takedown] = ()) -> None:
         self._by_subject = {takedown.subject: takedown for takedown in standing}
+        self.are_none = not self._by_subject  # each look-up asks first
         self.accounts = frozenset(Did(subject) for subject in self._by_subject if is_did(subject))
         self.records = frozenset(subject for subject in self._by_subject if "://" in subject)
         keys = [record_key(uri) for uri in self.records]

@@ -3,7 +3,7 @@
 import sys
 import time
 from datetime import UTC, datetime
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import orjson
 import structlog
@@ -16,24 +16,8 @@ _MOST_WAITING = 1000
 log = structlog.get_logger()
 
 
-class Line(NamedTuple):
-    """The fields of one request's log line."""
-
-    at: float
-    request_id: str
-    method: str
-    path: str
-    status: int
-    seconds: float
-
-    def fields(self) -> dict[str, Any]:
-        return {
-            "request_id": self.request_id,
-            "method": self.method,
-            "path": _printable(self.path[: logs.LONGEST_VALUE]),
-            "status": self.status,
-            "milliseconds": round(self.seconds * 1000, 2),
-        }
+# When it ended, in seconds since 1970; its id, method, path and status; how many seconds it took.
+Line = tuple[float, str, str, str, int, float]
 
 
 class AccessLog:
@@ -50,7 +34,7 @@ class AccessLog:
         """Buffer the line of one request."""
         if not self._wanted:
             return
-        self._waiting.append(Line(time.time(), request_id, method, path, status, seconds))
+        self._waiting.append((time.time(), request_id, method, path, status, seconds))
         if len(self._waiting) >= _MOST_WAITING:
             self.flush()
 
@@ -61,7 +45,7 @@ class AccessLog:
         waiting, self._waiting = self._waiting, []
         if self._for_people:
             for line in waiting:
-                log.info("request", **line.fields())
+                log.info("request", **_fields(line))
         else:
             self._stream.write("".join(self._render(line) for line in waiting))
             self._stream.flush()
@@ -82,6 +66,17 @@ class AccessLog:
             self._second = second
             self._second_text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         return f"{self._second_text}.{int((at - second) * 1_000_000):06d}Z"
+
+
+def _fields(line: Line) -> dict[str, Any]:
+    _, request_id, method, path, status, seconds = line
+    return {
+        "request_id": request_id,
+        "method": method,
+        "path": _printable(path[: logs.LONGEST_VALUE]),
+        "status": status,
+        "milliseconds": round(seconds * 1000, 2),
+    }
 
 
 def _printable(path: str) -> str:

@@ -7,7 +7,8 @@ from aiohttp import web
 from yarl import URL
 
 from readapi.errors import ForeignOrigin, NotAuthenticated, ScopeUpgradeRequired
-from readapi.http.viewer import REQUESTER, InSession, Requester, SignedIn
+from readapi.http.request.request import Request
+from readapi.http.viewer import InSession, Requester, SignedIn
 from readapi.oauth import scopes
 from readapi.oauth.scopes import Need
 from schemas.settings import Settings
@@ -38,12 +39,12 @@ class Authorization:
         ours = (settings.base_url, settings.web_url)
         self._origins = {str(URL(url).origin()) for url in ours if url is not None}
 
-    def admit(self, request: web.Request, needs: Requirements) -> SignedIn | None:
+    def admit(self, request: Request, needs: Requirements) -> SignedIn | None:
         """The requester's account, or None on a route that needs no credential. Raises the refusal."""
-        requester = request.get(REQUESTER)
+        requester = request.requester
         if request.method not in SAFE_METHODS:
             self._check_origin(request, requester, needs)
-        who = _find_account(requester, needs)
+        who = None if requester is None else _find_account(requester, needs)
         if who is None and needs.signed_in:
             raise NotAuthenticated() if requester is None or requester.refusal is None else requester.refusal
         if who is None:
@@ -84,7 +85,5 @@ class Authorization:
             raise ScopeUpgradeRequired(sentence)
 
 
-def _find_account(requester: Requester | None, needs: Requirements) -> SignedIn | None:
-    if requester is None:
-        return None
+def _find_account(requester: Requester, needs: Requirements) -> SignedIn | None:
     return requester.signed_in if needs.even_ended else requester.viewer

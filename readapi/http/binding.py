@@ -5,18 +5,18 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
 from readapi.errors import InvalidRequest, NotFound
-from readapi.http.limits.clients import CLIENT, Client
+from readapi.http.limits.clients import Client
 from readapi.http.request import validation
 from readapi.http.request.cookies import Browser
 from readapi.http.request.headers import Accept, Conditions, IdempotencyKey, LastEventId
+from readapi.http.request.request import Request
 from readapi.http.request.validation import Members
-from readapi.http.router import PATH_VALUES
 from readapi.http.viewer import InSession, SignedIn
 from schemas.access import Viewer
 from schemas.api.shape import Asked
@@ -25,16 +25,16 @@ from schemas.errors import FieldError
 Place = Literal["path", "query"]
 Services = Mapping[type, object]
 PEOPLE = (Viewer, SignedIn, InSession)
-OF_HEADERS: Mapping[type, Callable[[web.Request], object]] = {
+OF_HEADERS: Mapping[type, Callable[[Request], object]] = {
     Accept: lambda request: Accept(request.headers.get("Accept", "")),
     Browser: Browser.of,
     Conditions: Conditions.of,
     LastEventId: lambda request: LastEventId(request.headers.get("Last-Event-ID", "")),
     IdempotencyKey: IdempotencyKey.of,
-    web.Request: lambda request: request,
+    Request: lambda request: request,
 }
 ABSENT = inspect.Parameter.empty
-Binder = Callable[[web.Request, SignedIn | None, Members], dict[str, Any]]
+Binder = Callable[[Request, SignedIn | None, Members], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class RequesterParameter:
     kind: type
     required: bool
 
-    def of(self, who: SignedIn | None) -> Viewer | SignedIn | None:
+    def of(self, who: SignedIn) -> Viewer | SignedIn | None:
         """The admitted requester as the type of the parameter; None when they have no such form."""
-        if who is not None and self.kind is Viewer:
+        if self.kind is Viewer:
             return who.viewer
         return who if isinstance(who, self.kind) else None
 
@@ -115,21 +115,23 @@ class Signature:
             if kind not in services:
                 raise LookupError(f"no service of type {kind.__name__}")
             given[name] = services[kind]
-        return lambda request, who, sent: self._bind(request, who, sent, given)
+        return partial(self._bind, given)
 
     def _bind(
-        self, request: web.Request, who: SignedIn | None, sent: Members, given: Mapping[str, object]
+        self, given: Mapping[str, object], request: Request, who: SignedIn | None, sent: Members
     ) -> dict[str, Any]:
         arguments = dict(given)
         for name, kind in self.headers.items():
             arguments[name] = OF_HEADERS[kind](request)
         if self.client is not None:
-            arguments[self.client] = request[CLIENT]
+            arguments[self.client] = request.client
         if self.person is not None:
-            arguments[self.person.name] = self.person.of(who)
+            arguments[self.person.name] = None if who is None else self.person.of(who)
         wrong: list[FieldError] = []
+        path_values = request.path_values
         for parameter in self.parameters:
-            text = _read_parameter(request, parameter)
+            in_path = parameter.place == "path"
+            text = path_values[parameter.name] if in_path else _read_query(request, parameter)
             if text is None:
                 if parameter.default is ABSENT:
                     wrong.append(FieldError(field=parameter.name, message=validation.REQUIRED))
@@ -142,7 +144,7 @@ class Signature:
             try:
                 arguments[parameter.argument] = parameter.adapter.validate_python(text)
             except ValidationError as error:
-                if parameter.place == "path":
+                if in_path:
                     raise NotFound from None
                 wrong.append(FieldError(field=parameter.name, message=validation.first_message(error)))
         if self.body is not None:
@@ -156,9 +158,7 @@ class Signature:
         return arguments
 
 
-def _read_parameter(request: web.Request, parameter: Parameter) -> str | list[str] | None:
-    if parameter.place == "path":
-        return request[PATH_VALUES][parameter.name]
+def _read_query(request: Request, parameter: Parameter) -> str | list[str] | None:
     if parameter.many:
         return request.query.getall(parameter.name, None)
     return request.query.get(parameter.name)

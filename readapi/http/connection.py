@@ -14,10 +14,11 @@ from aiohttp.web_protocol import _ErrInfo
 
 from readapi.http import eager
 from readapi.http.eager import Paused
+from readapi.http.request.request import Request
 from readapi.http.response.responses import Written
 
 Response = Written | web.StreamResponse
-Answering = Callable[[web.Request], Coroutine[Any, Any, Response]]
+Answering = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class ReadyResponse(web.StreamResponse):
@@ -41,7 +42,7 @@ class ReadyResponse(web.StreamResponse):
 class _Begun(NamedTuple):
     """A started request, and what is left to do: to await, to send the response, or to raise the error."""
 
-    request: web.Request
+    request: Request
     rest: Paused[Response] | web.StreamResponse | Exception
 
 
@@ -62,11 +63,6 @@ class EagerConnection(web.RequestHandler):
         self._request_handler: Any = self._finish
 
     @property
-    def request_count(self) -> int:
-        """How many requests have arrived."""
-        return self._request_count
-
-    @property
     def is_busy(self) -> bool:
         """Whether a whole request has arrived and is not answered yet."""
         return bool(self._messages) or self._request_in_progress
@@ -78,6 +74,20 @@ class EagerConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Parse the data, and start the request that has arrived on an idle connection."""
+        before = self._request_count
+        self._receive(data)
+        if self._request_count > before or self.is_busy:
+            self.head_received()
+        else:
+            self.head_begun()
+
+    def head_begun(self) -> None:
+        """A part of a request's head has arrived."""
+
+    def head_received(self) -> None:
+        """Whole requests have arrived, or more of a request's body."""
+
+    def _receive(self, data: bytes) -> None:
         waiter = self._waiter
         if waiter is None or waiter.done() or self._messages:
             super().data_received(data)
@@ -124,7 +134,7 @@ class EagerConnection(web.RequestHandler):
         request._payload_writer, request._task = writer, task
         return request
 
-    async def _finish(self, request: web.Request) -> web.StreamResponse:
+    async def _finish(self, request: Request) -> web.StreamResponse:
         """Answer a request in its task."""
         begun, self._begun = self._begun, None
         rest = self._answer(request) if begun is None else begun.rest

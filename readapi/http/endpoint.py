@@ -9,7 +9,6 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 import structlog
-from aiohttp import web
 
 from readapi.answers import HTML, JSON, Answer, render_json
 from readapi.errors import ApiError
@@ -18,12 +17,13 @@ from readapi.http.admission import Authorization, Requirements
 from readapi.http.binding import Services, Signature
 from readapi.http.eager import Paused, in_task
 from readapi.http.limits.body_pace import BodyIntake
-from readapi.http.limits.clients import CLIENT
 from readapi.http.limits.quota import Quota
 from readapi.http.request import bodies
 from readapi.http.request.encodings import Encoding
+from readapi.http.request.request import Request
 from readapi.http.request.validation import Members
-from readapi.http.router import PATH_NAME, PATH_VALUES, READY, Reply, Response
+from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching
+from readapi.http.router import PATH_NAME, READY, Reply, Response
 from readapi.http.router import Handler as Answering
 from readapi.http.viewer import InSession, SignedIn
 from readapi.oauth.scopes import Need
@@ -39,7 +39,7 @@ Done = TypeVar("Done")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Any]
 Handled = TypeVar("Handled", bound=Handler)
-BodyReader = Callable[[web.Request, SignedIn | None], Awaitable[Members]]
+BodyReader = Callable[[Request, SignedIn | None], Awaitable[Members]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class Endpoint:
     `by_accept`: its path has a page for browsers and JSON for programs, each an endpoint of its own.
     `endless`: its answer goes on until either side ends it, as server-sent events or a WebSocket.
     `form_on`: the path of the page with the form that is sent here, which may use this path's names.
+    `caching`: of its answers to anonymous requests; `caching_of_accounts`: to those of accounts.
     `is_of_stores`: its answers depend on the index and the snapshot alone, as no service has BESIDE_STORES.
     """
 
@@ -75,11 +76,19 @@ class Endpoint:
     endless: bool = False
     form_on: str | None = None
     is_of_stores: bool = field(init=False)
+    caching: Caching = field(init=False)
+    caching_of_accounts: Caching = field(init=False)
 
     def __post_init__(self) -> None:
         services = self.signature.services.values()
         is_of_stores = not any(hasattr(service, "BESIDE_STORES") for service in services)
-        object.__setattr__(self, "is_of_stores", is_of_stores)  # once: each answer asks for it
+        caching, of_accounts = (OF_NOBODY, PRIVATE) if self.is_personal else (PUBLIC, PUBLIC)
+        # Once: each answer asks for them.
+        object.__setattr__(self, "is_of_stores", is_of_stores)
+        object.__setattr__(self, "caching", caching.by_accept() if self.by_accept else caching)
+        object.__setattr__(
+            self, "caching_of_accounts", of_accounts.by_accept() if self.by_accept else of_accounts
+        )
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -109,11 +118,11 @@ class Endpoint:
     def description(self) -> str:
         return (inspect.getdoc(self.function) or "").partition("\n")[2].strip()
 
-    def page_of_form(self, request: web.Request) -> str | None:
+    def page_of_form(self, request: Request) -> str | None:
         """The path of the page with the form that this request sent; None for other requests."""
         if self.form_on is None:
             return None
-        values = {name: quote(value, safe="") for name, value in request[PATH_VALUES].items()}
+        values = {name: quote(value, safe="") for name, value in request.path_values.items()}
         return self.form_on.format_map(values)
 
     @property
@@ -132,8 +141,8 @@ class Endpoint:
         is_plain = not inspect.iscoroutinefunction(function)
         is_read = self.only_asks and self.signature.body is None
 
-        def handle(request: web.Request) -> Reply:
-            request[ENDPOINT] = self
+        def handle(request: Request) -> Reply:
+            request.endpoint = self
             bodies.check_address(request)
             who = admission.admit(request, needs)
             if not is_read:
@@ -143,18 +152,20 @@ class Endpoint:
             if not self.prompt or who is not None:
                 return read(request, who)
             begun = eager.start(function(**bind(request, who, {})))
+            if isinstance(begun, READY):
+                return begun
             return self._later(begun) if isinstance(begun, Paused) else self._ready(begun)
 
-        async def read(request: web.Request, who: SignedIn | None) -> Response:
+        async def read(request: Request, who: SignedIn | None) -> Response:
             await in_task()
             return self._ready(await function(**bind(request, who, {})))
 
-        async def act(request: web.Request, who: SignedIn | None) -> Response:
+        async def act(request: Request, who: SignedIn | None) -> Response:
             await in_task()
             sent = await read_body(request, who)
             return self._ready(await finishing.finish(work(request, who, sent)))
 
-        async def work(request: web.Request, who: SignedIn | None, sent: Members) -> Any:
+        async def work(request: Request, who: SignedIn | None, sent: Members) -> Any:
             try:
                 result = function(**bind(request, who, sent))
                 return result if is_plain else await result
@@ -177,11 +188,11 @@ class Endpoint:
         quota = services[Quota] if encoding.large else None
         assert isinstance(quota, Quota | None)
 
-        async def read(request: web.Request, who: SignedIn | None) -> Members:
+        async def read(request: Request, who: SignedIn | None) -> Members:
             # A quota is counted per account: without one, anonymous requests could fill the disk.
             assert quota is None or who is not None
             room = None if quota is None or who is None else quota.room(who.did)
-            with intake.form(request[CLIENT] if who is None else who.did):
+            with intake.form(request.client if who is None else who.did):
                 return await bodies.read_body(request, intake, encoding, room)
 
         return read
@@ -197,11 +208,8 @@ class Endpoint:
         return Answer(render_json(result), status=self.status.value)
 
 
-async def _read_nothing(_: web.Request, __: SignedIn | None) -> Members:
+async def _read_nothing(_: Request, __: SignedIn | None) -> Members:
     return {}
-
-
-ENDPOINT = web.RequestKey("endpoint", Endpoint)  # the endpoint that serves a request
 
 
 class Options(TypedDict, total=False):

@@ -16,19 +16,20 @@ from readapi import errors
 from readapi.answers import HTML, Answer
 from readapi.errors import BadRequest, Internal, MethodNotAllowed, NotFound, TooLarge, refusal
 from readapi.http.access_log import AccessLog
-from readapi.http.endpoint import ENDPOINT, Endpoint
-from readapi.http.limits.clients import CLIENT, Clients
+from readapi.http.endpoint import Endpoint
+from readapi.http.limits.clients import Clients
 from readapi.http.limits.rate_limits import Allowance, RateLimits, Spent
 from readapi.http.request import api_keys
 from readapi.http.request import headers as request_headers
 from readapi.http.request.cookies import Cookies
+from readapi.http.request.request import Request, plain_path
 from readapi.http.response import labelers, xrpc
 from readapi.http.response.cache import AnswerCache, Kept
-from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching, Cors
+from readapi.http.response.headers import PRIVATE, Cors
 from readapi.http.response.labelers import Labelers
 from readapi.http.response.responses import Responses, Result, Written
-from readapi.http.router import READY, Reply, Response, plain_path, settle
-from readapi.http.viewer import REQUESTER, Requester
+from readapi.http.router import READY, Reply, Response, settle
+from readapi.http.viewer import Requester
 from readapi.metrics import Metrics
 from readapi.state.db.away import DatabaseAway
 from schemas.errors import Code, ErrorBody
@@ -36,14 +37,19 @@ from schemas.settings import Settings
 
 log = structlog.get_logger()
 
-Application = Callable[[web.Request], Reply]
-WhoAsks = Callable[[web.Request], Requester | Awaitable[Requester | None] | None]
+Application = Callable[[Request], Reply]
+WhoAsks = Callable[[Request], Requester | Awaitable[Requester | None] | None]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _REQUEST_ID_HEADER = istr("X-Request-Id")
 _NO_ROUTE = "none"
 _OK = HTTPStatus.OK.value
-_READY_RESULT = (*READY, Kept)
+_READY_RESULT = (Kept, *READY)
+
+
+# Of a read: its request, the labelers it chose, whether an account sent it, its name in the cache, and the
+# version of the stores.
+_Asked = tuple[Request, tuple[str, ...] | None, bool, str, object]
 
 
 class Gate:
@@ -60,7 +66,7 @@ class Gate:
         version: Callable[[], object],
         lag: Callable[[], str | None],
         refusal_page: Callable[[Answer[Any], str, str | None], Answer[Any]] | None = None,
-        rest_refusal: Callable[[Answer[Any], web.Request], Answer[Any]] | None = None,
+        rest_refusal: Callable[[Answer[Any], Request], Answer[Any]] | None = None,
     ) -> None:
         """`version` changes whenever answers may; `lag` gives the value of X-Index-Lag.
 
@@ -85,11 +91,12 @@ class Gate:
         self._ids = itertools.count()
         self._id_prefix = os.urandom(6).hex()
 
-    async def answer(self, request: web.Request, application: Application) -> Written | web.StreamResponse:
+    async def answer(self, application: Application, request: Request) -> Written | web.StreamResponse:
         """Answer one request."""
         started = time.perf_counter()
         self._metrics.in_flight += 1
         path = request.raw_path.partition("?")[0]
+        request.plain_path = plain_path(request)
         allowance: Allowance | None = None
         requester: Requester | None = None
         try:
@@ -127,7 +134,8 @@ class Gate:
         request_id = self._request_id(request)
         response = self._responses.of(result, request, request_id, allowance)
         seconds = time.perf_counter() - started
-        self._metrics.requests.count(_route(request, result), response.status, seconds)
+        route = result.route if isinstance(result, Kept) else _route(request)
+        self._metrics.requests.count(route, response.status, seconds)
         self._access_log.add(request_id, request.method, path, response.status, seconds)
         return response
 
@@ -146,48 +154,49 @@ class Gate:
         metrics.watch("fmsvc_cache_bytes", "Memory taken by ready answers.", lambda: cache.bytes)
         metrics.tally("fmsvc_rate_limited", "Requests refused by the limit.", lambda: limits.refused)
 
-    def _count(self, request: web.Request, requester: Requester | None) -> Allowance | Awaitable[Allowance]:
+    def _count(self, request: Request, requester: Requester | None) -> Allowance | Awaitable[Allowance]:
         """Count the request for the account, or for the client's address when it has no account."""
         named = None if requester is None or requester.signed_in is None else requester.signed_in.did
-        request[CLIENT] = self._clients.key(request)
+        request.client = self._clients.key(request)
         # Other spellings of a path reach the same route; escaped slashes are part of a name.
-        return self.limits.hit(named or request[CLIENT], plain_path(request), request.method)
+        return self.limits.hit(named or request.client, request.plain_path, request.method)
 
     def _result(
-        self, request: web.Request, application: Application, requester: Requester | None
+        self, request: Request, application: Application, requester: Requester | None
     ) -> Result | Awaitable[Result]:
         """The answer: from the cache, or made by the application and cached."""
-        if requester is not None:
-            request[REQUESTER] = requester
+        request.requester = requester
         if request.method not in ("GET", "HEAD"):
             return application(request)
         # Some routes admit accounts whose grant has ended, so their answers are personal too.
         is_somebody = requester is not None and requester.signed_in is not None
         version = self._version()
-        chosen = self._labelers.choose(request.headers.get(labelers.ACCEPTED))
+        accepted = request.headers.get(labelers.ACCEPTED)
+        chosen = None if accepted is None else self._labelers.choose(accepted)
         cached_as = _cache_key(request) if chosen is None else f"{_cache_key(request)} {chosen}"
         kept = self.cache.find(cached_as, version)
         if kept is not None and not (is_somebody and kept.caching.is_of_nobody):
             return kept
 
-        def cache(made: Response) -> Result:
-            if chosen is not None and isinstance(made, Answer) and made.status == _OK:
-                made = labelers.narrow_labels(made, chosen)
-            return self._cache(request, made, is_somebody, cached_as, version)
-
+        asked: _Asked = (request, chosen, is_somebody, cached_as, version)
         made = application(request)
-        return cache(made) if isinstance(made, READY) else _then(made, cache)
+        return self._cache(made, asked) if isinstance(made, READY) else self._cache_later(made, asked)
 
-    def _cache(
-        self, request: web.Request, made: Response, is_somebody: bool, cached_as: str, version: object
-    ) -> Result:
+    async def _cache_later(self, made: Awaitable[Response], asked: _Asked) -> Result:
+        return self._cache(await made, asked)
+
+    def _cache(self, made: Response, asked: _Asked) -> Result:
         """An answer with its ETag, and kept unless it depends on more than the address and the stores."""
+        request, chosen, is_somebody, cached_as, version = asked
         if not isinstance(made, Answer) or made.status != _OK:
             return made
-        endpoint = request[ENDPOINT]
+        if chosen is not None:
+            made = labelers.narrow_labels(made, chosen)
+        endpoint = request.endpoint
+        assert endpoint is not None  # which made the answer
         if endpoint.acts:
             return made
-        kept = Kept(made, endpoint.path, _caching(endpoint, is_somebody))
+        kept = Kept(made, endpoint.path, endpoint.caching_of_accounts if is_somebody else endpoint.caching)
         if endpoint.is_of_stores and kept.caching.control != PRIVATE.control and "Vary" not in made.headers:
             self.cache.keep(cached_as, version, kept)
         return kept
@@ -199,16 +208,16 @@ class Gate:
             return answer
         return answer._replace(headers={**answer.headers, **self._cookies.session(session_id)})
 
-    def _preflight(self, request: web.Request, refused: web.HTTPException) -> Answer[Any] | None:
+    def _preflight(self, request: Request, refused: web.HTTPException) -> Answer[Any] | None:
         """The answer to a CORS preflight request; None for other requests."""
         if request.method != "OPTIONS" or not isinstance(refused, web.HTTPMethodNotAllowed):
             return None
         headers = self._cors.preflight(request, refused.allowed_methods)
         return Answer(b"", status=HTTPStatus.NO_CONTENT, headers=headers)
 
-    def _shown(self, request: web.Request, refused: Answer[Any]) -> Answer[Any]:
+    def _shown(self, request: Request, refused: Answer[Any]) -> Answer[Any]:
         """The refusal in the form of the method's protocol, and as an HTML page where a browser navigates."""
-        endpoint = request.get(ENDPOINT)
+        endpoint = request.endpoint
         if self._rest_refusal is not None and api_keys.is_under_rest(request):
             return self._rest_refusal(refused, request)
         if request.raw_path.startswith(xrpc.PREFIX):
@@ -223,15 +232,17 @@ class Gate:
             return self._refusal_page(refused, request.raw_path, page)
         return refused
 
-    def _request_id(self, request: web.Request) -> str:
+    def _request_id(self, request: Request) -> str:
         given = request.headers.get(_REQUEST_ID_HEADER)
-        return given if given is not None and _REQUEST_ID.fullmatch(given) else self._new_id()
+        if given is not None and _REQUEST_ID.fullmatch(given):
+            return given
+        return self._new_id()
 
     def _new_id(self) -> str:
         return f"{self._id_prefix}{next(self._ids):08x}"
 
 
-def _cache_key(request: web.Request) -> str:
+def _cache_key(request: Request) -> str:
     """The address; for browsers apart, since some addresses have a page for them and JSON for programs."""
     accepted = request.headers.get(hdrs.ACCEPT, "")
     if "text/html" in accepted and request_headers.prefers_page(accepted):
@@ -239,22 +250,9 @@ def _cache_key(request: web.Request) -> str:
     return request.raw_path
 
 
-async def _then(made: Awaitable[Response], cache: Callable[[Response], Result]) -> Result:
-    return cache(await made)
-
-
-def _caching(endpoint: Endpoint, is_somebody: bool) -> Caching:
-    caching = PUBLIC
-    if endpoint.is_personal:
-        caching = PRIVATE if is_somebody else OF_NOBODY
-    return caching.by_accept() if endpoint.by_accept else caching
-
-
-def _route(request: web.Request, result: Result) -> str:
+def _route(request: Request) -> str:
     """The pattern of the route, which metrics are labelled with."""
-    if isinstance(result, Kept):
-        return result.route
-    endpoint = request.get(ENDPOINT)
+    endpoint = request.endpoint
     return endpoint.path if endpoint else _NO_ROUTE
 
 

@@ -12,15 +12,15 @@ from aiohttp import HttpVersion11, hdrs, web
 
 from readapi.answers import Answer
 from readapi.errors import NotFound
+from readapi.http.request.request import Request
 
 READY = (Answer, web.StreamResponse)
 Response = Answer[Any] | web.StreamResponse
 Reply = Response | Awaitable[Response]  # what waits for nothing is answered without a coroutine
-Handler = Callable[[web.Request], Reply]
+Handler = Callable[[Request], Reply]
 PATH_NAME = re.compile(
     r"{(\w+)(?::([^{}]*))?}"
 )  # of a path: its name, and the expression that it has to match
-PATH_VALUES = web.RequestKey("path_values", Mapping[str, str])  # the values of a path's names
 _NO_VALUES: Mapping[str, str] = {}
 _PART = "[^{}/]+"
 
@@ -41,16 +41,16 @@ class Router:
         below = self._patterns.setdefault(beginning.rpartition("/")[0], [])
         below.append((_compile(path), handlers))
 
-    def answer(self, request: web.Request) -> Reply:
+    def answer(self, request: Request) -> Reply:
         """Call the handler. Raises NotFound, and web.HTTPMethodNotAllowed with the allowed methods."""
         if hdrs.EXPECT in request.headers:
             return self._answer_expected(request)
-        handler, request[PATH_VALUES] = self._find(plain_path(request), request.method)
+        handler, request.path_values = self._find(request.plain_path, request.method)
         return handler(request)
 
-    async def _answer_expected(self, request: web.Request) -> Response:
+    async def _answer_expected(self, request: Request) -> Response:
         await _let_continue(request)
-        handler, request[PATH_VALUES] = self._find(plain_path(request), request.method)
+        handler, request.path_values = self._find(request.plain_path, request.method)
         return await settle(handler(request))
 
     def _find(self, path: str, method: str) -> tuple[Handler, Mapping[str, str]]:
@@ -72,14 +72,6 @@ class Router:
         if allowed:
             raise web.HTTPMethodNotAllowed(method, sorted(allowed))
         raise NotFound
-
-
-def plain_path(request: web.Request) -> str:
-    """A request's path, in which only slashes and percent signs within names are still escaped."""
-    path = request.raw_path.partition("?")[0]
-    if path.startswith("/") and path.isascii() and "%" not in path and "#" not in path:
-        return path  # as most are: to unescape one costs a microsecond
-    return request.rel_url.path_safe
 
 
 async def settle(reply: Reply) -> Response:

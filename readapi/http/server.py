@@ -5,7 +5,6 @@ Bodies have a least speed of their own (`limits/body_pace.py`).
 """
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -20,7 +19,7 @@ from readapi.http.connection import EagerConnection, ReadyResponse
 from readapi.http.gate import Gate
 from readapi.http.limits.connections import ConnectionLimits, Seat
 from readapi.http.request import bodies
-from readapi.http.response.responses import Written
+from readapi.http.request.request import Request
 from readapi.http.router import Router
 
 log = structlog.get_logger()
@@ -67,20 +66,22 @@ class _Connection(EagerConnection):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Uncount the connection."""
-        self._head_is_here()
+        self.head_received()
         self._is_taken()
         if self._seat is not None:
             self._seats.leave(self._seat)
             super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        """Parse the data. A head that has begun must be complete soon."""
-        before = self.request_count
-        super().data_received(data)
-        if self.request_count > before or self.is_busy:
-            self._head_is_here()
-        elif self._head is None:
+    def head_begun(self) -> None:
+        """A head that has begun must be complete soon."""
+        if self._head is None:
             self._await_head()
+
+    def head_received(self) -> None:
+        """What comes next has its own time."""
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
 
     def pause_writing(self) -> None:
         """The send buffer is full: the client has a limited time to read."""
@@ -109,11 +110,6 @@ class _Connection(EagerConnection):
 
     def _await_head(self) -> None:
         self._head = self._loop.call_later(self._patience.head, self._late)
-
-    def _head_is_here(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
 
     def _late(self) -> None:
         self._head = None
@@ -154,9 +150,7 @@ class _Server(web.Server):
         **options: Any,
     ) -> None:
         # The application would make the same requests, by one more function.
-        make_request = partial(
-            web.Request, loop=asyncio.get_running_loop(), client_max_size=bodies.MOST_BYTES
-        )
+        make_request = partial(Request, loop=asyncio.get_running_loop(), client_max_size=bodies.MOST_BYTES)
         super().__init__(
             plain.request_handler, request_factory=make_request, handler_cancellation=True, **options
         )
@@ -166,14 +160,11 @@ class _Server(web.Server):
         self._seats = seats
         self._patience = patience
 
-    def _answer(self, request: web.Request) -> Coroutine[Any, Any, Written | web.StreamResponse]:
-        return self._gate.answer(request, self._router.answer)
-
     def __call__(self) -> web.RequestHandler:
         return _Connection(
             self,
             loop=self._loop,
-            answer=self._answer,
+            answer=partial(self._gate.answer, self._router.answer),
             gate=self._gate,
             seats=self._seats,
             patience=self._patience,

@@ -121,9 +121,6 @@ class Requester:
         return self.signed_in if self.refusal is None else None
 
 
-REQUESTER = web.RequestKey("requester", Requester)  # the requester, of a request with a credential
-
-
 class Authenticator:
     """Looks credentials up. The Authorization header takes precedence over the cookie.
 

@@ -1,5 +1,6 @@
 """Reads one Tantivy index on disk, and notices when it appears, grows or is replaced."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,7 @@ class IndexFolder:
 
     def __init__(self, path: Path, schema: tantivy.Schema) -> None:
         self._path = path
+        self._looked_at = str(path), str(path / "meta.json")
         self._state: State | None = None
         self._stores: Sequence[DocumentStore] | None = None
         self.schema = schema
@@ -183,7 +185,7 @@ class IndexFolder:
 
     def _look(self) -> tuple[int, ...] | None:
         try:
-            folder, meta = self._path.stat(), (self._path / "meta.json").stat()
+            folder, meta = map(os.stat, self._looked_at)
         except OSError:
             return None
         return folder.st_ino, meta.st_ino, meta.st_mtime_ns, meta.st_size

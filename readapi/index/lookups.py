@@ -64,11 +64,11 @@ class Index(IndexFolders):
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
-        return self._one("track:", self.catalog.term("id", kind_id("track", track_id)))
+        return self._one(b"track:", self.catalog.term("id", kind_id("track", track_id)))
 
     def track_at(self, uri: str) -> Card | None:
         """The track with an at-uri."""
-        return self._one("track:", self.catalog.term("uri", uri))
+        return self._one(b"track:", self.catalog.term("uri", uri))
 
     def tracks_of(self, file_id: str) -> list[Card]:
         """Tracks whose audio is this file, at most MOST_OF_A_FILE."""
@@ -114,9 +114,9 @@ class Index(IndexFolders):
     def artist(self, name: str) -> Card | None:
         """The account with a DID or a handle."""
         if name.startswith("did:"):
-            return self._one("artist:", self.catalog.term("doc", f"artist:{name}"))
+            return self._one(b"artist:", self.catalog.term("doc", f"artist:{name}"))
         return self._one(
-            "artist:", match_all(self.catalog.term("handle", name.lower()), self._kind("artist"))
+            b"artist:", match_all(self.catalog.term("handle", name.lower()), self._kind("artist"))
         )
 
     def people(self, dids: Iterable[str]) -> dict[str, Card]:
@@ -128,17 +128,17 @@ class Index(IndexFolders):
     def find_list(self, kind: Literal["album", "playlist"], name: str) -> Card | None:
         """The album or playlist with a UUID or an at-uri."""
         field, value = ("uri", name) if name.startswith("at://") else ("uuid", name.lower())
-        return self._one("list:", match_all(self.catalog.term(field, value), self._kind(kind)))
+        return self._one(b"list:", match_all(self.catalog.term(field, value), self._kind(kind)))
 
     def album(self, artist: str, slug: str) -> Card | None:
         """The album that an artist's address names. Artists go by handle or DID."""
         field, value = ("did", artist) if artist.startswith("did:") else ("handle", artist.lower())
         where = self.catalog.term(field, value), self.catalog.term("slug", slug)
-        return self._one("list:", match_all(*where, self._kind("album")))
+        return self._one(b"list:", match_all(*where, self._kind("album")))
 
     def tag(self, name: str) -> Card | None:
         """The tag of this name, however it is spelt."""
-        return self._one("tag:", self.catalog.term("doc", f"tag:{normalise_tag(name)}"))
+        return self._one(b"tag:", self.catalog.term("doc", f"tag:{normalise_tag(name)}"))
 
     def track_page(
         self,
@@ -270,7 +270,7 @@ class Index(IndexFolders):
     def hits(self, addresses: list[DocAddress]) -> list[bytes | None]:
         """Documents of the words index as search results; None for what is taken down."""
         found = self.words.stored(addresses)
-        if not self.takedowns.now:
+        if self.takedowns.now.are_none:
             return [card_of(packed) for packed in found]
         return [None if self._is_taken_down(Stored(packed)) else card_of(packed) for packed in found]
 
@@ -346,11 +346,11 @@ class Index(IndexFolders):
         self.require()
         return match_all(self.social.term("subject", track_key), self.social.term("kind", kind))
 
-    def _one(self, doc_prefix: str, query: Query) -> Card | None:
+    def _one(self, doc_prefix: bytes, query: Query) -> Card | None:
         self.require()
         for _, address in self.catalog.search(query, 4).hits:
             card = Card(self.catalog.stored_at(address), self._base_url)
-            if card.doc.startswith(doc_prefix) and not self._is_taken_down(card):
+            if card.is_named(doc_prefix) and not self._is_taken_down(card):
                 return card
         return None
 
@@ -363,7 +363,7 @@ class Index(IndexFolders):
         numbers = self.catalog.numbers(field, addresses)
         cards = dict(zip(numbers, self._cards(addresses), strict=True))
         found = (cards.get(value) for value in values)
-        return [card for card in found if card is not None and card.doc.startswith("track:")]
+        return [card for card in found if card is not None and card.is_named(b"track:")]
 
     def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
         return [card for card in self._cards(addresses) if card is not None]
@@ -379,7 +379,7 @@ class Index(IndexFolders):
 
     def _is_taken_down(self, stored: Stored) -> bool:
         takedowns = self.takedowns.now
-        if not takedowns:
+        if takedowns.are_none:
             return False
         doc, did = stored.doc, stored.did
         return takedowns.covers_document(doc, did) or takedowns.covers_card(doc, did, lambda: stored.card)

@@ -34,8 +34,9 @@ class _Rest(NamedTuple):
 
 def render_track(card: Card, viewer: Viewer | None, liked: Container[int]) -> Parts:
     """A Track: the card, the viewer's permissions, and whether its key is among the `liked` ones."""
-    rest = _rest_of(card, viewer, liked)
-    return Parts([card.card_in_place, card.address.join(rest.parts)], [card.digest, rest.tag])
+    policy, address, ready = card.in_lists
+    parts, mark = _strangers(card.base_url, policy) if viewer is None else _rest_of(card, viewer, liked)
+    return Parts([ready, address.join(parts)], [card.digest, mark])
 
 
 def render_tracks(cards: Iterable[Card], viewer: Viewer | None, liked: Container[int]) -> Parts:
@@ -96,7 +97,7 @@ def extend_object(ready: bytes, **members: bytes | Parts) -> Parts:
 
 def make_answer(parts: Parts, **more: Any) -> Answer[Any]:
     """The answer. Its ETag is made of the cards' digests: to hash the whole body would cost most of it."""
-    return Answer(join_parts(parts), tag=b"".join(parts.tag), **more)
+    return Answer(b"".join(parts.body), tag=b"".join(parts.tag), **more)
 
 
 def join_parts(parts: Parts) -> bytes:
@@ -112,9 +113,7 @@ def rest_members(next_cursor: str | None) -> dict[str, bytes]:
     }
 
 
-def _rest_of(card: Card, viewer: Viewer | None, liked: Container[int]) -> _Rest:
-    if viewer is None:
-        return _strangers(card.base_url, card.policy)
+def _rest_of(card: Card, viewer: Viewer, liked: Container[int]) -> _Rest:
     decided = card.access
     hears, keeps = may_listen(decided, viewer), may_download(decided, viewer)
     return _rest(card.base_url, hears, keeps, card.key in liked)

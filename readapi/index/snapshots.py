@@ -46,13 +46,9 @@ class Snapshots:
         self._newest: Snapshot | None = None
         self._before: Snapshot | None = None
         self._open: set[Snapshot] = set()  # changed by the thread alone
+        self.version: str | None = None  # changes whenever answers may
         self.absence = "No snapshot of the catalogue has been published yet."  # while there is none to ask
         self._avoided = ("", 0.0)  # the snapshot that could not be opened, and when it is tried again
-
-    @property
-    def version(self) -> str | None:
-        """Changes whenever answers may."""
-        return self._newest.name if self._newest else None
 
     @property
     def as_of(self) -> datetime | None:
@@ -103,7 +99,7 @@ class Snapshots:
 
     def close(self) -> None:
         """Close the snapshots and the thread."""
-        self._newest = self._before = None
+        self._newest = self._before = self.version = None
         for snapshot in tuple(self._open):
             snapshot.end()
         self._executor.submit(self._close_all)
@@ -124,7 +120,7 @@ class Snapshots:
 
     def _change_over(self, newest: Snapshot) -> None:
         """Keep the replaced one to fall back on, unless the one before it is the last that answered."""
-        replaced, self._newest = self._newest, newest
+        replaced, self._newest, self.version = self._newest, newest, newest.name
         if replaced is not None and (replaced.is_proven or self._before is None):
             replaced, self._before = self._before, replaced
         if replaced is not None:

@@ -4,9 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from aiohttp import web
-
-from readapi.http.limits.clients import CLIENT
+from readapi.http.request.request import Request
 
 CALLER: Final = "fmsvc.caller"  # the key in the ASGI scope
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
@@ -20,7 +18,7 @@ class Caller:
     token: str | None = field(repr=False)
 
     @classmethod
-    def of(cls, request: web.Request) -> Self:
+    def of(cls, request: Request) -> Self:
         """Read a request that the gate has let through."""
         sent = _BEARER.fullmatch(request.headers.get("Authorization", ""))
-        return cls(request[CLIENT], None if sent is None else sent[1])
+        return cls(request.client, None if sent is None else sent[1])

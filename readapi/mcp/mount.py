@@ -15,9 +15,8 @@ from readapi.errors import NotAuthenticated
 from readapi.http import asgi
 from readapi.http.asgi import AsgiApp, StreamLimits
 from readapi.http.limits.body_pace import BodyIntake, Pace
-from readapi.http.limits.clients import CLIENT
 from readapi.http.request import bodies
-from readapi.http.viewer import REQUESTER
+from readapi.http.request.request import Request
 from readapi.mcp.caller import CALLER, Caller
 from readapi.mcp.origins import Origins
 from schemas.settings import Settings
@@ -43,19 +42,19 @@ class MountedMcp:
         self._stop = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
-    async def answer(self, request: web.Request) -> Answer[Any] | web.StreamResponse:
+    async def answer(self, request: Request) -> Answer[Any] | web.StreamResponse:
         """Answer one message. Raises ForeignOrigin, NotAuthenticated, TooLarge, RequestTimeout, RateLimited.
 
         A token that is not valid is refused here, so that no client mistakes public answers for its own.
         """
         self._origins.check(request.headers)
-        requester = request.get(REQUESTER)
+        requester = request.requester
         if requester is not None and not requester.by_cookie and requester.viewer is None:
             raise requester.refusal or NotAuthenticated()
         body = await bodies.read_bytes(request, Pace(self._intake, request.content))
         caller = Caller.of(request)
         return await asgi.answer_by_asgi(
-            await self._app(), request, body, self._streams, request[CLIENT], {CALLER: caller}
+            await self._app(), request, body, self._streams, request.client, {CALLER: caller}
         )
 
     async def close(self) -> None:

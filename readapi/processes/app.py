@@ -4,10 +4,9 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 
-from aiohttp import web
-
 from readapi.http.endpoint import Endpoint, Routes
 from readapi.http.request.headers import prefers_page
+from readapi.http.request.request import Request
 from readapi.http.router import Handler, Reply, Router
 from readapi.routes import api, pages, xrpc
 
@@ -47,7 +46,7 @@ def _add_handler(known: Handler | None, endpoint: Endpoint, handler: Handler) ->
         return handler
     assert endpoint.is_page_beside_json, f"two endpoints at {endpoint.path}, of which the second is no page"
 
-    def answer(request: web.Request) -> Reply:
+    def answer(request: Request) -> Reply:
         chosen = handler if prefers_page(request.headers.get("Accept", "")) else known
         return chosen(request)
 

@@ -13,8 +13,8 @@ from readapi.errors import ApiError, TooLarge, UnsupportedMediaType
 from readapi.http.admission import Authorization
 from readapi.http.binding import Binder, Services
 from readapi.http.limits.body_pace import BodyIntake, Pace
-from readapi.http.limits.clients import CLIENT
 from readapi.http.request import api_keys, bodies
+from readapi.http.request.request import Request
 from readapi.http.viewer import Authenticator, SignedIn
 from readapi.state.db.one_time import DEVELOPER_TOKEN
 from readapi.subsonic import failures
@@ -55,7 +55,7 @@ class Subsonic:
             name: method.signature.binder(services) for name, method in METHODS.items()
         }
 
-    async def answer(self, request: web.Request, name: str) -> Answer[Any] | web.StreamResponse:
+    async def answer(self, request: Request, name: str) -> Answer[Any] | web.StreamResponse:
         """Answer a request. Refusals are answers, too; raises Spent, TooLarge and RequestTimeout."""
         name = name.removesuffix(".view")
         form = read_form(request)
@@ -74,7 +74,7 @@ class Subsonic:
         except ApiError as error:
             return failures.convert_failure(form, error.answer())
 
-    async def _with_parameters(self, request: web.Request) -> web.Request:
+    async def _with_parameters(self, request: Request) -> Request:
         """The request, with the parameters of a form in its address."""
         if request.method != "POST":
             return request
@@ -91,13 +91,13 @@ class Subsonic:
         address = URL.build(path=request.rel_url.path, query=[*request.query.items(), *sent])
         return request.clone(rel_url=address)
 
-    async def _admit(self, request: web.Request, method: Method) -> SignedIn:
+    async def _admit(self, request: Request, method: Method) -> SignedIn:
         """The account of the API key, whoever the gate took for the requester: the key alone counts here.
 
         Raises Failed, Spent and ScopeUpgradeRequired.
         """
         key = _read_key(request.query)
-        requester = await self._authenticator.find_developer_token(key, request[CLIENT])
+        requester = await self._authenticator.find_developer_token(key, request.client)
         if requester.viewer is None:
             ended = requester.refusal if requester.signed_in is not None else None
             told = _UNKNOWN_KEY if ended is None else f"{ended.message} {_NO_KEY}"
@@ -106,12 +106,12 @@ class Subsonic:
         return requester.viewer
 
 
-def render_gate_refusal(refused: Answer[Any], request: web.Request) -> Answer[Any]:
+def render_gate_refusal(refused: Answer[Any], request: Request) -> Answer[Any]:
     """A refusal of the gate, such as that of too many requests, in the form that was asked for."""
     return failures.convert_refusal(read_form(request), refused)
 
 
-def read_form(request: web.Request) -> Form:
+def read_form(request: Request) -> Form:
     """The form of the answer: XML unless JSON is asked for."""
     return "json" if request.query.get("f", "").startswith("json") else "xml"
 

@@ -16,7 +16,6 @@ class Client(str):
     __slots__ = ()
 
 
-CLIENT = web.RequestKey("client", Client)  # the client that sent a request
 CLIENT_HEADER = "X-Fmsvc-Client"  # on this service's own Unix socket alone: the client that a tool works for
 
 
@@ -34,14 +33,14 @@ class Clients:
         if not peer:  # of a Unix socket, which only the service's own user can open
             return Client(request.headers.get(CLIENT_HEADER, "unknown"))
         if not self._trusted:
-            return self.identify(peer)
+            return _client_at(peer)
         return self.identify(peer, request.headers.getall("X-Forwarded-For", ()))
 
     def identify(self, peer: str, forwarded: Sequence[str] = ()) -> Client:
         """The client at this address, or behind it. `forwarded`: the values of X-Forwarded-For."""
         if forwarded and self.is_trusted(peer):
             peer = self._forwarded(forwarded, peer)
-        return Client(peer if ":" not in peer else network_prefix(peer))
+        return _client_at(peer)
 
     def _forwarded(self, headers: Sequence[str], peer: str) -> str:
         """The nearest hop that is not a trusted proxy: anything further left may be forged."""
@@ -58,6 +57,11 @@ class Clients:
         """Is this the address of a trusted proxy?"""
         address = _address(text)
         return address is not None and any(address in network for network in self._trusted)
+
+
+@lru_cache(maxsize=4096)
+def _client_at(peer: str) -> Client:
+    return Client(peer if ":" not in peer else network_prefix(peer))
 
 
 @lru_cache(maxsize=4096)

@@ -34,8 +34,7 @@ class Kept:
     __slots__ = ("answer", "caching", "etag", "forms", "route")
 
     def __init__(self, answer: Answer[object], route: str, caching: Caching = PUBLIC) -> None:
-        # Without its tag, which may be as long as the body.
-        self.answer: Answer[object] = Answer(answer.body, answer.media_type, answer.status, answer.headers)
+        self.answer = answer
         self.route = route
         self.caching = caching
         self.forms: dict[Way, Form] = {}
@@ -44,10 +43,6 @@ class Kept:
         if len(tag) > _SHORT_TAG_BYTES:
             tag = hashlib.blake2b(tag, digest_size=12).digest()
         self.etag = f'W/"{tag.hex()}"'
-
-    @property
-    def is_zippable(self) -> bool:
-        return len(self.answer.body) >= SMALLEST_ZIPPED_BYTES
 
     def zipped(self) -> bytes:
         """The body as gzip."""
@@ -86,7 +81,8 @@ class AnswerCache:
         if version != self._version or size > self._most_bytes or address in self._kept:
             return
         # orjson's bytes keep the room of the buffer in which they were written, 4 KB at least.
-        kept.answer = kept.answer._replace(body=bytes(memoryview(kept.answer.body)))
+        # The tag, of which there is an ETag now, may be as long as the body.
+        kept.answer = kept.answer._replace(body=bytes(memoryview(kept.answer.body)), tag=b"")
         self._kept[address] = (kept, size)
         self.bytes += size
         while self.bytes > self._most_bytes:

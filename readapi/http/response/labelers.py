@@ -34,10 +34,8 @@ class Labelers:
         """The header of answers to requests that choose none."""
         return {CONTENT: _written(self._known)}
 
-    def choose(self, header: str | None) -> tuple[str, ...] | None:
-        """Those of the labelers that a request asks for; None: it does not choose. Raises InvalidRequest."""
-        if header is None:
-            return None
+    def choose(self, header: str) -> tuple[str, ...]:
+        """Those of the labelers that a request's header asks for. Raises InvalidRequest."""
         named = [part.strip() for part in header.split(",") if part.strip()]
         dids = [_did_of(part) for part in named] if len(header) <= MOST_LETTERS else []
         if len(header) > MOST_LETTERS or len(named) > MOST or None in dids:

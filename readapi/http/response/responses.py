@@ -6,12 +6,12 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from aiohttp import HttpVersion, HttpVersion11, web
+from aiohttp import HttpVersion11, web
 
 from readapi.answers import Answer
 from readapi.http.limits.rate_limits import Allowance
 from readapi.http.response import headers
-from readapi.http.response.cache import Form, Kept, Way
+from readapi.http.response.cache import SMALLEST_ZIPPED_BYTES, Form, Kept, Way
 from readapi.http.response.headers import NEVER, WITHOUT_BODY, Cors, Headers
 from schemas.settings import Settings
 
@@ -39,6 +39,7 @@ class Responses:
     def __init__(self, settings: Settings, cross_origin: Cors, lag: Callable[[], str | None]) -> None:
         self._headers = Headers(settings, cross_origin)
         self._cors = cross_origin
+        self._varies = cross_origin.varies
         self._anybody = headers.header_lines(headers.ANYBODY)
         self._trusted = headers.header_lines({**headers.ANYBODY, **cross_origin.trusted})
         self._lag = lag
@@ -48,7 +49,7 @@ class Responses:
         self, result: Result, request: web.Request, request_id: str, allowance: Allowance | None
     ) -> Written | web.StreamResponse:
         """The response to a request."""
-        stamp = self._stamp(request_id, allowance, self._cors.varies and self._cors.is_trusted(request))
+        stamp = self._stamp(request_id, allowance, self._varies and self._cors.is_trusted(request))
         if isinstance(result, Kept):
             form = self._kept(request, result)
         elif isinstance(result, Answer):
@@ -58,8 +59,10 @@ class Responses:
             headers.add_headers(result, stamp)
             return result
         body = b"" if request.method == "HEAD" else form.body
-        end = _end_head(request.keep_alive, request.version)
-        return Written(form.status, b"".join((form.head, stamp, end, body)), request.keep_alive)
+        keep_alive = request.keep_alive
+        # A Connection header where the HTTP version's default does not apply.
+        end = _CLOSE if not keep_alive else _END if request.version >= HttpVersion11 else _KEEP
+        return Written(form.status, b"".join((form.head, stamp, end, body)), keep_alive)
 
     def to_nobody(self, answer: Answer[Any], request_id: str) -> Written:
         """The response where no request could be parsed."""
@@ -72,7 +75,7 @@ class Responses:
         way: Way = "plain"
         if "If-None-Match" in asked and matches_etag(asked["If-None-Match"], kept.etag):
             way = "unchanged"
-        elif kept.is_zippable and "gzip" in asked.get("Accept-Encoding", ""):
+        elif len(kept.answer.body) >= SMALLEST_ZIPPED_BYTES and "gzip" in asked.get("Accept-Encoding", ""):
             way = "gzip"
         form = kept.forms.get(way)
         if form is None:
@@ -125,10 +128,3 @@ def matches_etag(if_none_match: str, etag: str) -> bool:
     if if_none_match.strip() == "*":
         return True
     return any(tag.strip().removeprefix("W/") == etag[2:] for tag in if_none_match.split(","))
-
-
-def _end_head(keep_alive: bool, version: HttpVersion) -> bytes:
-    """The end of the head: a Connection header where the HTTP version's default does not apply."""
-    if not keep_alive:
-        return _CLOSE
-    return _END if version >= HttpVersion11 else _KEEP

@@ -10,6 +10,7 @@ from readapi.errors import BadRequest, InvalidRequest, NotFound, RateLimited
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
 from readapi.http.request.headers import LastEventId
+from readapi.http.request.request import Request
 from readapi.index.lookups import Index
 from readapi.live.chosen import read_filter
 from readapi.live.feed import Feed
@@ -35,7 +36,7 @@ Cursor = Annotated[
     endless=True,
 )
 async def follow_changes(
-    request: web.Request,
+    request: Request,
     client: Client,
     feed: Feed,
     index: Index,

@@ -8,6 +8,7 @@ from readapi.answers import Answer
 from readapi.errors import RateLimited, RequestTimeout, TooLarge
 from readapi.http.endpoint import Routes
 from readapi.http.request.api_keys import PREFIX
+from readapi.http.request.request import Request
 from readapi.subsonic.service import Subsonic
 
 routes = Routes("meta")
@@ -18,9 +19,7 @@ _TYPES = ("text/xml", "application/json", "audio/*", "image/*")
 @routes.get(
     f"{PREFIX}{{method}}", described=False, acts=True, media_types=_TYPES, raises=(RateLimited, TooLarge)
 )
-async def answer_rest(
-    method: str, request: web.Request, subsonic: Subsonic
-) -> Answer[Any] | web.StreamResponse:
+async def answer_rest(method: str, request: Request, subsonic: Subsonic) -> Answer[Any] | web.StreamResponse:
     """Answer a method of OpenSubsonic, as XML or JSON.
 
     Some methods write although they are asked for by GET. An API key is needed, and cookies are ignored, so
@@ -37,7 +36,7 @@ async def answer_rest(
     raises=(RateLimited, RequestTimeout, TooLarge),
 )
 async def answer_rest_form(
-    method: str, request: web.Request, subsonic: Subsonic
+    method: str, request: Request, subsonic: Subsonic
 ) -> Answer[Any] | web.StreamResponse:
     """Answer the same, with the parameters in a form."""
     return await subsonic.answer(request, method)

@@ -10,7 +10,7 @@ from readapi.answers import Answer
 from readapi.http import asgi
 from readapi.http.asgi import AsgiApp, Receive, Send, StreamLimits
 from readapi.http.endpoint import Routes
-from readapi.http.limits.clients import CLIENT
+from readapi.http.request.request import Request
 from tests.indexer.running import until
 from tests.readapi import site
 
@@ -20,18 +20,16 @@ routes = Routes("test")
 
 
 @routes.get("/app")
-async def get_app(request: web.Request, app: list, streams: StreamLimits) -> Answer[Any] | web.StreamResponse:
+async def get_app(request: Request, app: list, streams: StreamLimits) -> Answer[Any] | web.StreamResponse:
     """Let the application answer a GET."""
-    return await asgi.answer_by_asgi(app[0], request, b"", streams, request[CLIENT], {"told": "this"})
+    return await asgi.answer_by_asgi(app[0], request, b"", streams, request.client, {"told": "this"})
 
 
 @routes.post("/app", from_any_page=True)
-async def post_app(
-    request: web.Request, app: list, streams: StreamLimits
-) -> Answer[Any] | web.StreamResponse:
+async def post_app(request: Request, app: list, streams: StreamLimits) -> Answer[Any] | web.StreamResponse:
     """Let the application answer a POST."""
     body = await request.read()
-    return await asgi.answer_by_asgi(app[0], request, body, streams, request[CLIENT], {"told": "this"})
+    return await asgi.answer_by_asgi(app[0], request, body, streams, request.client, {"told": "this"})
 
 
 def serving(app: AsgiApp, streams: StreamLimits | None = None) -> Any:

@@ -3,16 +3,15 @@
 from typing import Annotated, Any, Literal
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 from pydantic import Field
 
 from readapi.errors import InvalidRequest, NotFound
 from readapi.http.binding import Signature
 from readapi.http.request.headers import Conditions
-from readapi.http.router import PATH_VALUES
 from readapi.http.viewer import SignedIn
 from schemas.access import Viewer
 from schemas.api.shape import Asked
+from tests.readapi.http.mocked import mocked_request
 
 
 class Catalogue:
@@ -48,8 +47,8 @@ def bound(
     handler: Any, query: str = "", sent: dict[str, Any] | None = None, **path: str
 ) -> dict[str, object]:
     """The arguments of a handler for a request without a viewer."""
-    request = make_mocked_request("GET", f"/{query}")
-    request[PATH_VALUES] = path
+    request = mocked_request("GET", f"/{query}")
+    request.path_values = path
     binder = Signature.of(handler, frozenset(path)).binder({Catalogue: CATALOGUE})
     return binder(request, None, sent or {})
 

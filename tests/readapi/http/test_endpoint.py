@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 from pydantic import Field
 
 from readapi.answers import Answer
@@ -12,6 +11,7 @@ from readapi.http.endpoint import Detached, Routes
 from schemas.access import Viewer
 from schemas.api.health import Health
 from schemas.settings import Settings
+from tests.readapi.http.mocked import mocked_request
 from tests.readapi.site import running
 
 
@@ -166,7 +166,7 @@ def test_a_plain_function_is_answered_without_a_coroutine():
 
     handle = made.endpoints[0].handler({Authorization: Authorization(Settings()), Detached: Detached()})
 
-    assert handle(make_mocked_request("GET", "/now")) == Answer(b'"now"')
+    assert handle(mocked_request("GET", "/now")) == Answer(b'"now"')
 
 
 async def test_a_service_nobody_offers_stops_the_start():

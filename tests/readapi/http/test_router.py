@@ -2,17 +2,18 @@
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import make_mocked_request
 from yarl import URL
 
 from readapi.answers import Answer
 from readapi.errors import NotFound
-from readapi.http.router import PATH_VALUES, Handler, Router
+from readapi.http.request.request import Request
+from readapi.http.router import Handler, Router
+from tests.readapi.http.mocked import mocked_request
 
 
 def saying(name: str) -> Handler:
-    def handle(request: web.Request) -> Answer[str]:
-        values = " ".join(f"{key}={value}" for key, value in request[PATH_VALUES].items())
+    def handle(request: Request) -> Answer[str]:
+        values = " ".join(f"{key}={value}" for key, value in request.path_values.items())
         return Answer(f"{request.method} {name} {values}".strip().encode())
 
     return handle
@@ -38,7 +39,7 @@ def router() -> Router:
 
 
 async def answer(router: Router, path: str, method: str = "GET") -> str:
-    found = router.answer(make_mocked_request(method, str(URL(path, encoded=True))))
+    found = router.answer(mocked_request(method, str(URL(path, encoded=True))))
     assert isinstance(found, Answer)
     return found.body.decode()
 

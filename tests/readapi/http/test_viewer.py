@@ -4,7 +4,6 @@ import asyncio
 import time
 
 import pytest
-from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
 from readapi.http.limits.rate_limits import Limiter, Rate, Spent
@@ -12,6 +11,7 @@ from readapi.http.viewer import Authenticator, InSession, Requester
 from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import State, open_state
 from schemas.settings import Settings
+from tests.readapi.http.mocked import mocked_request
 from tests.readapi.state.people import BEN, HandClock, account
 
 
@@ -21,7 +21,7 @@ def viewers_of(state: State, guesses: int = 100) -> Authenticator:
 
 
 async def asking(viewers: Authenticator, **headers: str) -> Requester | None:
-    found = viewers.find(make_mocked_request("GET", "/", headers=headers))
+    found = viewers.find(mocked_request("GET", "/", headers=headers))
     return None if found is None else await found
 
 
@@ -70,7 +70,7 @@ async def test_two_cookies_of_a_session_are_nobodys(state: State) -> None:
         for first, second in ((theirs, hers), (hers, theirs), (hers, ""), ("%", hers), (hers, f"{hers}="))
     ]
     parted = CIMultiDict([("Cookie", f"session_id={hers}"), ("Cookie", f"session_id={theirs}")])
-    asked.append(await viewers.find(make_mocked_request("GET", "/", headers=parted)))
+    asked.append(await viewers.find(mocked_request("GET", "/", headers=parted)))
     same = await asking(viewers, Cookie=f"session_id={hers}; session_id={hers}")
     by_header = await asking(
         viewers, Authorization=f"Bearer {hers}", Cookie=f"session_id={hers}; session_id={theirs}"

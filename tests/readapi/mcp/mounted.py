@@ -12,6 +12,7 @@ from readapi.http.asgi import StreamLimits
 from readapi.http.endpoint import Routes
 from readapi.http.gate import WhoAsks
 from readapi.http.limits.body_pace import BodyIntake
+from readapi.http.request.request import Request
 from readapi.mcp.mount import MakeManager, MountedMcp
 from schemas.settings import Settings
 from tests.readapi import site
@@ -22,19 +23,19 @@ routes = Routes("meta")
 
 
 @routes.get("/mcp", described=False)
-async def receive(request: web.Request, mounted: MountedMcp) -> Answer[Any] | web.StreamResponse:
+async def receive(request: Request, mounted: MountedMcp) -> Answer[Any] | web.StreamResponse:
     """Open a stream of the server's own messages."""
     return await mounted.answer(request)
 
 
 @routes.post("/mcp", from_any_page=True, described=False)
-async def send(request: web.Request, mounted: MountedMcp) -> Answer[Any] | web.StreamResponse:
+async def send(request: Request, mounted: MountedMcp) -> Answer[Any] | web.StreamResponse:
     """Send it a message."""
     return await mounted.answer(request)
 
 
 @routes.delete("/mcp", from_any_page=True, described=False)
-async def end(request: web.Request, mounted: MountedMcp) -> Answer[Any] | web.StreamResponse:
+async def end(request: Request, mounted: MountedMcp) -> Answer[Any] | web.StreamResponse:
     """End a session."""
     return await mounted.answer(request)
 
