@@ -1,6 +1,6 @@
 """aiohttp's connection, except that a request starts where its bytes arrive, before there is a task for it.
 
-The only module that uses private names of aiohttp: `pyproject.toml` names the minor version that has them.
+Uses private names of aiohttp, as `request/request.py` does: `pyproject.toml` names the minor version.
 """
 # ruff: noqa: SLF001
 

@@ -21,7 +21,6 @@ Handler = Callable[[Request], Reply]
 PATH_NAME = re.compile(
     r"{(\w+)(?::([^{}]*))?}"
 )  # of a path: its name, and the expression that it has to match
-_NO_VALUES: Mapping[str, str] = {}
 _PART = "[^{}/]+"
 
 
@@ -45,18 +44,18 @@ class Router:
         """Call the handler. Raises NotFound, and web.HTTPMethodNotAllowed with the allowed methods."""
         if hdrs.EXPECT in request.headers:
             return self._answer_expected(request)
-        handler, request.path_values = self._find(request.plain_path, request.method)
-        return handler(request)
+        return self._find(request)(request)
 
     async def _answer_expected(self, request: Request) -> Response:
         await _let_continue(request)
-        handler, request.path_values = self._find(request.plain_path, request.method)
-        return await settle(handler(request))
+        return await settle(self._find(request)(request))
 
-    def _find(self, path: str, method: str) -> tuple[Handler, Mapping[str, str]]:
+    def _find(self, request: Request) -> Handler:
+        """The handler, for which the request has the values of the path's names."""
+        path, method = request.plain_path, request.method
         if (handlers := self._plain.get(path)) is not None:
             if (handler := handlers.get(method)) is not None:
-                return handler, _NO_VALUES
+                return handler
             raise web.HTTPMethodNotAllowed(method, sorted(handlers))
         allowed: set[str] = set()
         above = path
@@ -67,7 +66,8 @@ class Router:
                     continue
                 if (handler := handlers.get(method)) is not None:
                     values = match.groupdict()
-                    return handler, values if "%" not in path else _unescape(values)
+                    request.path_values = values if "%" not in path else _unescape(values)
+                    return handler
                 allowed.update(handlers)
         if allowed:
             raise web.HTTPMethodNotAllowed(method, sorted(allowed))

@@ -132,10 +132,16 @@ class IndexFolder:
             return []
         return [memoryview(searcher.doc(address)[search_index.STORED][0]) for address in addresses]
 
-    def stored_at(self, address: DocAddress) -> memoryview:
-        """The stored bytes of one document."""
-        stores = self._stores
-        return self.stored([address])[0] if stores is None else stores[address.segment_ord].get(address.doc)
+    def first(self, query: Query, most: int) -> list[memoryview]:
+        """The stored bytes of a few matches, in no particular order."""
+        searcher, stores = self.searcher, self._stores
+        if searcher is None:
+            return []
+        hits = searcher.search(query, most, False).hits
+        self.rows_read += len(hits)
+        if stores is None:
+            return self.stored(address for _, address in hits)
+        return [stores[address.segment_ord].get(address.doc) for _, address in hits]
 
     def term(self, field: str, value: str | int) -> Query:
         """Documents that carry a value."""

@@ -24,6 +24,7 @@ MOST_LIKED = 5000  # newest likes of one account, among which visible ones are c
 MOST_REMEMBERED = 10_000  # tracks whose place is remembered
 MOST_PAGES = 500  # first pages that are remembered, of at most 100 rows each
 MOST_ASKING = 3  # records with the same public id
+MOST_ALIKE = 4  # documents that match what should name a single one
 _BELOW_ID = 64 - ID_BITS  # bits of a key after those that are the public id
 
 
@@ -348,8 +349,8 @@ class Index(IndexFolders):
 
     def _one(self, doc_prefix: bytes, query: Query) -> Card | None:
         self.require()
-        for _, address in self.catalog.search(query, 4).hits:
-            card = Card(self.catalog.stored_at(address), self._base_url)
+        for packed in self.catalog.first(query, MOST_ALIKE):
+            card = Card(packed, self._base_url)
             if card.is_named(doc_prefix) and not self._is_taken_down(card):
                 return card
         return None
@@ -370,7 +371,10 @@ class Index(IndexFolders):
 
     def _cards(self, addresses: list[DocAddress]) -> list[Card | None]:
         """The cards at these addresses; None for what is taken down."""
-        cards = (Card(packed, self._base_url) for packed in self.catalog.stored(addresses))
+        base_url = self._base_url
+        cards = [Card(packed, base_url) for packed in self.catalog.stored(addresses)]
+        if self.takedowns.now.are_none:
+            return [*cards]
         return [None if self._is_taken_down(card) else card for card in cards]
 
     def _social_cards(self, rows: Iterable[Row]) -> list[bytes]:

@@ -1,10 +1,15 @@
-"""aiohttp's request, with what is found out about it on its way to the handler."""
+"""aiohttp's request, with what is found out about it on its way to the handler.
+
+Uses private names of aiohttp, as `http/connection.py` does: `pyproject.toml` names the minor version.
+"""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
+from aiohttp import HttpVersion, web
+from multidict import CIMultiDictProxy
 
 if TYPE_CHECKING:
     from readapi.http.endpoint import Endpoint
@@ -18,6 +23,12 @@ class Request(web.Request):
     `plain_path`: its path, in which only slashes and percent signs within names are still escaped.
     Attributes, since each `request[key]` of the framework runs a function.
     """
+
+    # As the framework has them, but read without a function of Python.
+    method: str = property(attrgetter("_method"))  # type: ignore[assignment]
+    headers: CIMultiDictProxy[str] = property(attrgetter("_headers"))  # type: ignore[assignment]
+    version: HttpVersion = property(attrgetter("_version"))  # type: ignore[assignment]
+    raw_path: str = property(attrgetter("_message.path"))  # type: ignore[assignment]
 
     ATTRS = web.Request.ATTRS | {"client", "endpoint", "path_values", "plain_path", "requester"}
 

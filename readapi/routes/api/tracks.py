@@ -154,7 +154,7 @@ async def get_track(
     A track in a private Space is fetched from there, and returned to viewers that the Space admits.
     """
     if who is None:  # no Space admits a request without an account
-        return _one(index, tracks.find_track(index, track_id, None), None)
+        return present.make_answer(present.render_track(tracks.find_track(index, track_id, None), None, ()))
     card, viewer = await finder.show(track_id, who)
     return _one(index, card, await supporters.among(viewer, [card]))
 
