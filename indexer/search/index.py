@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import duckdb
 
@@ -26,16 +26,26 @@ from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, round_count
 
 STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
-CHUNK: Final = 4000  # documents rendered at a time when all are
+
+
+class Everything(NamedTuple):
+    """The query of all that has documents of a kind, and how many are rendered at a time.
+
+    Each time costs a scan of the tables' keys, so there are as many at a time as memory has room for.
+    """
+
+    query: str
+    at_once: int
+
 
 # In an order that keeps an artist's documents together: the rows that they share are then read once.
 EVERYTHING: Final = {
-    "tracks": "select key from tracks where state in ('live', 'withheld') order by did",
-    "lists": "select key from lists where state = 'live' order by did",
-    "artists": "select did from accounts order by did",
-    "tags": "select distinct tag from track_tags order by tag",
-    "likes": "select distinct pair from likes where state = 'live'",
-    "comments": "select key from comments where state = 'live'",
+    "tracks": Everything("select key from tracks where state in ('live', 'withheld') order by did", 8000),
+    "lists": Everything("select key from lists where state = 'live' order by did", 4000),
+    "artists": Everything("select did from accounts order by did", 16_000),
+    "tags": Everything("select distinct tag from track_tags order by tag", 16_000),
+    "likes": Everything("select distinct pair from likes where state = 'live'", 40_000),
+    "comments": Everything("select key from comments where state = 'live'", 16_000),
 }
 
 
@@ -101,14 +111,14 @@ class SearchIndex:
         which is the last outbox entry at the first step, so that following it replaces their documents.
         """
         op = _outbox_meta(con).get("outbox_op", 0)
-        count = " + ".join(f"(select count(*) from ({query}))" for query in EVERYTHING.values())
+        count = " + ".join(f"(select count(*) from ({query}))" for query, _ in EVERYTHING.values())
         (total,) = con.execute(f"select {count}").fetchone() or (0,)
         done = 0
-        for kind, query in EVERYTHING.items():
+        for kind, (query, at_once) in EVERYTHING.items():
             # All keys at once: a query that is read in parts prevents checkpoints of the catalogue.
             keys = con.sql(query).to_arrow_table().column(0)
-            for start in range(0, len(keys), CHUNK):
-                chunk = keys.slice(start, CHUNK).to_pylist()
+            for start in range(0, len(keys), at_once):
+                chunk = keys.slice(start, at_once).to_pylist()
                 refs = replace(Refs(), **{kind: set(chunk)})
                 with _reading(con):
                     rendering = Rendering(con, self._base_url, CataloguedWorks(con))

@@ -94,7 +94,7 @@ class Rendering:
             contents = lists.load_tracklists(con, rows, shelves, hidden)
             yield from (lists.list_documents(row, known, shelves, contents, given) for row in rows)
         yield from self._artists({did: known[did] for did in refs.artists & known.keys()}, given)
-        for name, track_count, total_plays in tag.load_tags(con, refs.tags) if refs.tags else ():
+        for name, track_count, total_plays in tag.load_tags(con, refs.tags, hidden) if refs.tags else ():
             yield tag.tag_documents(name, track_count, total_plays)
 
     def counts(self, packed: Mapping[int, bytes]) -> Iterator[Fields]:

@@ -23,6 +23,20 @@ GIVEN = """
 """
 EFFECTS = "select key, cid, effect from label_effects where key in ({keys})"
 
+# Of rows with `key`, `did`, `cid` and `labels` of a track: whether the view `adult_tracks` has it.
+# For queries that narrow the tracks before; the view reads all of them, however few are wanted.
+IS_ADULT = f"""
+    coalesce(
+        list_has_any(labels, {sorted(label_policy.ADULT)})
+            or did in (select account from label_effects where effect = 'adult' and account is not null)
+            or key in (select key from label_effects where effect = 'adult' and cid is null)
+            or (key, cid) in (
+                select (key, cid) from label_effects where effect = 'adult' and cid is not null
+            ),
+        false
+    )
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Labels:

@@ -22,7 +22,7 @@ from indexer.search.documents.fields import (
     term_fields,
     unless_hidden,
 )
-from indexer.search.documents.labels import Labels
+from indexer.search.documents.labels import IS_ADULT, Labels
 from indexer.search.documents.people import Person
 from schemas.ids import list_id, record_id
 from schemas.label_policy import Effect
@@ -40,39 +40,50 @@ LISTS = """
       and (l.list_type is null or l.list_type in ('album', 'playlist'))
 """
 
-ITEMS = """
+ITEMS = f"""
     with items as materialized (
-        select list_key, position, subject_key from list_items where list_key in ({keys})
+        select list_key, position, subject_key from list_items where list_key in ({{keys}})
     ),
     tracks as materialized (
-        select key, did, case when state = 'live' then visibility else 'private' end as visibility
+        select key, did, cid, labels,
+               case when state = 'live' then visibility else 'private' end as visibility
         from tracks
         where rowid in (select rowid from tracks where key in (select subject_key from items))
           and state in ('live', 'withheld')
     ),
-    adult as materialized (
-        select key from adult_tracks where key in (select subject_key from items)
+    rated as materialized (
+        select key, did, visibility, {IS_ADULT} as is_adult from tracks
     ),
     counts as materialized (
         select subject_key, plays from track_counts where subject_key in (select subject_key from items)
     )
-    select items.list_key, tracks.key, tracks.did, tracks.visibility, coalesce(counts.plays, 0),
-           tracks.key in (select key from adult)
+    select items.list_key, rated.key, rated.did, rated.visibility, coalesce(counts.plays, 0), rated.is_adult
     from items
-    join tracks on tracks.key = items.subject_key
-    left join counts on counts.subject_key = tracks.key
+    join rated on rated.key = items.subject_key
+    left join counts on counts.subject_key = rated.key
     order by items.list_key, items.position
 """
 
 # Tracks of visible artists that may belong to an album by naming it, in the order of the album.
-NAMING = """
-    select t.key, t.did, case when t.state = 'live' then t.visibility else 'private' end,
-           coalesce(c.plays, 0), t.key in (select key from adult_tracks), t.album
-    from tracks t
-    left join track_counts c on c.subject_key = t.key
-    where t.state in ('live', 'withheld') and t.album is not null
-      and t.did in (select unnest(string_split($dids, ' ')))
-    order by least(t.created_at, t.indexed_at), t.id
+NAMING = f"""
+    with theirs as materialized (
+        select key, did, cid, labels,
+               case when state = 'live' then visibility else 'private' end as visibility,
+               album, least(created_at, indexed_at) as since, id
+        from tracks
+        where rowid in (select rowid from tracks where did in (select unnest(string_split($dids, ' '))))
+          and state in ('live', 'withheld') and album is not null
+    ),
+    rated as materialized (
+        select *, {IS_ADULT} as is_adult from theirs
+    ),
+    counts as materialized (
+        select subject_key, plays from track_counts where subject_key in (select key from theirs)
+    )
+    select key, did, visibility, coalesce(plays, 0), is_adult, album
+    from rated
+    left join counts on subject_key = key
+    order by since, id
 """
 
 

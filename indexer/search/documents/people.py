@@ -19,14 +19,18 @@ HIDDEN = (
 )
 WITHHELD = "select account from label_effects where effect = 'hidden' and account is not null"
 
+# Rows are picked by their number, so that only the DIDs of all others are unpacked.
 PEOPLE = """
     with known as materialized (
-        select did, handle, pds from accounts where did in (select unnest(string_split($dids, ' ')))
+        select did, handle, pds
+        from accounts
+        where rowid in (select rowid from accounts where did in (select unnest(string_split($dids, ' '))))
     ),
     presented as materialized (
         select did, display_name, avatar_cid, bio, support_url, created_at, updated_at, indexed_at
         from profiles
-        where did in (select unnest(string_split($dids, ' '))) and state = 'live'
+        where rowid in (select rowid from profiles where did in (select unnest(string_split($dids, ' '))))
+          and state = 'live'
     )
     select known.*, presented.* exclude (did) from known left join presented using (did)
 """

@@ -1,9 +1,10 @@
 """Tags -> search documents. A tag is known as long as a public track carries it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import duckdb
 
+from indexer.catalog.database import join_words
 from indexer.search.documents.fields import (
     Documents,
     card_json,
@@ -13,33 +14,44 @@ from indexer.search.documents.fields import (
     term_fields,
     unless_hidden,
 )
+from indexer.search.documents.labels import IS_ADULT
 from schemas.ids import record_id
 
 SEPARATOR = "\x1f"  # white space to Python, so no normalised tag holds it
 
-TAGS = """
+# As `listed_tracks`, of those with the tags alone.
+TAGS = f"""
     with tagged as materialized (
         select tag, track_key from track_tags where tag in (select unnest(string_split($names, chr(31))))
     ),
-    tracks as materialized (
+    public as materialized (
+        select key, did, cid, labels
+        from tracks
+        where rowid in (select rowid from tracks where key in (select track_key from tagged))
+          and state = 'live' and visibility = 'public'
+    ),
+    listed as materialized (
         select key
-        from listed_tracks
-        where key in (select track_key from tagged)
+        from public
+        where did not in (select unnest(string_split($hidden, ' '))) and not {IS_ADULT}
     ),
     counts as materialized (
-        select subject_key, plays from track_counts where subject_key in (select key from tracks)
+        select subject_key, plays from track_counts where subject_key in (select key from listed)
     )
     select tag, count(*), coalesce(sum(plays), 0)::bigint
     from tagged
-    join tracks on key = track_key
+    join listed on key = track_key
     left join counts on subject_key = key
     group by tag
 """
 
 
-def load_tags(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Name, tracks and plays of those tags that are in use."""
-    return con.execute(TAGS, {"names": SEPARATOR.join(names)}).fetchall()
+def load_tags(
+    con: duckdb.DuckDBPyConnection, names: Iterable[str], hidden: Set[str]
+) -> list[tuple[str, int, int]]:
+    """Name, tracks and plays of those tags that are in use by accounts that are not hidden."""
+    values = {"names": SEPARATOR.join(names), "hidden": join_words(hidden)}
+    return con.execute(TAGS, values).fetchall()
 
 
 def tag_documents(name: str, track_count: int, total_plays: int) -> Documents:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import duckdb
 import orjson
 import pytest
 
@@ -9,8 +10,10 @@ from indexer.catalog.tables.images import ImageFact
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact
+from indexer.search.documents import lists, tag
 from indexer.search.documents.artist import CataloguedWorks
 from indexer.search.documents.fields import Fields
+from indexer.search.documents.labels import IS_ADULT
 from indexer.search.render import Refs, Rendering
 from schemas import stored
 from schemas.api.albums import AlbumMetadata
@@ -19,9 +22,10 @@ from schemas.api.playlists import Playlist
 from schemas.api.tags import Tag
 from schemas.api.tracks import Track
 from schemas.ids import checked_id, list_id, record_id, record_key
+from schemas.labels import Label
 from schemas.search_index import COUNT_SHIFT
 from tests import documents as records
-from tests.indexer.changes import account, album, comment, did, like, put, uri, write
+from tests.indexer.changes import account, album, comment, did, instant, like, put, uri, write
 
 BASE = "https://music.example"
 PDS = "https://pds.example"
@@ -358,3 +362,66 @@ def test_an_album_holds_no_more_than_a_list_may(known: Writer) -> None:
 
     assert card["track_count"] == 500
     assert len(items) == 500
+
+
+def test_lists_and_tags_know_the_adult_tracks_of_the_view(known: Writer) -> None:
+    """`IS_ADULT` says of narrowed rows what the view `adult_tracks` says of all: by each kind of label."""
+    adult = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "porn"}]}
+    write(known, put("cid", "track", at=1, labels=adult), put("dan", "track", at=1))
+    write(known, *(put("ana", "track", number, at=1) for number in range(4)))
+    with known.reader() as con:
+        [(cid,)] = con.execute(
+            "select cid from tracks where uri = ?", [str(uri("ana", "track", 1))]
+        ).fetchall()
+    about = (did("dan"), None), (uri("ana", "track", 0), None), (uri("ana", "track", 1), cid)
+    other_version = (uri("ana", "track", 2), "bafyrei-another")
+    labels = [
+        Label(did("labeler"), str(subject), version, "nudity", instant(1), None, False)
+        for subject, version in (*about, other_version)
+    ]
+    known.write(Batch(labels=labels))
+
+    with known.reader() as con:
+        found = set(con.execute(f"select uri from tracks where {IS_ADULT}").fetchall())
+        viewed = set(con.execute("select uri from tracks join adult_tracks using (key)").fetchall())
+
+    expected = {
+        uri("cid", "track"),
+        uri("dan", "track"),
+        uri("ana", "track", 0),
+        uri("ana", "track", 1),
+    }
+    assert found == viewed == {(str(one),) for one in expected}
+
+
+def test_a_list_and_a_tag_cost_what_their_tracks_cost(known: Writer) -> None:
+    """Of tracks that are not theirs only keys and DIDs are read, in whole vectors of 2,048 rows."""
+    write(known, put("ana", "track", at=1, tags=["rare"], album="Rare"))
+    write(known, album("ana", [uri("ana", "track")], at=1, name="Rare"))
+    with known.reader() as con:
+        con.execute(
+            "insert into tracks select tracks.* replace "
+            "(key + range as key, did || range as did, uri || range as uri) from tracks, range(1, 50000) "
+            "where title is not null limit 50000"
+        )
+        ours = {"names": "rare", "hidden": ""}
+        list_key = record_key(str(uri("ana", "list")))
+        read = [
+            labels_read(con, tag.TAGS, ours),
+            labels_read(con, lists.ITEMS.format(keys=list_key), {}),
+            labels_read(con, lists.NAMING, {"dids": did("ana")}),
+        ]
+
+    assert all(0 < rows <= 2 * 2048 for rows in read)
+
+
+def labels_read(con: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]) -> int:
+    """The rows of tracks of which a query reads the labels."""
+    [(_, plan)] = con.execute(f"explain (analyze, format json) {query}", values).fetchall()
+    scans, found = [orjson.loads(plan)], 0
+    while scans:
+        node = scans.pop()
+        scans += node["children"]
+        if "labels" in str(node["extra_info"].get("Projections")):
+            found += node["operator_cardinality"]
+    return found
