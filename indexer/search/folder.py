@@ -76,55 +76,63 @@ class IndexFolder:
     def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
         """A numeric field of each committed document with one of these ids."""
         with explain_errors(self._path):
-            found = self._find("id", ids)
-            return dict(zip(found, _numbers(self._committed(), field, list(found.values())), strict=True))
+            searcher = self._committed()
+            found = self._find(searcher, "id", ids)
+            return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
 
     def stored(self, keys: Collection[int]) -> dict[int, bytes]:
         """The stored bytes of each committed document with one of these keys."""
         with explain_errors(self._path):
             searcher = self._committed()
-            return {key: _stored(searcher, address) for key, address in self._find("key", keys).items()}
+            return {
+                key: _stored(searcher, address) for key, address in self._find(searcher, "key", keys).items()
+            }
 
     def find_numbers(self, terms: Mapping[str, str], *fields: str) -> list[tuple[int, ...]]:
         """These numeric fields of each committed document that has all of the terms, by field."""
         with explain_errors(self._path):
-            searcher, addresses = self._committed(), self._with_terms(terms)
+            searcher = self._committed()
+            addresses = self._with_terms(searcher, terms)
             columns = [_numbers(searcher, field, addresses) for field in fields]
             return list(zip(*columns, strict=True))
 
     def find_names(self, terms: Mapping[str, str]) -> Iterator[str]:
         """The `doc` of each committed document that has all of the terms, by field."""
         with explain_errors(self._path):
-            for address in self._with_terms(terms):
-                yield stored.Stored(memoryview(_stored(self._committed(), address))).doc
+            searcher = self._committed()
+            for address in self._with_terms(searcher, terms):
+                yield stored.Stored(memoryview(_stored(searcher, address))).doc
 
-    def _find(self, field: str, values: Collection[int]) -> dict[int, tantivy.DocAddress]:
+    def _find(
+        self, searcher: tantivy.Searcher, field: str, values: Collection[int]
+    ) -> dict[int, tantivy.DocAddress]:
         """The addresses of the committed documents with one of these values, by value."""
         if not values:
             return {}
-        searcher = self._committed()
         query = tantivy.Query.term_set_query(self._schema, field, list(values))
         addresses = [address for _, address in searcher.search(query, len(values), count=False).hits]
         return dict(zip(_numbers(searcher, field, addresses), addresses, strict=True))
 
-    def _with_terms(self, terms: Mapping[str, str]) -> list[tantivy.DocAddress]:
+    def _with_terms(self, searcher: tantivy.Searcher, terms: Mapping[str, str]) -> list[tantivy.DocAddress]:
         query = tantivy.Query.boolean_query(
             [
                 (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, field, term))
                 for field, term in terms.items()
             ]
         )
-        found = self._committed().search(query, FIRST)
+        found = searcher.search(query, FIRST)
         total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
         if total > FIRST:
-            found = self._committed().search(query, total, count=False)
+            found = searcher.search(query, total, count=False)
         return [address for _, address in found.hits]
 
     def _committed(self) -> tantivy.Searcher:
-        if self._searcher is None:
+        """What is committed. A question uses one searcher throughout: a commit on another thread may end."""
+        searcher = self._searcher
+        if searcher is None:
             self._index.reload()
-            self._searcher = self._index.searcher()
-        return self._searcher
+            searcher = self._searcher = self._index.searcher()
+        return searcher
 
     def commit(self, op: int) -> None:
         """Commit the replaced documents together with the watermark."""

@@ -1,12 +1,14 @@
 """Outbox -> Tantivy: the search index follows the catalogue, with a watermark of its own.
 
 A step replaces the stale documents, and the watermark with them, in one commit of each index that changes.
-The catalog index is committed last, at every step: its watermark is that of all three.
+The social index is committed on another thread while the other documents are rendered, since a commit mostly
+waits for the disk. The catalog index is committed last, at every step: its watermark is that of all three.
 After a crash the same entries are read again; rendering them again gives the same documents.
 """
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +60,7 @@ class SearchIndex:
         self._path = path
         self._base_url = base_url
         self._compared = False
+        self._beside = ThreadPoolExecutor(1, "committing")
         self.step_entries = STEP_ENTRIES
 
     @classmethod
@@ -97,10 +100,9 @@ class SearchIndex:
                 "select op, kind, key, name from outbox where op > ? order by op limit ?",
                 [self.watermark, self.step_entries],
             ).fetchall()
-            if entries:
-                self._replace(con, entries)
-        if entries:
-            self._commit(entries[-1][0])
+            reactions = self._replace(con, entries) if entries else None
+        if reactions is not None:
+            self._commit(entries[-1][0], reactions)
         return self.watermark
 
     def fill(self, con: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
@@ -126,18 +128,21 @@ class SearchIndex:
                     self._add(rendering.catalogue(rendering.tracks(refs.tracks), refs))
                 done += len(chunk)
                 yield done, total
-        self._commit(op)
+        self._commit(op, self._commit_reactions(op))
+        self._beside.shutdown()
         for folder in self._folders:
             folder.finish()
 
     def close(self) -> None:
         """Close the indexes. Uncommitted entries are indexed again at the next start."""
+        self._beside.shutdown()
         for folder in self._folders:
             folder.close()
 
     def _replace(
         self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
-    ) -> None:
+    ) -> Future[None]:
+        """Replace the stale documents. Returns the commit of likes and comments, which has begun."""
         # An index that is ahead of the others gets the same documents once more.
         refs = Refs.of(entry[1:] for entry in entries)
         known = self._catalog.stored(refs.counts)
@@ -150,19 +155,23 @@ class SearchIndex:
         works.add_cards(cards)
         works.add_reactions(reactions)
         refs.artists |= self._moved(works.popularity(works.owners)) | self._unknown(refs.persons)
+        self._social.drop(refs.social_names())
+        self._social.add(reactions)
+        committing = self._commit_reactions(entries[-1][0])
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
-        self._social.drop(refs.social_names())
         self._catalog.add(cards)
-        self._social.add(reactions)
         self._add(rendering.catalogue(tracks, refs))
+        return committing
 
-    def _commit(self, op: int) -> None:
-        for folder in (self._words, self._social):
-            if folder.has_changes:
-                folder.commit(max(op, folder.watermark))
-            else:
-                folder.release()
+    def _commit_reactions(self, op: int) -> Future[None]:
+        """Begin the commit of the social index. Until it ends, that index can be read and not written."""
+        return self._beside.submit(_commit_changes, self._social, op)
+
+    def _commit(self, op: int, reactions: Future[None]) -> None:
+        _commit_changes(self._words, op)
+        reactions.result()
+        self._social.release()
         self._catalog.commit(op)
 
     def _moved(self, popular: Mapping[str, int]) -> set[str]:
@@ -200,6 +209,13 @@ class SearchIndex:
         if max(folder.watermark for folder in self._folders) > last:
             raise StoreError(f"The search index in {self._path} belongs to another catalogue; {REBUILD}")
         self._compared = True
+
+
+def _commit_changes(folder: IndexFolder, op: int) -> None:
+    if folder.has_changes:
+        folder.commit(max(op, folder.watermark))
+    else:
+        folder.release()
 
 
 def replacement_folders(path: Path) -> tuple[Path, Path]:

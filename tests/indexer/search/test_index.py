@@ -3,10 +3,11 @@
 import itertools
 import os
 import random
+import threading
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 import orjson
@@ -17,6 +18,7 @@ from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
+from indexer.search.folder import IndexFolder
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
 from schemas import data_folder, search_index
@@ -332,3 +334,33 @@ def test_kills_between_the_stores_lose_nothing(tmp_path: Path) -> None:
     assert len(shown) > 20
     assert versions(followed) == shown
     assert contents(tmp_path / data_folder.SEARCH) == followed
+
+
+class Noted(IndexFolder):
+    """Notes which folder is committed on which thread."""
+
+    commits: ClassVar[list[tuple[str, str]]] = []
+
+    def commit(self, op: int) -> None:
+        self.commits.append((self._path.name, threading.current_thread().name))
+        super().commit(op)
+
+
+def test_reactions_are_committed_beside_the_rest_and_the_catalog_index_last(
+    writer: Writer, tmp_path: Path
+) -> None:
+    """So a step waits for two commits, not three; the watermark that counts is never ahead."""
+    folders = [
+        Noted.open(tmp_path / "noted" / name, schema)
+        for name, schema in search_index.search_schemas().items()
+    ]
+    index = SearchIndex(folders, tmp_path / "noted", BASE)
+    write(writer, put("ana", "track", at=1), like("ben", uri("ana", "track"), at=2))
+
+    caught_up(index, writer)
+    index.close()
+
+    own = threading.current_thread().name
+    threads = dict(Noted.commits)
+    assert Noted.commits[-1] == (search_index.CATALOG_FOLDER, own)
+    assert threads[search_index.WORDS_FOLDER] == own != threads[search_index.SOCIAL_FOLDER]
