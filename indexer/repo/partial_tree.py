@@ -128,8 +128,15 @@ class PartialTree:
         return hidden.cid if hidden.layer == layer else self._node(start, end, layer)
 
     def _node(self, start: int, end: int, layer: int) -> bytes:
-        here = [at for at in range(start, end) if self._layers[at] == layer]
-        starts, ends = [start, *(at + 1 for at in here)], [*here, end]
-        subtrees = [self._subtree(*part, layer - 1) for part in zip(starts, ends, strict=True)]
-        keys, values = [self._keys[at] for at in here], [self._values[at] for at in here]
+        layers, below = self._layers, layer - 1
+        keys: list[bytes] = []
+        values: list[bytes] = []
+        subtrees: list[bytes | None] = []
+        for at in range(start, end):
+            if layers[at] == layer:
+                subtrees.append(self._subtree(start, at, below))
+                keys.append(self._keys[at])
+                values.append(self._values[at])
+                start = at + 1
+        subtrees.append(self._subtree(start, end, below))
         return car.cid_of(mst.write_node(Node(keys, values, subtrees)))
