@@ -8,15 +8,19 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from indexer.catalog.writing.batch import Batch
+from indexer.catalog.writing.batch import Batch, ResyncResult
+from indexer.repo import signing_keys
 from indexer.repo.changes import RecordChange
+from indexer.repo.extract import Fetched
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY, Access, may_download, may_see
-from tests.indexer.changes import account, album, comment, delete, did, like, put, uri
+from tests.indexer.changes import account, album, comment, delete, did, like, put, rev, uri
+from tests.network.forge import SigningKey
 
 STATES: Final = 5
 _NAMES: Final = ("ana", "ben", "cleo")
-_KINDS: Final = ("track", "track", "track", "list", "like", "comment", "profile", "gone", "away")
+_KINDS: Final = ("track", "track", "track", "list", "like", "comment", "profile", "gone", "away", "fetched")
 _HEARD_BY: Final = tuple(who for who in LISTENING if who != "space")  # whose tracks no public record holds
+_KEY: Final = signing_keys.parse_key(SigningKey("history").multibase)
 _ADULT: Final = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "porn"}]}
 
 
@@ -29,8 +33,8 @@ class History:
         self._second = 0
         self._tracks: dict[tuple[str, int], Access] = {}
         self._known: set[str] = set()  # events of accounts without records are ignored
-        self._hidden: set[str] = set()
-        self._removed: set[str] = set()
+        self._statuses: dict[str, str] = {}
+        self._refused: set[str] = set()  # accounts whose servers say that they are deleted
 
     @property
     def dids(self) -> set[str]:
@@ -42,7 +46,7 @@ class History:
         return {
             str(uri(person, "track", number)): may_download(access, None)
             for (person, number), access in self._tracks.items()
-            if person not in self._hidden | self._removed and may_see(access, None, "discovery")
+            if self._is_there(person) and may_see(access, None, "discovery")
         }
 
     def proceed(self) -> list[Batch]:
@@ -57,6 +61,9 @@ class History:
         kind = dice.choice(_KINDS)
         if kind == "away":
             yield from self._leave(person, at)
+            return
+        if kind == "fetched":
+            yield from self._return(person, at)
             return
         self._known.add(person)
         match kind:
@@ -100,18 +107,38 @@ class History:
         )
 
     def _leave(self, person: str, at: int) -> Iterator[Batch]:
-        """An account is active or suspended; once in ten times, its repository is removed for good."""
+        """An account is active or suspended; once in ten times, its repository is removed."""
         status = self._dice.choice(("active", "active", "suspended"))
         yield Batch(accounts=[account(person, status, at=at)])
         if person in self._known:
-            self._hidden = self._hidden - {person} | ({person} if status == "suspended" else set())
+            self._statuses[person] = status
         if self._dice.random() < 0.1:
             self._second += 1
             event = account(person, "deleted", at=self._second)
             yield Batch(accounts=[event], refusals={did(person): "deleted"})
             if person in self._known:
-                self._removed.add(person)
-                self._tracks = {track: access for track, access in self._tracks.items() if track[0] != person}
+                self._statuses[person] = "deleted"
+                self._refused.add(person)
+                self._forget_tracks(person)
+
+    def _return(self, person: str, at: int) -> Iterator[Batch]:
+        """An account's repository is fetched, also of one that was removed: it has only a few tracks."""
+        if person not in self._known:
+            return
+        self._forget_tracks(person)
+        tracks = [self._track(person, number, at) for number in range(self._dice.randrange(3))]
+        records = {(one.collection, one.rkey): (one.cid, one.block) for one in tracks}
+        fetched = Fetched(did(person), rev(at), b"a tree", records)  # type: ignore[arg-type]
+        yield Batch(resyncs=[ResyncResult(did(person), _KEY, fetched)])
+        self._refused.discard(person)
+        if self._statuses.get(person) == "deleted":
+            self._statuses[person] = "active"
+
+    def _is_there(self, person: str) -> bool:
+        return person not in self._refused and self._statuses.get(person, "active") == "active"
+
+    def _forget_tracks(self, person: str) -> None:
+        self._tracks = {track: access for track, access in self._tracks.items() if track[0] != person}
 
 
 def proceed_together(histories: Sequence[History]) -> Iterator[Batch]:
@@ -121,5 +148,6 @@ def proceed_together(histories: Sequence[History]) -> Iterator[Batch]:
         yield Batch(
             changes=[change for batch in held for change in batch.changes],
             accounts=[event for batch in held for event in batch.accounts],
+            resyncs=[resync for batch in held for resync in batch.resyncs],
             refusals={who: refusal for batch in held for who, refusal in batch.refusals.items()},
         )
