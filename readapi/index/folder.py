@@ -1,7 +1,7 @@
 """Reads one Tantivy index on disk, and notices when it appears, grows or is replaced."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ log = structlog.get_logger()
 
 _ONE_BY_ONE = 200
 MOST_COUNTS = 20_000  # terms whose number of documents is remembered
+MOST_KINDS = 1_000  # queries of which the number of documents of each kind is
 _ATTEMPTS = 5
 _BY_KIND = {"kinds": {"histogram": {"field": "id", "interval": float(KIND_SPAN)}}}
 
@@ -64,6 +65,7 @@ class IndexFolder:
         self.rows_read = 0  # matches returned so far: the cost of a request grows with them
         self.folder_id = 0  # of the folder being read: changes with a rebuild
         self._counts: dict[tuple[str, str], int] = {}  # of terms, in the state that is shown
+        self._kinds: dict[Hashable, dict[Kind, int]] = {}  # of named queries, in the state that is shown
         self.refusal = ""  # a sentence, when what is there was made by another version of the program
 
     def refresh(self) -> bool:
@@ -102,6 +104,7 @@ class IndexFolder:
         self._stores = None if state.stores is None else tuple(state.stores.values())
         self.op, self.folder_id = state.op, state.folder_id
         self._counts.clear()
+        self._kinds.clear()
         return changed
 
     def search(
@@ -181,12 +184,20 @@ class IndexFolder:
         """How many documents hold a term, deleted ones included. Costs less than a query for it."""
         return self.searcher.doc_freq(field, text) if self.searcher is not None else 0
 
-    def count_kinds(self, query: Query) -> dict[Kind, int]:
-        """How many documents of each kind match, by their `id`."""
+    def count_kinds(self, query: Query, name: Hashable = None) -> dict[Kind, int]:
+        """How many documents of each kind match, by their `id`.
+
+        What is counted for a query with a name is remembered, under that name, while this state is shown.
+        """
+        known = None if name is None else self._kinds.get(name)
+        if known is not None:
+            return dict(known)
         counts = dict.fromkeys(KINDS, 0)
         if self.searcher is not None:
             for bucket in self.searcher.aggregate(query, _BY_KIND)["kinds"]["buckets"]:
                 counts[kind_of(int(bucket["key"]))] = int(bucket["doc_count"])
+        if name is not None and len(self._kinds) < MOST_KINDS:
+            self._kinds[name] = dict(counts)
         return counts
 
     def _look(self) -> tuple[int, ...] | None:

@@ -157,7 +157,10 @@ class Matches:
         """How many matches there are of each kind."""
         everything = self._everything()
         if everything is not None and not self.totals:
-            self.totals = self._folder.count_kinds(match_all(everything, *self._filters))
+            # Each page of many matches asks again.
+            words = self.wanted.wanted
+            name = None if self._is_narrowed else (words.whole, words.words, self._tiers, len(self._filters))
+            self.totals = self._folder.count_kinds(match_all(everything, *self._filters), name)
         return self.totals
 
     def _with_relaxed(self, better: list[Match]) -> list[Match]:

@@ -221,6 +221,20 @@ def test_what_arrives_between_pages_repeats_nothing(crowd):
     assert before <= set(found)
 
 
+def test_totals_are_those_of_the_state_that_is_shown(tmp_path):
+    """Totals of broad searches are remembered only until something is committed, and by what was asked."""
+    index = Indexed(tmp_path)
+    index.write(track_documents(number, "Echidna" if number % 2 else "Echo", ANA) for number in range(400))
+
+    def total(text: str) -> int:
+        return execute_search(index.index, Search(text), None, 5).counts["track"]
+
+    assert [total("ech"), total("ech"), total("echo"), total("echidna")] == [400, 400, 200, 200]
+    index.write([track_documents(1000, "Echo", ANA)])
+    assert [total("ech"), total("ech"), total("echo"), total("echidna")] == [401, 401, 201, 200]
+    index.close()
+
+
 @pytest.mark.parametrize(
     "cursor",
     ["", "x", "[]", "{}", "[1,2]", '[1,{"track":[0,1]}]', '[1,{"track":[0,-1,2]}]', '[9,{"track":[0,1,2]}]',
