@@ -24,11 +24,11 @@ from schemas.settings import Settings
 MEMORY: Final = "256MB"
 GROWING: Final = timedelta(hours=2)  # before the last hour of a file, others may have had plays since
 
-# In the snapshot, of what schemas/access.py shows to everybody: public and unlisted tracks, of which only the
-# public ones that are not for adults are in tags and lists of several artists. Private tracks are counted for
-# themselves alone, which readers show to their artists. A record counts on the day that it claims, or on
-# which it was first seen, whichever is earlier. An account's likes of one track count once, on the first day;
-# as a liker of an artist, or of anything, it counts on the day of the first like, so that days add up.
+# In the snapshot, of the tracks that are in the tables of the open data: public ones that are not for adults.
+# Others are counted for themselves alone; those of private ones are shown to their artists only. A record
+# counts on the day that it claims, or on which it was first seen, whichever is earlier. An account's likes of
+# one track count once, on the first day; as a liker of an artist, or of anything, it counts on the day of the
+# first like, so that days add up.
 _SHOWN: Final = """
     create temp table shown as
     select
@@ -36,6 +36,7 @@ _SHOWN: Final = """
         least(created_at, indexed_at)::date as day
     from visible_tracks where visibility <> 'private'
 """
+_LISTED: Final = "create temp view listed as select * from shown where is_public"
 _SUMS: Final = ", ".join(
     f"sum({metric})::integer as {metric}" for metric in ("likes", "comments", "tracks", "plays")
 )
@@ -76,11 +77,11 @@ _MOVED: Final = (
     """
     create temp table liking as
     select artist, hash(liked.did) as liker, min(least(liked.created_at, liked.indexed_at))::date as day
-    from visible_likes as liked join shown on shown.key = liked.subject_key
+    from visible_likes as liked join listed on listed.key = liked.subject_key
     group by artist, liker
     """,
 )
-_HOURS: Final = "sum(plays)::integer as plays from hours join shown using (key)"
+_HOURS: Final = "sum(plays)::integer as plays from hours join listed using (key)"
 _TABLES: Final = (
     "create table series.meta as select * from meta where name = 'schema_version'",
     f"""
@@ -88,9 +89,9 @@ _TABLES: Final = (
     select
         0::bigint as subject, day, {_SUMS}, sum(artists)::integer as artists, sum(likers)::integer as likers
     from (
-        select day, likes, comments, tracks, plays, 0 as artists, 0 as likers from counted
+        select day, likes, comments, tracks, plays, 0 as artists, 0 as likers from counted where is_public
         union all
-        select min(day), 0, 0, 0, 0, 1, 0 from shown group by artist
+        select min(day), 0, 0, 0, 0, 1, 0 from listed group by artist
         union all
         select min(day), 0, 0, 0, 0, 0, 1 from liking group by liker
     )
@@ -109,7 +110,7 @@ _TABLES: Final = (
     create table series.artist_days as
     select artist as subject, day, {_SUMS}, 0 as artists, sum(likers)::integer as likers
     from (
-        select artist, day, likes, comments, tracks, plays, 0 as likers from counted
+        select artist, day, likes, comments, tracks, plays, 0 as likers from counted where is_public
         union all
         select artist, day, 0, 0, 0, 0, count(*) from liking group by artist, day
     )
@@ -123,7 +124,7 @@ _TABLES: Final = (
         from counted join track_tags on track_tags.track_key = counted.key where is_public
         union all
         select tag, min(day), 0, 0, 0, 0, 1
-        from shown join track_tags on track_tags.track_key = shown.key where is_public group by tag, artist
+        from listed join track_tags on track_tags.track_key = listed.key group by tag, artist
     )
     group by tag, day order by subject, day
     """,
@@ -143,16 +144,16 @@ _TABLES: Final = (
     f"""
     create table series.tag_hours as
     select {{tag}} as subject, hour, {_HOURS} join track_tags on track_tags.track_key = key
-    where is_public group by tag, hour order by subject, hour
+    group by tag, hour order by subject, hour
     """,
     """
     create table series.artists as
-    select distinct artist as subject, did as name from shown order by subject
+    select distinct artist as subject, did as name from listed order by subject
     """,
     """
     create table series.tags as
     select distinct {tag} as subject, tag as name
-    from shown join track_tags on track_tags.track_key = shown.key where is_public order by subject
+    from listed join track_tags on track_tags.track_key = listed.key order by subject
     """,
 )
 
@@ -194,7 +195,7 @@ class Series:
             con.execute(f"attach '{quoted(target)}' as series")
             con.execute("use catalogue")
             has_plays = self._load_hours(con)
-            for statement in (_SHOWN, *_MOVED, *_TABLES):
+            for statement in (_SHOWN, _LISTED, *_MOVED, *_TABLES):
                 con.execute(statement.format(**numbers))
             con.execute("use memory")
             con.execute("detach series")

@@ -65,9 +65,10 @@ async def count_series(
 
     A record counts when it was created or first seen, whichever is earlier. An account's likes of one track
     count once, at the first; an artist counts with the first track, and a liker with the first like of
-    anything of the subject: the buckets of all time add up to the number of accounts. Private tracks do not
-    count; unlisted ones count for everything, for their artist and for themselves. Plays are known by the
-    hour since this service keeps them so, at most three years; nothing else is counted by the hour.
+    anything of the subject: the buckets of all time add up to the number of accounts. What counts is
+    what the open data has: public tracks that are not for adults; unlisted ones count for themselves alone.
+    Plays are known by the hour since this service keeps them so, at most three years; nothing else is
+    counted by the hour.
     """
     named = {"artist": artist, "tag": tag, "track": track, "by": by}
     given = [name for name, value in named.items() if value is not None]

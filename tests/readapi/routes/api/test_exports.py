@@ -155,12 +155,15 @@ async def series(music: Music, question: str) -> list[tuple[str, str, int]]:
 
 
 async def test_analysts_questions_have_the_same_answers_everywhere(tmp_path: Path) -> None:
-    """From Parquet, Iceberg, SQL and series."""
+    """From Parquet, Iceberg, SQL and series; what an unlisted track has is in none of them."""
+    unlisted = uri("mara", "track", UNLISTED)
     async with playing(tmp_path, iceberg=True, sql=True) as music, open_state(music.settings) as state:
         for number in range(3):
             await state.plays.count(TRACK, f"192.0.2.{number}", None)
         await music.add(put("ben", "track", 31, at=50, tags=["ambient"]))
         await music.add(like("ida", uri("ben", "track", 31), 32, at=51))
+        await state.plays.count(unlisted, "192.0.2.9", None)
+        await music.add(like("zoe", unlisted, 33, at=52))
         music.export()
         await until(lambda: music.stores.series.version == (tmp_path / "snapshots/series").readlink().name)
         full = (await read_manifest(music)).exports[0]
