@@ -66,9 +66,9 @@ async def count_series(
     A record counts when it was created or first seen, whichever is earlier. An account's likes of one track
     count once, at the first; an artist counts with the first track, and a liker with the first like of
     anything of the subject: the buckets of all time add up to the number of accounts. What counts is
-    what the open data has: public tracks that are not for adults; unlisted ones count for themselves alone.
-    Plays are known by the hour since this service keeps them so, at most three years; nothing else is
-    counted by the hour.
+    what the open data has: public tracks that are not for adults. Unlisted ones and those for adults count
+    for themselves alone. Plays are known by the hour since this service keeps them so, at most three years;
+    nothing else is counted by the hour.
     """
     named = {"artist": artist, "tag": tag, "track": track, "by": by}
     given = [name for name, value in named.items() if value is not None]

@@ -1,4 +1,4 @@
-"""The Portal's page of an artist's numbers, and the same as CSV: of all their tracks, private ones too."""
+"""The Portal's page of an artist's numbers, and the same as CSV: sums of public tracks, rows of all."""
 
 from collections.abc import Sequence
 

@@ -21,12 +21,13 @@ from schemas.settings import Settings
 from tests import documents
 from tests.indexer import empty_catalogues
 from tests.indexer.catalog.published.test_snapshots import Clock
+from tests.indexer.catalog.tables.test_labels import SELF_LABELS
 from tests.indexer.changes import START, account, delete, did, put, settings, uri, write
 from tests.readapi.state.people import HandClock
 
 DAY = 24 * 3600
 LATE = "2026-12-31T00:00:00.000Z"
-ONE, TWO, UNLISTED, PRIVATE = (uri("ana", "track", n) for n in (1, DAY, 2, 3))
+ONE, TWO, UNLISTED, PRIVATE, ADULT = (uri("ana", "track", n) for n in (1, DAY, 2, 3, 4))
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def snapshots(tmp_path: Path, writer: Writer, clock: Clock) -> Snapshots:
     return Snapshots(settings(tmp_path), writer, clock)
 
 
-def track(number: int, visibility: str = "public", *tags: str) -> RecordChange:
+def track(number: int, visibility: str = "public", *tags: str, **fields: Any) -> RecordChange:
     """Ana's track of that second. What a record claims is later than that it was seen, and does not count."""
     access = {"listening": "public", "downloads": "open", "visibility": visibility}
-    return put("ana", "track", number, at=number, createdAt=LATE, tags=list(tags), access=access)
+    return put("ana", "track", number, at=number, createdAt=LATE, tags=list(tags), access=access, **fields)
 
 
 def reaction(kind: str, person: str, subject: AtUri, number: int) -> RecordChange:
@@ -52,14 +53,19 @@ def reaction(kind: str, person: str, subject: AtUri, number: int) -> RecordChang
 
 
 def fill(writer: Writer) -> None:
-    """Two public tracks on two days, one of each other visibility on the first; each is liked once."""
+    """Two public tracks on two days; on the first, one of each other visibility and one for adults.
+
+    Each is liked once.
+    """
+    on_first = (ONE, UNLISTED, PRIVATE, ADULT)
     write(
         writer,
         track(1, "public", "x"),
         track(2, "unlisted", "x"),
         track(3, "private", "x"),
+        track(4, "public", "x", labels=SELF_LABELS),
         track(DAY, "public", "x", "y"),
-        *(reaction("like", "ben", subject, n) for n, subject in enumerate((ONE, UNLISTED, PRIVATE), 10)),
+        *(reaction("like", "ben", subject, n) for n, subject in enumerate(on_first, 10)),
         reaction("like", "ben", TWO, DAY + 10),
         reaction("comment", "ben", TWO, DAY + 11),
     )
@@ -75,7 +81,7 @@ def counted(snapshots: Snapshots, table: str, subject: int = 0) -> dict[int, tup
 
 
 def test_each_subject_has_its_counts_by_the_day(writer: Writer, snapshots: Snapshots) -> None:
-    """Unlisted and private tracks count for themselves alone, as no table of the open data has them."""
+    """Tracks that no table of the open data has count for themselves alone."""
     fill(writer)
     snapshots.publish()
 
@@ -84,6 +90,7 @@ def test_each_subject_has_its_counts_by_the_day(writer: Writer, snapshots: Snaps
     assert counted(snapshots, "tag", subject_of("x")) == {0: (1, 0, 1, 1), 1: (1, 1, 1, 0)}
     assert counted(snapshots, "tag", subject_of("y")) == {1: (1, 1, 1, 1)}
     assert counted(snapshots, "track", record_key(str(UNLISTED))) == {0: (1, 0, 1, 0)}
+    assert counted(snapshots, "track", record_key(str(ADULT))) == {0: (1, 0, 1, 0)}
     assert counted(snapshots, "track", record_key(str(PRIVATE))) == {0: (1, 0, 0, 0)}
 
 
@@ -198,14 +205,14 @@ def test_old_files_are_removed(writer: Writer, snapshots: Snapshots) -> None:
 async def test_plays_are_counted_by_the_hour_and_by_the_day(
     writer: Writer, state_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of public tracks, on each kind of state database; what grows or is new, the next time."""
+    """Of listed tracks, on each kind of state database; what grows or is new, the next time."""
     monkeypatch.setattr("indexer.catalog.published.series.GROWING", timedelta(0))
     fill(writer)
     clock, snapshots = HandClock(), Snapshots(state_settings, writer)
     clock.time = datetime.now(UTC).replace(hour=22, minute=10) - timedelta(days=10)
     begin = hour_of(clock()).replace(tzinfo=None)
     async with open_state(state_settings, clock) as state:
-        for song in (ONE, ONE, TWO, UNLISTED, PRIVATE):
+        for song in (ONE, ONE, TWO, UNLISTED, PRIVATE, ADULT):
             await state.plays.count(song, str(random.random()), None)
         await asyncio.to_thread(snapshots.publish)
         first = hourly(snapshots, "track", record_key(str(ONE)))
