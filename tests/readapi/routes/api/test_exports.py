@@ -117,14 +117,31 @@ async def test_the_page_shows_tables_samples_and_charts(tmp_path: Path) -> None:
 
 PAGE = "docs/questions.md"
 TRACK = uri("mara", "track", 2)
-NOW = "timestamptz '2026-03-15 12:00:00Z'"  # in the month in which most was written
+PRESENT = "2026-03-15T12:00:00Z"  # in the month in which most was written
 
 
 def questions() -> list[str]:
     """An analyst's four questions, as the page has them, for Parquet, Iceberg and POST /sql alike."""
     number = str(record_id(str(TRACK)))
     texts = [block.text for block in documented.blocks() if (block.page, block.language) == (PAGE, "sql")]
-    return [text.replace("{id}", number).replace("now()", NOW) for text in texts]
+    return [text.replace("{id}", number).replace("now()", f"timestamptz '{PRESENT}'") for text in texts]
+
+
+def requests() -> list[str]:
+    """What the page asks of the series, for the same four questions."""
+    first = datetime.now(UTC) - timedelta(days=1)
+    chosen = {
+        "{id}": str(record_id(str(TRACK))),
+        "{month_before}": "2026-02-01",
+        "{first_day}": f"{first:%Y-%m-%d}",
+        "{end}": f"{first + timedelta(days=41):%Y-%m-%d}",
+    }
+    found = []
+    for block in documented.blocks():
+        if (block.page, block.language) == (PAGE, "sh"):
+            (command,) = documented.commands(block.text)
+            found.append(shlex.split(command.text)[-1].removeprefix("http://127.0.0.1:8000"))
+    return [re.sub(r"\{\w+\}", lambda name: chosen[name[0]], path) for path in found]
 
 
 def programs() -> list[str]:
@@ -142,9 +159,9 @@ def open_iceberg(folder: Path) -> duckdb.DuckDBPyConnection:
     return opened
 
 
-async def series(music: Music, question: str) -> list[tuple[str, str, int]]:
+async def series(music: Music, request: str) -> list[tuple[str, str, int]]:
     """Subject, beginning of the bucket and count, of the counts above zero."""
-    reply = await music.get(f"/stats/series?{question}")
+    reply = await music.get(request)
     assert reply.status == 200, reply.json
     return sorted(
         (one["subject"], begin, count)
@@ -184,21 +201,20 @@ async def test_analysts_questions_have_the_same_answers_everywhere(tmp_path: Pat
                 parquet.execute(f"create view {file.table} as from '{tmp_path}/exports/{file.path}'")
             likes, tags, likers, hours = [await ask(query) for query in questions()]
 
-        year = "from=2026-01-01&to=2026-12-31"
-        by_week = await series(music, f"metric=likes&bucket=week&track={record_id(str(TRACK))}&{year}")
+        of_likes, of_tags, of_likers, of_plays = requests()
+        by_week = await series(music, of_likes)
         assert [(begin[:10], count) for _, begin, count in by_week] == likes
-        by_month = await series(music, f"metric=tracks&bucket=month&by=tag&limit=20&{year}")
+        by_month = await series(music, f"{of_tags}&to={PRESENT}")
         in_march = {tag: count for tag, begin, count in by_month if begin.startswith("2026-03")}
         assert {tag: this_month for tag, this_month, _ in tags} == in_march
-        first_likes = await series(music, f"metric=likers&bucket=month&by=artist&limit=20&{year}")
         distinct: Counter[str] = Counter()
-        for artist, _, count in first_likes:
+        for artist, _, count in await series(music, of_likers):
             distinct[artist] += count
         assert distinct == {artist: count for artist, _, count in likers}
-        now = datetime.now(UTC)
-        span = f"from={now - timedelta(days=2):%Y-%m-%d}&to={now + timedelta(days=1):%Y-%m-%d}"
-        by_hour = await series(music, f"metric=plays&bucket=hour&{span}")
-        assert [(int(begin[11:13]), count) for _, begin, count in by_hour] == hours
+        by_hour: Counter[int] = Counter()
+        for _, begin, count in await series(music, of_plays):
+            by_hour[int(begin[11:13])] += count
+        assert sorted(by_hour.items()) == hours
 
 
 def rows_of(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
