@@ -30,7 +30,7 @@ class Archive(web.StreamResponse):
     """The tracks in order, and a text file that names the tracks left out and the reason.
 
     Each track is looked up again before it is sent: its artist may have changed its access meanwhile.
-    `place`: where the viewer meets the tracks.
+    `place`: where the viewer meets the tracks. `adult`: with those that labels say are for adults.
     """
 
     def __init__(
@@ -42,6 +42,8 @@ class Archive(web.StreamResponse):
         sources: AudioSelection,
         client: str,
         headers: Mapping[str, str],
+        *,
+        adult: bool,
     ) -> None:
         super().__init__(headers={**headers, "Content-Type": ZIP})
         self._tracks = cards
@@ -50,6 +52,7 @@ class Archive(web.StreamResponse):
         self._index = index
         self._sources = sources
         self._client = client
+        self._adult = adult
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Send the whole archive. Ends early when the client disconnects."""
@@ -90,11 +93,16 @@ class Archive(web.StreamResponse):
             waiting.extend(_slices(await _piece(source, start)))
         await self._write(zipped)
 
-    def _numbered(self) -> Iterator[tuple[int, Card]]:
-        """The tracks from the current index, without those that the viewer may no longer see."""
+    def _numbered(self) -> Iterator[tuple[str, Card]]:
+        """The tracks from the current index, without those that the viewer may no longer see.
+
+        Their numbers have the same length, so that names are in the order of the list.
+        """
+        digits = max(2, len(str(len(self._tracks))))
         for number, track in enumerate(self._tracks, 1):
-            for now in tracks.filter_visible(self._index.tracks([track.key]), self._viewer, self._place):
-                yield number, now
+            found = self._index.tracks([track.key])
+            for now in tracks.filter_visible(found, self._viewer, self._place, adult=self._adult):
+                yield f"{number:0{digits}}", now
 
     async def _kept(self, track: Card) -> AudioSource:
         """The original. Raises ApiError if the viewer may not download it."""
@@ -138,6 +146,6 @@ def _taken(waiting: deque[bytes]) -> Iterator[bytes]:
         yield waiting.popleft()
 
 
-def _name(number: int, track: Card) -> str:
+def _name(number: str, track: Card) -> str:
     card = orjson.loads(track.card + b"}")
-    return f"{number:02} {file_names.file_name(card['artist'], card['title'], card['file_type'])}"
+    return f"{number} {file_names.file_name(card['artist'], card['title'], card['file_type'])}"

@@ -192,6 +192,12 @@ class AudioSelection:
         return managed if managed is not None and managed.file_id == file_id else None
 
 
+def is_elsewhere(track: Card) -> bool:
+    """Whether its record names a recording that is at another service, and so in no archive."""
+    named = _read_references(track)
+    return named.cid is None and named.url is not None and named_file(named.url) is None
+
+
 @asynccontextmanager
 async def open_sources(
     settings: Settings,

@@ -1,10 +1,11 @@
 """Loads what public pages and players show: albums, playlists and profiles with the viewer's tracks."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
+from readapi.audio.select import is_elsewhere
 from readapi.http.supporters import Supporters
 from readapi.index import present
 from readapi.index.lookups import Index
@@ -54,8 +55,8 @@ async def album_content(
     *,
     adult: bool = False,
     embedded: bool = False,
-) -> tuple[AlbumMetadata, list[Track], tuple[int, int] | None]:
-    """An album, its tracks, and its picture's size if that is known. Raises NotFound."""
+) -> tuple[AlbumMetadata, list[Track], Set[str], tuple[int, int] | None]:
+    """An album, its tracks, the uris of those elsewhere, and its picture's size. Raises NotFound."""
     card = lists.find_album(index, owner, slug)
     if embedded:
         tracks.refuse_adult(card, adult=adult)
@@ -63,6 +64,7 @@ async def album_content(
     return (
         AlbumMetadata.model_validate_json(card.card),
         await load_tracks(supporters, held, viewer),
+        _elsewhere(held),
         card.thumb,
     )
 
@@ -75,13 +77,18 @@ async def playlist_content(
     *,
     adult: bool = False,
     embedded: bool = False,
-) -> tuple[Playlist, list[Track], tuple[int, int] | None]:
-    """A playlist, its tracks, and its picture's size if that is known. Raises NotFound."""
+) -> tuple[Playlist, list[Track], Set[str], tuple[int, int] | None]:
+    """A playlist, its tracks, the uris of those elsewhere, and its picture's size. Raises NotFound."""
     card = lists.find_list(index, "playlist", name)
     if embedded:
         tracks.refuse_adult(card, adult=adult)
     held = lists.playlist_tracks(index, card, viewer, adult=adult)
-    return Playlist.model_validate_json(card.card), await load_tracks(supporters, held, viewer), card.thumb
+    return (
+        Playlist.model_validate_json(card.card),
+        await load_tracks(supporters, held, viewer),
+        _elsewhere(held),
+        card.thumb,
+    )
 
 
 async def newest_of_artist(
@@ -145,3 +152,7 @@ async def likes_content(
     page = index.liked_page(card.did, after, MOST_TRACKS, adult=adult)
     found = await load_tracks(supporters, page.items, viewer)
     return Artist.model_validate_json(card.card), found, index.liked_count(card.did), page.after
+
+
+def _elsewhere(cards: Sequence[Card]) -> Set[str]:
+    return {str(tracks.track_uri(card)) for card in cards if is_elsewhere(card)}

@@ -1,6 +1,6 @@
 """Template variables of public pages and players: metadata, tracks and texts."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from urllib.parse import urlencode
 
 from readapi.pages.public import metadata
@@ -40,11 +40,22 @@ def of_track(track: Track, size: Size | None, addresses: Addresses, start: int =
     }
 
 
-def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
-    """For the player and the page of an album."""
+def of_album(
+    album: AlbumMetadata,
+    tracks: list[Track],
+    elsewhere: Set[str],
+    size: Size | None,
+    addresses: Addresses,
+    *,
+    adult: bool,
+) -> View:
+    """For the player and the page of an album. `elsewhere`: the uris of tracks that no archive has.
+
+    `adult`: whether the tracks are with those for adults.
+    """
     sounds = [make_player_track(track, addresses) for track in tracks]
     return {
-        **_archive(addresses.page(f"/albums/{album.id}/archive"), tracks, sounds),
+        **_archive(addresses.page(f"/albums/{album.id}/archive"), tracks, sounds, elsewhere, adult=adult),
         **_list(metadata.of_album(album, sounds, addresses, size), sounds, album.image_url, album.labels),
         "kind": "Album",
         "title": album.title,
@@ -55,12 +66,20 @@ def of_album(album: AlbumMetadata, tracks: list[Track], size: Size | None, addre
     }
 
 
-def of_playlist(playlist: Playlist, tracks: list[Track], size: Size | None, addresses: Addresses) -> View:
-    """For the player and the page of a playlist."""
+def of_playlist(
+    playlist: Playlist,
+    tracks: list[Track],
+    elsewhere: Set[str],
+    size: Size | None,
+    addresses: Addresses,
+    *,
+    adult: bool,
+) -> View:
+    """For the player and the page of a playlist; see `of_album`."""
     sounds = [make_player_track(track, addresses) for track in tracks]
     archive = addresses.page(f"/lists/playlists/{playlist.id}/archive")
     return {
-        **_archive(archive, tracks, sounds),
+        **_archive(archive, tracks, sounds, elsewhere, adult=adult),
         **_list(
             metadata.of_playlist(playlist, sounds, addresses, size),
             sounds,
@@ -143,10 +162,16 @@ def _download(track: Track, sound: PlayerTrack) -> str | None:
     )
 
 
-def _archive(address: str, tracks: list[Track], sounds: list[PlayerTrack]) -> View:
+def _archive(
+    address: str, tracks: list[Track], sounds: list[PlayerTrack], elsewhere: Set[str], *, adult: bool
+) -> View:
     """The address of all originals, if this viewer may download any, and how many."""
-    kept = sum(_download(track, sound) is not None for track, sound in zip(tracks, sounds, strict=True))
-    return {"archive": address if kept else None, "kept": kept}
+    kept = sum(
+        _download(track, sound) is not None and track.uri not in elsewhere
+        for track, sound in zip(tracks, sounds, strict=True)
+    )
+    query = "?adult=true" if adult else ""
+    return {"archive": address + query if kept else None, "kept": kept}
 
 
 def _notice(labels: Sequence[str]) -> str | None:

@@ -150,7 +150,12 @@ async def album_by_id(
 
 @routes.get("/albums/{album_id}/archive", media_types=(ZIP,), raises=(NotFound,))
 async def album_archive(
-    album_id: ListName, index: Index, sources: AudioSelection, viewer: Viewer | None, client: Client
+    album_id: ListName,
+    index: Index,
+    sources: AudioSelection,
+    viewer: Viewer | None,
+    client: Client,
+    adult: Adult = False,
 ) -> web.StreamResponse:
     """Download an album as one zip, with the original of each track that the viewer may download.
 
@@ -160,7 +165,8 @@ async def album_archive(
     told = orjson.loads(album.card)
     named = file_names.attachment_header(file_names.file_name(told["artist"], told["title"], "zip"))
     sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
-    return Archive(lists.album_tracks(index, album, viewer), "profile", viewer, index, sources, client, sent)
+    held = lists.album_tracks(index, album, viewer, adult=adult)
+    return Archive(held, "profile", viewer, index, sources, client, sent, adult=adult)
 
 
 def _page(page: Page[Card]) -> Answer[AlbumPage]:

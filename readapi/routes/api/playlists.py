@@ -104,7 +104,12 @@ async def get_playlist(
 
 @routes.get("/lists/playlists/{playlist_id}/archive", media_types=(ZIP,), raises=(NotFound,))
 async def playlist_archive(
-    playlist_id: ListName, index: Index, sources: AudioSelection, viewer: Viewer | None, client: Client
+    playlist_id: ListName,
+    index: Index,
+    sources: AudioSelection,
+    viewer: Viewer | None,
+    client: Client,
+    adult: Adult = False,
 ) -> web.StreamResponse:
     """Download a playlist as one zip, with the original of each track that the viewer may download.
 
@@ -115,8 +120,8 @@ async def playlist_archive(
     owner = told["owner_display_name"] or told["owner_handle"]
     named = file_names.attachment_header(file_names.file_name(owner, told["name"], "zip"))
     sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
-    held = lists.playlist_tracks(index, playlist, viewer)
-    return Archive(held, "discovery", viewer, index, sources, client, sent)
+    held = lists.playlist_tracks(index, playlist, viewer, adult=adult)
+    return Archive(held, "discovery", viewer, index, sources, client, sent, adult=adult)
 
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))

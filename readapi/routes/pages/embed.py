@@ -73,7 +73,7 @@ async def embed_album(
 ) -> Answer[str]:
     """Show the player of an album."""
     found = await content.album_content(index, supporters, None, handle, slug, adult=adult, embedded=True)
-    view = views.of_album(*found, renderer.addresses)
+    view = views.of_album(*found, renderer.addresses, adult=adult)
     return _player(renderer, "embed_list.html", view, Look(theme, color), t)
 
 
@@ -90,7 +90,7 @@ async def embed_playlist(
 ) -> Answer[str]:
     """Show the player of a playlist."""
     found = await content.playlist_content(index, supporters, None, playlist_id, adult=adult, embedded=True)
-    view = views.of_playlist(*found, renderer.addresses)
+    view = views.of_playlist(*found, renderer.addresses, adult=adult)
     return _player(renderer, "embed_list.html", view, Look(theme, color), t)
 
 

@@ -115,7 +115,7 @@ async def feed_of_album(
     state: State,
 ) -> Answer[str]:
     """List an album's public tracks in their order."""
-    album, held, _ = await content.album_content(index, supporters, None, handle, slug)
+    album, held, *_ = await content.album_content(index, supporters, None, handle, slug)
     whose = album.artist_handle, album.artist_did, album.slug
     artist = text.one_line(album.artist)
     channel = Channel(
@@ -141,7 +141,7 @@ async def feed_of_playlist(
     state: State,
 ) -> Answer[str]:
     """List a playlist's public tracks in their order."""
-    playlist, held, _ = await content.playlist_content(index, supporters, None, playlist_id)
+    playlist, held, *_ = await content.playlist_content(index, supporters, None, playlist_id)
     owner = text.one_line(playlist.owner_display_name or playlist.owner_handle)
     channel = Channel(
         text.one_line(playlist.name),

@@ -99,7 +99,7 @@ async def album_page(
     """Show an album."""
     adult = await shows_adult(state, who)
     found = await content.album_content(index, supporters, viewer_of(who), handle, slug, adult=adult)
-    view = views.of_album(*found, renderer.addresses)
+    view = views.of_album(*found, renderer.addresses, adult=adult)
     return responses.public_page(renderer, "list.html", view, who)
 
 
@@ -115,5 +115,5 @@ async def playlist_page(
     """Show a playlist."""
     adult = await shows_adult(state, who)
     found = await content.playlist_content(index, supporters, viewer_of(who), playlist_id, adult=adult)
-    view = views.of_playlist(*found, renderer.addresses)
+    view = views.of_playlist(*found, renderer.addresses, adult=adult)
     return responses.public_page(renderer, "list.html", view, who)

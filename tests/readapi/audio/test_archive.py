@@ -3,13 +3,15 @@
 import contextlib
 import io
 import os
+import re
 import zipfile
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
-from tests.indexer.changes import album, put, uri
+from readapi.state.publishing.preferences import Preferences
+from tests.indexer.changes import album, did, put, uri
 from tests.readapi.audio.listening import OPEN, Listening, listening
 from tests.readapi.music import public_list_id
 
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 LARGE = os.urandom(3_000_000)
 SECRET = b"the secret recording"
 ARCHIVE = f"/albums/{public_list_id('mara', 9)}/archive"
+ADULT = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "porn"}]}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -158,3 +161,67 @@ def open_files() -> list[str]:
 async def test_an_album_that_is_not_there_has_no_archive(stage: Listening) -> None:
     """As everywhere."""
     assert (await stage.music.get("/albums/none/archive")).status == 404
+
+
+async def test_what_is_for_adults_is_there_where_it_is_asked_for(stage: Listening) -> None:
+    """Pages ask for it where they show it: to accounts that chose so."""
+    await stage.publish(b"for everybody", "mara", 80)
+    await stage.publish(b"for adults", "mara", 81, labels=ADULT)
+    held = [uri("mara", "track", number) for number in (80, 81)]
+    await stage.music.add(
+        album("mara", held, 13, at=6000, name="Late"),
+        album("ben", held, 14, at=6001, name="Night", listType="playlist"),
+    )
+    await stage.state.preferences.change(did("ida"), lambda _: Preferences(show_adult=True))
+    for page in ("/u/mara.example/album/late", f"/playlist/{public_list_id('ben', 14)}"):
+        (plain, _), (chosen, count) = await offered(stage, page), await offered(stage, page, "ida")
+
+        assert await names(stage, plain) == ["01 Mara - Track 80.flac"]
+        assert await names(stage, chosen) == ["01 Mara - Track 80.flac", "02 Mara - Track 81.flac"]
+        assert count is None
+
+
+async def test_a_recording_elsewhere_does_not_count_for_the_button(stage: Listening) -> None:
+    """No archive has it."""
+    await stage.publish(b"recording", "mara", 90)
+    await stage.music.add(
+        put("mara", "track", 91, at=7000, title="Afar", audioUrl="https://audio.example/a.mp3", access=OPEN),
+        album("mara", [uri("mara", "track", number) for number in (90, 91)], 15, at=7001, name="Near"),
+        album("mara", [uri("mara", "track", 91)], 16, at=7002, name="Far"),
+    )
+    address, count = await offered(stage, "/u/mara.example/album/near")
+    alone = await stage.music.get("/u/mara.example/album/far", Accept="text/html")
+
+    assert await names(stage, address) == ["01 Mara - Track 90.flac", "Left out.txt"]
+    assert count == "1 of 2 tracks"
+    assert "Afar" in alone.json
+    assert "Download as ZIP" not in alone.json
+
+
+async def test_names_are_in_the_order_of_a_long_list(stage: Listening) -> None:
+    """Also where they are sorted as texts."""
+    numbers = range(200, 300)
+    await stage.music.add(
+        *(put("mara", "track", number, at=8000, access=OPEN) for number in numbers),
+        album("mara", [uri("mara", "track", number) for number in numbers], 17, at=8001, name="Long"),
+    )
+    path = f"/albums/{public_list_id('mara', 17)}/archive"
+    async with stage.music.client.get(stage.music.address + path) as answer:
+        left_out = zipfile.ZipFile(io.BytesIO(await answer.read())).read("Left out.txt").decode().splitlines()
+
+    assert [line[:4] for line in left_out] == [f"{number:03} " for number in range(1, 101)]
+
+
+async def offered(stage: Listening, page: str, person: str | None = None) -> tuple[str, str | None]:
+    """The archive that a page links to, and how many of the tracks it says are in there."""
+    headers = await stage.as_(person) if person else {}
+    text = (await stage.music.get(page, Accept="text/html", **headers)).json
+    link = r'href="([^"]+/archive[^"]*)">Download as ZIP</a>(?: <p class="facts">([^<]+)</p>)?'
+    [(address, count)] = re.findall(link, text)
+    return address, count or None
+
+
+async def names(stage: Listening, address: str) -> list[str]:
+    """The files of an archive."""
+    async with stage.music.client.get(address) as answer:
+        return zipfile.ZipFile(io.BytesIO(await answer.read())).namelist()
