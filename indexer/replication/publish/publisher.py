@@ -181,12 +181,15 @@ class Publisher:
         BYTES.labels("manifests").inc(len(content))
 
     async def _move(self, manifest: Manifest) -> bool:
-        """Move the pointer, and note since when that fails. See Pointer.move."""
+        """Move the pointer, and note since when that fails try by try. See Pointer.move."""
+        began = time.monotonic()
         try:
             is_moved = await self._pointer.move(manifest)
         except (ObjectsAway, OSError):
             now = time.monotonic()
-            self._unmoved = (self._unmoved or (now, now))[0], now
+            first, last = self._unmoved or (now, now)
+            # Long after the last one it is a failure of its own: without the lease nothing was tried.
+            self._unmoved = first if began < last + self._stuck_seconds else now, now
             raise
         self._unmoved = None
         return is_moved

@@ -244,6 +244,33 @@ async def test_a_holder_that_cannot_move_the_pointer_gives_others_time(
         assert publisher.lease.epoch == (await current(objects)).epoch == 2
 
 
+async def test_a_failure_of_long_ago_does_not_count(
+    objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the lease the pointer is not moved, so that no success parts two failures."""
+    failed = 0
+
+    async def fail(manifest: Manifest) -> bool:
+        nonlocal failed
+        failed += 1
+        raise ObjectsAway(f"no epoch {manifest.epoch}")
+
+    async with open_origin(tmp_path / "origin", objects, lease_seconds=0.5) as origin:
+        publisher = origin.publisher
+        await origin.write("one")
+        await origin.publish()
+        monkeypatch.setattr(publisher._pointer, "move", fail)
+        async with asyncio.timeout(10):
+            for number in (1, 2):
+                while failed < number:
+                    await publisher.lease.step()
+                    await publisher._tried(SEARCH_INDEX, publisher.step)
+                await publisher.lease.step()
+                assert not await is_released(objects)
+                await asyncio.sleep(1.1)  # the lease ends
+                await publisher._tried(SEARCH_INDEX, publisher.step)
+
+
 async def test_copies_go_on_where_they_failed(objects: Objects, tmp_path: Path) -> None:
     """In the same process and after a restart: no block is sent twice."""
     async with open_origin(tmp_path / "origin", objects) as origin:
