@@ -25,19 +25,28 @@ _HALF = 0xFFFFFFFF
 _SERVER_AGE = extract("epoch", func.clock_timestamp() - func.pg_postmaster_start_time())
 
 
+class _Hold:
+    """A block under a lock. Its timeout can interrupt it until it is left."""
+
+    def __init__(self) -> None:
+        self.timeout = asyncio.timeout(None)
+        self.is_left = False
+
+
 class _Link:
     """A connection, and the blocks that run under its locks."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self.connection = connection
-        self.holds: set[asyncio.Timeout] = set()
+        self.holds: set[_Hold] = set()
         self.has_ended = False
 
     def end(self, *_: object) -> None:
         """Interrupt the blocks. The driver calls this as soon as the connection has ended."""
         self.has_ended = True
         while self.holds:
-            self.holds.pop().reschedule(0)
+            with suppress(RuntimeError):  # one that was left already keeps no other from being interrupted
+                self.holds.pop().timeout.reschedule(0)
 
 
 class Advisory:
@@ -63,20 +72,21 @@ class Advisory:
         """
         # Advisory locks are reentrant per connection, so a local lock keeps this process's tasks apart.
         async with self._here.setdefault(number, asyncio.Lock()):
-            hold = asyncio.timeout(None)
+            hold = _Hold()
             try:
-                async with hold:
+                async with hold.timeout:
                     while not await self._ask(func.pg_try_advisory_lock(number), hold):  # noqa: ASYNC110  # others set no event of ours
                         await asyncio.sleep(LOOK_SECONDS)
                     await asyncio.sleep(self._grace_until - time.monotonic())
                     yield
             except TimeoutError as error:
-                if hold.expired():
+                if hold.timeout.expired():
                     raise LockLost("The connection that held the lock has ended.") from error
                 raise
             finally:
-                if not hold.expired():
-                    with suppress(SQLAlchemyError):  # a lost connection has released the lock already
+                hold.is_left = True
+                if not hold.timeout.expired():
+                    with suppress(SQLAlchemyError, OSError):  # a lost connection has released it already
                         await self._release(number, hold)
 
     async def is_held(self, number: int) -> bool:
@@ -89,16 +99,16 @@ class Advisory:
             await self._hang_up()
         await self._engine.dispose()
 
-    async def _release(self, number: int, hold: asyncio.Timeout) -> None:
+    async def _release(self, number: int, hold: _Hold) -> None:
         if self._link is not None:
             self._link.holds.discard(hold)
         await self._ask(func.pg_advisory_unlock(number))
 
-    async def _ask(self, question: ColumnElement[bool], hold: asyncio.Timeout | None = None) -> bool:
+    async def _ask(self, question: ColumnElement[bool], hold: _Hold | None = None) -> bool:
         # A cancelled task must not break the connection that all locks are held on.
         return await asyncio.shield(asyncio.create_task(self._asked(question, hold)))
 
-    async def _asked(self, question: ColumnElement[bool], hold: asyncio.Timeout | None) -> bool:
+    async def _asked(self, question: ColumnElement[bool], hold: _Hold | None) -> bool:
         async with self._asking:
             was_there = self._link is not None
             try:
@@ -109,7 +119,7 @@ class Advisory:
                     raise
             return await self._answer(question, hold)  # retried: the connection may have broken while idle
 
-    async def _answer(self, question: ColumnElement[bool], hold: asyncio.Timeout | None) -> bool:
+    async def _answer(self, question: ColumnElement[bool], hold: _Hold | None) -> bool:
         """The answer to a question. If it is yes, `hold` is interrupted when the connection ends."""
         if self._link is None:
             with connecting():
@@ -118,16 +128,21 @@ class Advisory:
             answer = bool((await self._link.connection.execute(select(question))).scalar_one())
         if self._link.has_ended:
             raise LockLost("The connection ended before its answer was read.")
-        if answer and hold is not None:
+        # A block whose task was cancelled while the question was under way releases the lock next.
+        if answer and hold is not None and not hold.is_left:
             self._link.holds.add(hold)
         return answer
 
     async def _connect(self) -> _Link:
         link = _Link(await self._engine.connect())
-        age = float((await link.connection.execute(select(_SERVER_AGE))).scalar_one())
+        try:
+            age = float((await link.connection.execute(select(_SERVER_AGE))).scalar_one())
+            driver: Any = (await link.connection.get_raw_connection()).driver_connection
+            driver.add_termination_listener(link.end)
+        except BaseException:
+            await _drop(link.connection)  # it has the only place in the pool
+            raise
         self._grace_until = time.monotonic() + GRACE_SECONDS - (0 if self._was_lost else age)
-        driver: Any = (await link.connection.get_raw_connection()).driver_connection
-        driver.add_termination_listener(link.end)
         return link
 
     async def _hang_up(self) -> None:
@@ -135,9 +150,13 @@ class Advisory:
         if link is not None:
             self._was_lost = True
             link.end()
-            with suppress(SQLAlchemyError, OSError):
-                await link.connection.invalidate()
-                await link.connection.close()
+            await _drop(link.connection)
+
+
+async def _drop(connection: AsyncConnection) -> None:
+    for step in (connection.invalidate, connection.close):
+        with suppress(SQLAlchemyError, OSError):
+            await step()
 
 
 def _is_listed(number: int) -> ColumnElement[bool]:

@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.state.db import advisory_locks
+from readapi.state.db.advisory_locks import Advisory
 from readapi.state.db.away import LockLost
 from readapi.state.db.database import CONNECTIONS
 from readapi.state.state import State, open_state
@@ -149,3 +151,87 @@ async def test_a_holder_can_ask_whether_it_still_holds_a_lock(state: State, othe
     async with state.locks.holding("grant 1"):
         assert [await one.locks.is_held("grant 1") for one in (state, other)] == [True, False]
         assert not await state.locks.is_held("grant 2")
+
+
+@pytest.fixture
+def advisory(state: State, monkeypatch: pytest.MonkeyPatch) -> Advisory:
+    """The locks of a PostgreSQL state by number, without the wait after its start."""
+    monkeypatch.setattr(advisory_locks, "GRACE_SECONDS", 0)
+    assert state.database.advisory is not None
+    return state.database.advisory
+
+
+@pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
+async def test_who_is_cancelled_while_asking_for_a_lock_leaves_nothing_behind(
+    state: State, other: State, advisory: Advisory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock it got is released, and the other holders are still interrupted when the connection ends."""
+    inside = asyncio.Event()
+
+    async def hold(number: int) -> None:
+        async with advisory.holding(number):
+            inside.set()
+            await asyncio.sleep(SOON_SECONDS)
+
+    assert not await advisory.is_held(1)  # connected
+    with monkeypatch.context() as patched:
+        slow = select(func.pg_sleep(A_WHILE_SECONDS)).scalar_subquery()
+        patched.setattr(advisory_locks, "select", lambda question: select(question, slow))
+        asking = asyncio.create_task(hold(1))
+        await asyncio.sleep(A_WHILE_SECONDS / 2)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert not inside.is_set()
+    assert not await advisory.is_held(1)
+    assert advisory._link is not None
+    assert not advisory._link.holds
+
+    holding = asyncio.create_task(hold(2))
+    async with asyncio.timeout(SOON_SECONDS):
+        await inside.wait()
+        await cut_connections(other)
+        with pytest.raises(LockLost):
+            await holding
+        async with advisory.holding(2):
+            assert await advisory.is_held(2)
+
+
+@pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
+async def test_every_holder_is_interrupted_also_beside_one_that_cannot_be(
+    state: State, other: State, advisory: Advisory
+) -> None:
+    """As one is whose block was left already."""
+    inside: list[int] = []
+
+    async def hold(number: int) -> None:
+        async with advisory.holding(number):
+            inside.append(number)
+            await asyncio.sleep(SOON_SECONDS)
+
+    holding = [asyncio.create_task(hold(number)) for number in range(3)]
+    async with asyncio.timeout(SOON_SECONDS):
+        while len(inside) < len(holding):  # noqa: ASYNC110  # the shortest way to wait here
+            await asyncio.sleep(0.001)
+        assert advisory._link is not None
+        advisory._link.holds = {advisory_locks._Hold(), *advisory._link.holds, advisory_locks._Hold()}
+        await cut_connections(other)
+        ended = await asyncio.gather(*holding, return_exceptions=True)
+    assert [type(one) for one in ended] == [LockLost] * len(holding)
+
+
+@pytest.mark.parametrize("state_settings", ["postgresql"], indirect=True)
+async def test_a_connection_that_fails_at_once_is_given_back(
+    state: State, advisory: Advisory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is one in all: the next try would wait for it."""
+    await advisory.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(advisory_locks, "_SERVER_AGE", text("1 / 0"))
+        with pytest.raises(SQLAlchemyError, match="division by zero"):
+            await advisory.is_held(1)
+        async with asyncio.timeout(SOON_SECONDS):
+            with pytest.raises(SQLAlchemyError, match="division by zero"):
+                await advisory.is_held(1)
+    async with asyncio.timeout(SOON_SECONDS), advisory.holding(1):
+        assert await advisory.is_held(1)
