@@ -59,7 +59,8 @@ class Search:
 class Found(NamedTuple):
     """Results as JSON, the totals of every kind, and the next cursor.
 
-    `is_exact`: all words of the text are in a result of this page, as they were typed.
+    `is_exact`: a result of this page has all words of the text, without typos. The last may be the beginning
+    of a word there; a name may have other spaces, or lack the plural ending of the text.
     """
 
     results: list[bytes]

@@ -13,11 +13,12 @@ from readapi.index.lookups import Index
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.highlights import Highlighter
 from readapi.index.search.parameters import KINDS
-from readapi.index.search.query import MOST_WORDS, QueryWords
+from readapi.index.search.query import QueryWords
 from readapi.pages import text
 from readapi.pages.public import metadata
 from readapi.pages.public.views import View
 from readapi.pages.urls import Addresses
+from schemas import search_text
 from schemas.ids import INVALID_HANDLE
 from schemas.search_index import Kind
 
@@ -82,11 +83,11 @@ def of_found(
         for kind in wanted.kinds
         if items[kind]
     ]
-    is_indexed = cursor is None and _is_indexed(wanted, found)
-    address = addresses.base_url + (_plain_path(wanted) if is_indexed else pages.of(wanted.kinds, cursor))
+    listed = None if cursor is not None else _listed_text(wanted, found)
+    path = pages.of(wanted.kinds, cursor) if listed is None else f"/search?{urlencode({'q': listed})}"
     title, description = f"Search: {wanted.text}", f"Music found for {wanted.text}."
     return {
-        "head": metadata.of_page(title, description, address, indexed=is_indexed),
+        "head": metadata.of_page(title, description, addresses.base_url + path, indexed=listed is not None),
         "q": wanted.text,
         "wanted": wanted,
         "is_too_short": False,
@@ -100,22 +101,18 @@ def of_found(
     }
 
 
-def _is_indexed(wanted: Search, found: Found) -> bool:
-    """Whether search engines may list a first page of results.
+def _listed_text(wanted: Search, found: Found) -> str | None:
+    """The text under which search engines may list a first page of results: its words; None if they may not.
 
-    Only where music has each of the words: anybody can link to a search for others, which its title repeats.
+    Only where music has each of the words, and the text is nothing but them: anybody can link to a search for
+    other words or signs, which its title repeats.
     """
     is_narrowed = len(wanted.kinds) < len(KINDS) or wanted.tag or wanted.artist_did
     if is_narrowed or wanted.sort != "relevance" or not found.is_exact:
-        return False
-    words = QueryWords.read(wanted.text)
-    # Words to leave out are in no result, and those beyond the limit are not looked for.
-    return not words.required and not words.excluded and len(words.words) < MOST_WORDS
-
-
-def _plain_path(wanted: Search) -> str:
-    """The one address of a search that search engines may list."""
-    return f"/search?{urlencode({'q': ' '.join(wanted.text.lower().split())})}"
+        return None
+    words = " ".join(word.text for word in QueryWords.read(wanted.text).words)
+    typed = " ".join(search_text.fold_text(wanted.text).split())
+    return words if words and words == typed else None
 
 
 class _Pages:

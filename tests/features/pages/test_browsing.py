@@ -57,16 +57,17 @@ async def test_what_is_found_is_grouped_counted_marked_and_linked(site: Publishe
 
 
 async def test_search_engines_may_list_plain_searches_that_find_their_words(site: Published):
-    """Under one address; no page whose title repeats words that somebody else put into a link."""
+    """Under one address; no page whose title repeats words or signs that somebody else put into a link."""
     noindex, canonical = '<meta name="robots" content="noindex">', '<link rel="canonical" href="{}">'
     plain = canonical.format(f"{site.address}/search?q=slow+water")
 
-    for query in ("q=slow+water", "q=%20Slow++WATER"):
+    for query in ("q=slow+water", "q=%20Slow++WATER", "q=sl%C3%B3w+water"):
         page = await page_of(site, f"/search/?{query}")
         assert plain in page, query
         assert noindex not in page, query
     for query in (
         "q=slow+water+cheap+pills", "q=slow+water+by+cheap+pills", "q=slow+water+feat.+pills",
+        "q=slow+water!", "q=slow+water+%E2%82%AC%E2%82%AC%E2%82%AC", "q=slow-water", "q=slow+water+slow",
         "q=zzzzzzqqqq", "q=slow+wetar", "q=slow+-pills", "q=tag:ambient",
         "q=%22slow%22", "q=slow&type=tracks", "q=slow&tag=ambient", "q=slow&sort=recent",
         "q=slow&artist_did=" + did("mara"),
