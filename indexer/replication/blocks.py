@@ -52,6 +52,14 @@ def pack(content: bytes) -> bytes:
     return packed
 
 
+def is_whole(packed: bytes, name: str) -> bool:
+    """Whether a stored block is the one of this name."""
+    try:
+        return hash_block(inflate(packed, BLOCK_BYTES)) == name
+    except DamagedBlock:
+        return False
+
+
 def unpack(packed: bytes, expected: str, length: int) -> bytes:
     """Unpack a stored block. Raises DamagedBlock unless its hash and length are the expected ones."""
     content = inflate(packed, length)

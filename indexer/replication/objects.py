@@ -46,9 +46,10 @@ class Found(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """An object in a listing, and when it was written by the store's clock."""
+    """An object in a listing, its bytes, and when it was written by the store's clock."""
 
     key: str
+    size: int
     modified: datetime
 
 
@@ -68,6 +69,11 @@ class Objects:
         folder = Path(unquote(urlsplit(url).path))
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder), folder)
+
+    @property
+    def may_tear(self) -> bool:
+        """Whether an object can be listed that is not whole, as a file after a loss of power."""
+        return self._folder is not None
 
     async def find(self, key: str, known: str | None = None) -> Found | None:
         """The object; None if there is none, or it is still the version of the tag `known`."""
@@ -119,7 +125,7 @@ class Objects:
         listed: list[Listed] = []
         with _translated():
             async for some in obstore.list(self._store, prefix):
-                listed += [Listed(meta["path"], meta["last_modified"]) for meta in some]
+                listed += [Listed(meta["path"], meta["size"], meta["last_modified"]) for meta in some]
         return listed
 
     async def folders(self, prefix: str) -> list[str]:

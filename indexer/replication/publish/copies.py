@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from indexer.replication import lists
 from indexer.replication.at_once import AtOnce
-from indexer.replication.blocks import BLOCK_BYTES, BlockList, hash_block, pack
+from indexer.replication.blocks import BLOCK_BYTES, BlockList, hash_block, is_whole, pack
 from indexer.replication.manifest import CopySet
 from indexer.replication.objects import Objects
 from schemas import change_log, data_folder
@@ -41,7 +41,8 @@ class Copies:
     """What one indexer has published of these files.
 
     `key` is that of the newest CopySet; `needed` has the keys of all objects that it consists of; `sent` has
-    those of blocks that were sent for the next one, whose files are not all sent yet.
+    those of blocks that were sent for the next one, whose files are not all sent yet. What an earlier process
+    sent is looked for at the first step, and sent anew where it is not whole.
     """
 
     def __init__(self, objects: Objects, data_dir: Path, node: str) -> None:
@@ -51,11 +52,11 @@ class Copies:
         self._objects = objects
         self._data_dir = data_dir
         self._node = node
+        self._is_looked_for = False
         self._lists: dict[str, tuple[Stamp | None, str, BlockList]] = {}  # by path: of which file, key, list
 
     async def resume(self, key: str | None) -> None:
-        """Go on from the CopySet of an earlier process, and the blocks that it sent. Raises ObjectsAway."""
-        self.sent = {one.key for one in await self._objects.keys(self._block(""))}
+        """Go on from the CopySet of an earlier process. Raises ObjectsAway."""
         if key is None or (copies := await lists.load(self._objects, key, CopySet)) is None:
             return
         for path, of in copies.files.items():
@@ -73,7 +74,10 @@ class Copies:
             path: stamp for path, (stamp, *_) in self._lists.items()
         }:
             return
-        held = {block for *_, one in self._lists.values() for block in one.blocks}
+        if not self._is_looked_for:
+            self.sent |= await self._whole_blocks()
+            self._is_looked_for = True
+        held = {block for stamp, _, one in self._lists.values() if stamp is not None for block in one.blocks}
         held |= {key.rpartition("/")[2] for key in self.sent}
         known = dict(self._lists)
         for file, stamp in stamps.items():
@@ -88,6 +92,19 @@ class Copies:
             key = await self._put_list(CopySet(files=files, links=links))
             self.key, self.needed = key, await asyncio.to_thread(self._needed, key)
             self.sent = set()
+
+    async def _whole_blocks(self) -> set[str]:
+        """The keys of blocks in the store that can be used."""
+        listed = {one.key for one in await self._objects.keys(self._block("")) if one.size}
+        if not self._objects.may_tear:
+            return listed
+        whole: set[str] = set()
+        for key in listed:
+            found = await self._objects.find(key)
+            name = key.rpartition("/")[2]
+            if found is not None and await asyncio.to_thread(is_whole, found.content, name):
+                whole.add(key)
+        return whole
 
     def _look(self) -> dict[CopiedFile, Stamp]:
         """The files to publish, as they are now, in the order in which they are shown."""

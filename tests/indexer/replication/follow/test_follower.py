@@ -1,6 +1,7 @@
 """Following several indexers: what is shown is one's, and a change-over downloads nothing."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from indexer.replication.objects import Objects, ObjectsAway
 from readapi.index.lookups import Index
 from readapi.live.log_reader import LogReader
 from schemas import data_folder
-from tests.indexer.replication.origin import Origin, current, documents, follow, open_origin
+from tests.indexer.replication.origin import Origin, current, documents, follow, open_origin, snapshot_bytes
 
 
 async def test_a_folder_in_each_kind_of_store_is_followed(each_objects: Objects, tmp_path: Path) -> None:
@@ -31,6 +32,27 @@ async def test_a_folder_in_each_kind_of_store_is_followed(each_objects: Objects,
         assert (tmp_path / "node" / data_folder.NEWEST_SNAPSHOT).exists()
         assert 0.25 <= follower.report()["lag_seconds"] < 60
         assert follower.report()["source"]["connected"]
+
+
+async def test_blocks_that_a_loss_of_power_tore_are_sent_anew(
+    origin: Origin, objects: Objects, tmp_path: Path
+) -> None:
+    """Also those of what is published: its lists may be whole while its blocks are not."""
+    await origin.write("one")
+    await origin.publish()
+    await origin.publish_snapshot()
+    empty, torn, *_ = sorted((tmp_path / "objects").rglob("blocks/*"))
+    os.truncate(empty, 0)
+    os.truncate(torn, torn.stat().st_size // 2)
+    await origin.publisher.lease.release()
+
+    origin.publisher = origin.new_publisher()
+    await origin.publisher.resume()
+    await origin.publisher.copies.step()
+    await origin.publish()
+    await follow(Follower(objects, tmp_path / "node"))
+
+    assert snapshot_bytes(tmp_path / "node") == snapshot_bytes(origin.folder)
 
 
 async def test_a_change_over_downloads_nothing(origin: Origin, objects: Objects, tmp_path: Path) -> None:
