@@ -2,8 +2,10 @@
 
 A step replaces the stale documents, and the watermark with them, in one commit of each index that changes.
 The social index is committed on another thread while the other documents are rendered, since a commit mostly
-waits for the disk. The catalog index is committed last, at every step: its watermark is that of all three.
-After a crash the same entries are read again; rendering them again gives the same documents.
+waits for the disk: until the step ends, readers may find its likes and comments while tracks show former
+counts. A large step renders for long, so its commit begins after that. The catalog index is committed last,
+at every step: its watermark is that of all three. After a crash the same entries are read again; rendering
+them again gives the same documents.
 """
 
 import os
@@ -28,6 +30,7 @@ from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, round_count
 
 STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
+BESIDE_ENTRIES: Final = 1000  # of a step whose likes and comments are committed while the rest is rendered
 
 
 class Everything(NamedTuple):
@@ -142,7 +145,10 @@ class SearchIndex:
     def _replace(
         self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
     ) -> Future[None]:
-        """Replace the stale documents. Returns the commit of likes and comments, which has begun."""
+        """Replace the stale documents. Returns the commit of likes and comments, which has begun.
+
+        Of a large step it begins last, so that readers do not see them long before the rest.
+        """
         # An index that is ahead of the others gets the same documents once more.
         refs = Refs.of(entry[1:] for entry in entries)
         known = self._catalog.stored(refs.counts)
@@ -157,12 +163,13 @@ class SearchIndex:
         refs.artists |= self._moved(works.popularity(works.owners)) | self._unknown(refs.persons)
         self._social.drop(refs.social_names())
         self._social.add(reactions)
-        committing = self._commit_reactions(entries[-1][0])
+        op, is_small = entries[-1][0], len(entries) <= BESIDE_ENTRIES
+        committing = self._commit_reactions(op) if is_small else None
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
         self._catalog.add(cards)
         self._add(rendering.catalogue(tracks, refs))
-        return committing
+        return committing or self._commit_reactions(op)
 
     def _commit_reactions(self, op: int) -> Future[None]:
         """Begin the commit of the social index. Until it ends, that index can be read and not written."""

@@ -364,3 +364,26 @@ def test_reactions_are_committed_beside_the_rest_and_the_catalog_index_last(
     threads = dict(Noted.commits)
     assert Noted.commits[-1] == (search_index.CATALOG_FOLDER, own)
     assert threads[search_index.WORDS_FOLDER] == own != threads[search_index.SOCIAL_FOLDER]
+
+
+@pytest.mark.parametrize("is_small", [False, True])
+def test_reactions_of_a_large_step_are_committed_after_the_rest_is_rendered(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_small: bool
+) -> None:
+    """Else readers would find likes long before the counts of their tracks."""
+    begun: list[str] = []
+    add, commit = SearchIndex._add, SearchIndex._commit_reactions
+    monkeypatch.setattr(SearchIndex, "_add", lambda *given: [begun.append("rendering"), add(*given)])
+    monkeypatch.setattr(
+        SearchIndex, "_commit_reactions", lambda *given: [begun.append("commit"), commit(*given)][1]
+    )
+    index = SearchIndex.open(tmp_path / "search", BASE)
+    write(writer, put("ana", "track", at=1), like("ben", uri("ana", "track"), at=2))
+
+    with writer.reader() as con:
+        (entries,) = con.execute("select count(*) from outbox").fetchone()
+        monkeypatch.setattr("indexer.search.index.BESIDE_ENTRIES", entries if is_small else entries - 1)
+        index.follow(con)
+    index.close()
+
+    assert begun == (["commit", "rendering"] if is_small else ["rendering", "commit"])
