@@ -190,7 +190,7 @@ class Exports:
 
 
 def _name(number: int, kind: Kind, made_at: datetime, lineage: str) -> str:
-    """The name of an export's folder. No other export has it: two indexers may count and begin alike."""
+    """The name of an export's folder. Hardly any other has it: two indexers may count and begin alike."""
     return f"{number:06}-{kind}-{made_at:%Y%m%dT%H%M%SZ}-{lineage[:8]}"
 
 

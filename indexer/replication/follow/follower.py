@@ -46,9 +46,8 @@ class Follower:
         self._failing: dict[str, str] = {}
         self._failing_aside: dict[str, str] = {}  # by the name of an indexer that is not shown
         self._gone_at = time.monotonic() + GONE_SECONDS
-        self._missed: frozenset[str] = (
-            frozenset()
-        )  # indexers that the store had no objects of at the last look
+        # Indexers of which the store had no objects at the last look.
+        self._missed: frozenset[str] = frozenset()
         self._group: asyncio.TaskGroup | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}  # of `nodes`, by name
 
