@@ -394,6 +394,38 @@ def test_lists_and_tags_know_the_adult_tracks_of_the_view(known: Writer) -> None
     assert found == viewed == {(str(one),) for one in expected}
 
 
+def test_lists_and_tags_count_what_everybody_may_see(known: Writer) -> None:
+    """Of tracks that are listed and of those that name the album: none withheld, hidden or for adults."""
+    tagged = [put("ana", "track", number, at=1 + number, tags=["rare"]) for number in range(3)]
+    naming = [put("ana", "track", n, at=1 + n, tags=["rare"], album="Rare") for n in range(3, 6)]
+    held = [*(uri("ana", "track", number) for number in range(3)), uri("ben", "track", 8)]
+    write(
+        known,
+        *tagged,
+        *naming,
+        put("ben", "track", 8, at=1, tags=["rare"]),
+        account("ben", "takendown", at=2),
+    )
+    write(known, album("ana", held, at=9, name="Rare"))
+    given = {1: "!hide", 2: "nudity", 4: "!hide", 5: "nudity"}
+    labels = [
+        Label(did("labeler"), str(uri("ana", "track", number)), None, value, instant(10))
+        for number, value in given.items()
+    ]
+    known.write(Batch(labels=labels))
+
+    with known.reader() as con:
+        listed = con.execute(
+            "select uri from listed_tracks where key in (select track_key from track_tags where tag = 'rare')"
+        ).fetchall()
+    tag_card = orjson.loads(rendered(known, tags={"rare"})["tag:rare"]["card"])
+    list_card, items = list_of(known, "ana")
+
+    assert set(listed) == {(str(uri("ana", "track", number)),) for number in (0, 3)}
+    assert tag_card["track_count"] == list_card["track_count"] == 2
+    assert items == [key("ana", number) for number in range(6)]
+
+
 def test_a_list_and_a_tag_cost_what_their_tracks_cost(known: Writer) -> None:
     """Of tracks that are not theirs only keys and DIDs are read, in whole vectors of 2,048 rows."""
     write(known, put("ana", "track", at=1, tags=["rare"], album="Rare"))
