@@ -1,10 +1,12 @@
-"""Random histories of a few accounts, whose records come, change and go, who leave, and who change access.
+"""Random histories of accounts, whose records and labels come, change and go, who leave, and change access.
 
-Each notes what everybody may see of its tracks, by `schemas/access.py` alone.
+Each notes what everybody may see of its tracks, by `schemas/access.py` and `schemas/label_policy.py` alone.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
 
@@ -13,12 +15,26 @@ from indexer.repo import signing_keys
 from indexer.repo.changes import RecordChange
 from indexer.repo.extract import Fetched
 from schemas.access import DOWNLOADS, LISTENING, VISIBILITY, Access, may_download, may_see
-from tests.indexer.changes import account, album, comment, delete, did, like, put, rev, uri
+from schemas.label_policy import EFFECTS, effect_of
+from schemas.labels import Label
+from tests.indexer.changes import account, album, comment, delete, did, instant, like, put, rev, uri
 from tests.network.forge import SigningKey
 
 STATES: Final = 5
 _NAMES: Final = ("ana", "ben", "cleo")
-_KINDS: Final = ("track", "track", "track", "list", "like", "comment", "profile", "gone", "away", "fetched")
+_KINDS: Final = (
+    "track",
+    "track",
+    "track",
+    "list",
+    "like",
+    "comment",
+    "profile",
+    "gone",
+    "away",
+    "fetched",
+    "label",
+)
 _HEARD_BY: Final = tuple(who for who in LISTENING if who != "space")  # whose tracks no public record holds
 _KEY: Final = signing_keys.parse_key(SigningKey("history").multibase)
 _ADULT: Final = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "porn"}]}
@@ -34,6 +50,7 @@ class History:
         self._tracks: dict[tuple[str, int], Access] = {}
         self._known: set[str] = set()  # events of accounts without records are ignored
         self._statuses: dict[str, str] = {}
+        self._labels: defaultdict[str, set[str]] = defaultdict(set)  # values, by the track or account
         self._refused: set[str] = set()  # accounts whose servers say that they are deleted
 
     @property
@@ -45,7 +62,7 @@ class History:
         """The tracks that everybody may see in discovery: may everybody download them?"""
         return {
             str(uri(person, "track", number)): may_download(access, None)
-            for (person, number), access in self._tracks.items()
+            for (person, number), access in self._labelled()
             if self._is_there(person) and may_see(access, None, "discovery")
         }
 
@@ -64,6 +81,9 @@ class History:
             return
         if kind == "fetched":
             yield from self._return(person, at)
+            return
+        if kind == "label":
+            yield self._label(dice.choice((str(subject), str(subject), str(subject), did(person))), at)
             return
         self._known.add(person)
         match kind:
@@ -105,6 +125,23 @@ class History:
             tags=dice.sample(("jazz", "noise", "folk"), dice.randrange(3)),
             **fields,
         )
+
+    def _label(self, subject: str, at: int) -> Batch:
+        """A labeler says something of a track or an account, or takes it back."""
+        value, values = self._dice.choice(("!hide", "nudity")), self._labels[subject]
+        values ^= {value}
+        label = Label(did("labeler"), subject, None, value, instant(at), negated=value not in values)
+        return Batch(labels=[label])
+
+    def _labelled(self) -> Iterator[tuple[tuple[str, int], Access]]:
+        """The tracks, with what follows from all labels."""
+        for (person, number), access in self._tracks.items():
+            about = (str(uri(person, "track", number)), did(person))
+            effects = [effect_of(self._labels[subject]) for subject in about]
+            yield (
+                (person, number),
+                replace(access, labelled=max(access.labelled, *effects, key=EFFECTS.index)),
+            )
 
     def _leave(self, person: str, at: int) -> Iterator[Batch]:
         """An account is active or suspended; once in ten times, its repository is removed."""
@@ -148,6 +185,7 @@ def proceed_together(histories: Sequence[History]) -> Iterator[Batch]:
         yield Batch(
             changes=[change for batch in held for change in batch.changes],
             accounts=[event for batch in held for event in batch.accounts],
+            labels=[label for batch in held for label in batch.labels],
             resyncs=[resync for batch in held for resync in batch.resyncs],
             refusals={who: refusal for batch in held for who, refusal in batch.refusals.items()},
         )
