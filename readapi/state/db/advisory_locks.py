@@ -15,7 +15,7 @@ from sqlalchemy import BigInteger, ColumnElement, cast, column, exists, extract,
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from readapi.state.db.away import LockLost, connecting, using
+from readapi.state.db.away import LockLost, asking
 
 LOOK_SECONDS = 0.025
 # For the last steps of those that held a lock when PostgreSQL ended, and cannot be told of it yet.
@@ -121,10 +121,9 @@ class Advisory:
 
     async def _answer(self, question: ColumnElement[bool], hold: _Hold | None) -> bool:
         """The answer to a question. If it is yes, `hold` is interrupted when the connection ends."""
-        if self._link is None:
-            with connecting():
+        with asking():
+            if self._link is None:
                 self._link = await self._connect()
-        with using():
             answer = bool((await self._link.connection.execute(select(question))).scalar_one())
         if self._link.has_ended:
             raise LockLost("The connection ended before its answer was read.")

@@ -1,7 +1,7 @@
 """The state database: address, connections and transactions."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -12,9 +12,8 @@ from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from readapi.state.db.advisory_locks import Advisory
-from readapi.state.db.away import connecting, using
 from readapi.state.db.commits import Commits
-from readapi.state.db.transaction import Transaction
+from readapi.state.db.transaction import Statements, Transaction
 from schemas import data_folder
 from schemas.settings import Settings
 
@@ -58,11 +57,9 @@ class Database:
         """
         transaction = Transaction(self.engine)
         try:
-            with connecting():
-                await transaction.start()
-            with using():
-                yield transaction
-                await transaction.commit()
+            await transaction.start()
+            yield transaction
+            await transaction.commit()
         finally:
             if transaction.sync_connection is not None:
                 await transaction.close()
@@ -71,11 +68,8 @@ class Database:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """A read-only transaction, which waits for no writer. Raises DatabaseAway."""
-        async with AsyncExitStack() as opened:
-            with connecting():
-                connection = await opened.enter_async_context(self.engine.connect())
-            with using():
-                yield await connection.execution_options(reading=True)
+        async with Statements(self.engine) as connection:
+            yield await connection.execution_options(reading=True)
 
     def mark(self) -> int | None:
         """See `Commits.mark`. None where it costs as much as a query, which is on PostgreSQL."""

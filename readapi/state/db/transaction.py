@@ -1,4 +1,4 @@
-"""A transaction whose statements are not interrupted by cancellation."""
+"""Connections whose statements raise DatabaseAway, and transactions that cancellation does not interrupt."""
 
 import asyncio
 import contextlib
@@ -7,10 +7,31 @@ from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from readapi.state.db.away import asking
+
 T = TypeVar("T")
 
 
-class Transaction(AsyncConnection):
+class Statements(AsyncConnection):
+    """A connection. Starting it, statements and commits raise DatabaseAway."""
+
+    async def start(self, is_ctxmanager: bool = False) -> AsyncConnection:
+        """Connect."""
+        with asking():
+            return await super().start(is_ctxmanager)
+
+    async def execute(self, *arguments: Any, **options: Any) -> Any:
+        """One statement; its rows are fetched."""
+        with asking():
+            return await super().execute(*arguments, **options)
+
+    async def commit(self) -> None:
+        """Commit."""
+        with asking():
+            await super().commit()
+
+
+class Transaction(Statements):
     """A cancellation during a statement takes effect after it, so that the transaction can still roll back.
 
     An SQLite statement that is not stepped to its end holds the database's lock until it is garbage
@@ -21,8 +42,9 @@ class Transaction(AsyncConnection):
         """Connect and begin."""
 
         async def begun() -> AsyncConnection:
-            await AsyncConnection.start(self, is_ctxmanager)
-            await self.begin()
+            await Statements.start(self, is_ctxmanager)
+            with asking():
+                await self.begin()
             return self
 
         return await to_its_end(begun())
@@ -40,9 +62,9 @@ class Transaction(AsyncConnection):
         await to_its_end(super().close())
 
 
-async def to_its_end(step: Coroutine[Any, Any, T]) -> T:
+async def to_its_end(step: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
     """Await the step's result; a cancellation is raised after it."""
-    doing = asyncio.create_task(step)
+    doing = step if isinstance(step, asyncio.Task) else asyncio.create_task(step)
     try:
         return await asyncio.shield(doing)
     except asyncio.CancelledError:
