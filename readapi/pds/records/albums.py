@@ -5,7 +5,7 @@ from readapi.index.lookups import Index
 from readapi.index.queries import lists
 from readapi.pds.records import images
 from readapi.pds.records import lists as records
-from readapi.pds.repo import Author, Create, Pds, Value
+from readapi.pds.repo import Author, Create, Pds, Value, WriteResult
 from readapi.pds.writing import Writing, new_rkey
 from readapi.state.state import State
 from schemas.api.albums import AlbumChange, NewAlbum
@@ -20,9 +20,13 @@ async def make_album(writing: Writing, state: State, index: Index, author: Autho
     """Create an empty album; its template is validated. Raises Conflict and InvalidRequest."""
     collection = writing.collections.list
     value = records.new_list(collection, "album", sent.title, sent.description)
-    async with state.locks.holding(_lock(author)):
+
+    async def write() -> list[WriteResult]:
         _check_slug(index, author.did, sent.title, sent.slug)
-        [written] = await writing.commit(author, Create(collection, new_rkey(), value))
+        return await writing.commit(author, Create(collection, new_rkey(), value))
+
+    # Interrupted, it may be written all the same, and refused to who tries again.
+    [written] = await state.locks.finish(_lock(author), write)
     await state.album_templates.put(written.uri, sent.publishing_defaults)
     return written.uri, value
 

@@ -12,7 +12,7 @@ from readapi.http.viewer import SignedIn
 from readapi.index.lookups import Index
 from readapi.index.queries import social, tracks
 from readapi.oauth import scopes
-from readapi.pds.repo import Author, Create, Record, Value
+from readapi.pds.repo import Author, Create, Record, Value, WriteResult
 from readapi.pds.writing import Writing, new_rkey
 from readapi.state.db.locks import Locks
 from readapi.state.publishing.play_counts import Play
@@ -56,10 +56,14 @@ async def write_comment(
     collection = writing.collections.comment
     value = {"$type": collection, "subject": tracks.strong_ref(track), **said}
     value["createdAt"] = datetimes.render(datetimes.now())
-    async with locks.holding(f"comments of {author.did}"):
+
+    async def write() -> list[WriteResult]:
         if social.comment_count(index, author.did, track.key) >= most:
             raise Conflict(f"You have written {most} comments on this track, which is the limit.")
-        [written] = await writing.commit(author, Create(collection, new_rkey(), value))
+        return await writing.commit(author, Create(collection, new_rkey(), value))
+
+    # Interrupted, it may be written all the same, and written twice by who tries again.
+    [written] = await locks.finish(f"comments of {author.did}", write)
     assert written.cid is not None
     return Record(written.uri, written.cid, value)
 

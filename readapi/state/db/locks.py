@@ -10,13 +10,17 @@ import asyncio
 import fcntl
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from readapi.state.db.advisory_locks import LOOK_SECONDS
+from readapi.state.db.away import LockLost
 from readapi.state.db.database import Database
+from readapi.state.db.transaction import to_its_end
 
+T = TypeVar("T")
 _FILES = 4096  # names that share a file wait for each other, which should be rare
 
 
@@ -35,6 +39,22 @@ class Locks:
         number, advisory = _number(name), self._database.advisory
         async with self._hold_file(number) if advisory is None else advisory.holding(number):
             yield
+
+    async def finish(self, name: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Wait for the lock, then run under it to its end what must not be done twice.
+
+        Its result is returned, or its error raised, also where the lock is lost meanwhile. A cancellation is
+        raised after it. Raises DatabaseAway or LockLost only if it was not begun.
+        """
+        begun: asyncio.Task[T] | None = None
+        try:
+            async with self.holding(name):
+                begun = asyncio.create_task(begin())
+                return await to_its_end(begun)
+        except LockLost:
+            if begun is None:
+                raise
+            return begun.result()
 
     async def is_held(self, name: str) -> bool:
         """Does this process still hold a lock that it took? PostgreSQL releases it with a lost connection."""
