@@ -1,4 +1,4 @@
-"""While PostgreSQL is away, strangers read on, and accounts are told to try again."""
+"""While PostgreSQL is away, strangers read what needs no state, and all others are told to try again."""
 
 import asyncio
 from pathlib import Path
@@ -36,6 +36,7 @@ async def test_accounts_are_told_to_try_again_while_the_state_is_away(tmp_path: 
 
             await asyncio.to_thread(postgres.stop)
             strangers = [await music.get(path) for path in ("/tracks/", "/search/?q=harbour", "/stats")]
+            listening = await music.get("/playing-now")
             signed_in = [
                 await music.get("/preferences/", **used),
                 await music.get("/tracks/", **login),
@@ -47,7 +48,7 @@ async def test_accounts_are_told_to_try_again_while_the_state_is_away(tmp_path: 
             )
 
             assert [reply.status for reply in strangers] == [200] * 3
-            for reply in signed_in:
+            for reply in (listening, *signed_in):
                 assert (reply.status, reply.headers["Retry-After"], reply.json) == (503, "5", REFUSAL)
             assert (page.status, page.headers["Retry-After"]) == (503, "5")
             assert SENTENCE in await page.text()
