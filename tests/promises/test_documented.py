@@ -164,6 +164,9 @@ async def reader(network: Network, tmp_path_factory: pytest.TempPathFactory) -> 
         names = {
             ADDRESS: studio.door.address,
             "{id}": str(track["id"]),
+            "{month_before}": "2026-02-01",
+            "{first_day}": "2026-02-01",
+            "{end}": "2026-03-01",
             "at://…": track["uri"],
             "mara.example": artist.account.handle,
             "Bearer fmsvc_…": f"Bearer {token}",
