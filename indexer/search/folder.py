@@ -158,6 +158,10 @@ class IndexFolder:
         self.release()
         self._writer = None
 
+    def require_open(self) -> None:
+        """Raises StoreError when it is closed."""
+        self.writer  # noqa: B018
+
     @property
     def writer(self) -> tantivy.IndexWriter:
         if self._writer is None:

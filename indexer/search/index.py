@@ -173,6 +173,7 @@ class SearchIndex:
 
     def _commit_reactions(self, op: int) -> Future[None]:
         """Begin the commit of the social index. Until it ends, that index can be read and not written."""
+        self._social.require_open()  # else the thread, which ended with it, would say so
         return self._beside.submit(_commit_changes, self._social, op)
 
     def _commit(self, op: int, reactions: Future[None]) -> None:

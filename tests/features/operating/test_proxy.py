@@ -26,6 +26,7 @@ from readapi.audio.under_way import UnderWay
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
 from readapi.http.request.headers import Conditions
+from readapi.http.request.request import Request
 from readapi.index.takedowns import StandingTakedowns
 from readapi.publishing.uploads.progress import Events
 from schemas.settings import Settings
@@ -85,7 +86,7 @@ async def socket() -> web.StreamResponse:
 
 
 @routes.get("/rest/cut", acts=True)
-async def cut(request: web.Request) -> Answer[str]:
+async def cut(request: Request) -> Answer[str]:
     """Close the connection in place of an answer."""
     assert request.transport is not None
     request.transport.abort()
