@@ -39,20 +39,26 @@ async def is_released(objects: Objects) -> bool:
 
 
 class FailingObjects(Objects):
-    """A folder that takes so many blocks, and then fails. `blocks`: the keys of those that it took."""
+    """A folder that lets so many blocks begin, and then fails. `blocks`: the keys of those that it took.
+
+    One that was under way when another failed is cancelled, and may be sent again.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(LocalStore(folder), folder)
         self.blocks: list[str] = []
+        self.begun = 0
         self.left: int | None = None
 
     async def put(self, key: str, content: bytes | AsyncIterator[bytes]) -> None:
         """Write an object."""
         if "/blocks/" in key:
-            if self.left is not None and len(self.blocks) >= self.left:
+            if self.left is not None and self.begun >= self.left:
                 raise ObjectsAway("full")
-            self.blocks.append(key)
+            self.begun += 1
         await super().put(key, content)
+        if "/blocks/" in key:
+            self.blocks.append(key)
 
 
 async def test_each_commit_is_one_bundle_of_the_files_that_are_new(origin: Origin, objects: Objects) -> None:
@@ -282,7 +288,7 @@ async def test_copies_go_on_where_they_failed(objects: Objects, tmp_path: Path) 
         await publisher.resume()
 
         for is_restarted in (False, True):
-            failing.left = len(failing.blocks) + 2
+            failing.left = failing.begun + 2
             with pytest.raises(ObjectsAway):
                 await publisher._copy()
             publisher._collect_at = 0.0  # garbage is looked for, but these are needed
