@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import orjson
 from aiohttp import web
@@ -13,6 +13,7 @@ from readapi.audio import file_names
 from readapi.audio.select import ELSEWHERE, NO_RECORDING, AudioSelection, Elsewhere
 from readapi.audio.source import AudioSource
 from readapi.errors import ApiError, NotFound
+from readapi.http.response.headers import audio_headers
 from readapi.index.lookups import Index
 from readapi.index.queries import tracks
 from schemas.access import Place, Viewer
@@ -30,7 +31,8 @@ class Archive(web.StreamResponse):
     """The tracks in order, and a text file that names the tracks left out and the reason.
 
     Each track is looked up again before it is sent: its artist may have changed its access meanwhile.
-    `place`: where the viewer meets the tracks. `adult`: with those that labels say are for adults.
+    `owner` and `title` of the list name the file. `place`: where the viewer meets the tracks. `adult`: with
+    those that labels say are for adults.
     """
 
     def __init__(
@@ -41,11 +43,14 @@ class Archive(web.StreamResponse):
         index: Index,
         sources: AudioSelection,
         client: str,
-        headers: Mapping[str, str],
         *,
+        owner: str,
+        title: str,
         adult: bool,
     ) -> None:
-        super().__init__(headers={**headers, "Content-Type": ZIP})
+        named = file_names.attachment_header(file_names.file_name(owner, title, "zip"))
+        sent = {"Content-Type": ZIP, "Content-Disposition": named}
+        super().__init__(headers=audio_headers(is_public=False) | sent)
         self._tracks = cards
         self._place = place
         self._viewer = viewer

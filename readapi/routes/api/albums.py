@@ -6,13 +6,11 @@ import orjson
 from aiohttp import web
 
 from readapi.answers import Answer
-from readapi.audio import file_names
 from readapi.audio.archive import ZIP, Archive
 from readapi.audio.select import AudioSelection
 from readapi.errors import AudienceUnavailable, Conflict, NotFound, NotOwner, PrivateAlbum, TooLarge
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
-from readapi.http.response import headers
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
 from readapi.index import cursors, present
@@ -163,10 +161,9 @@ async def album_archive(
     """
     album = lists.find_list(index, "album", album_id)
     told = orjson.loads(album.card)
-    named = file_names.attachment_header(file_names.file_name(told["artist"], told["title"], "zip"))
-    sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
     held = lists.album_tracks(index, album, viewer, adult=adult)
-    return Archive(held, "profile", viewer, index, sources, client, sent, adult=adult)
+    owner, title = told["artist"], told["title"]
+    return Archive(held, "profile", viewer, index, sources, client, owner=owner, title=title, adult=adult)
 
 
 def _page(page: Page[Card]) -> Answer[AlbumPage]:

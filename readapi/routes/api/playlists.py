@@ -7,13 +7,11 @@ from aiohttp import web
 from pydantic import Field
 
 from readapi.answers import Answer
-from readapi.audio import file_names
 from readapi.audio.archive import ZIP, Archive
 from readapi.audio.select import AudioSelection
 from readapi.errors import Conflict, NotFound, NotOwner
 from readapi.http.endpoint import Routes
 from readapi.http.limits.clients import Client
-from readapi.http.response import headers
 from readapi.http.supporters import Supporters
 from readapi.http.viewer import SignedIn
 from readapi.index import cursors, present
@@ -118,10 +116,10 @@ async def playlist_archive(
     playlist = lists.find_list(index, "playlist", playlist_id)
     told = orjson.loads(playlist.card)
     owner = told["owner_display_name"] or told["owner_handle"]
-    named = file_names.attachment_header(file_names.file_name(owner, told["name"], "zip"))
-    sent = headers.audio_headers(is_public=False) | {"Content-Disposition": named}
     held = lists.playlist_tracks(index, playlist, viewer, adult=adult)
-    return Archive(held, "discovery", viewer, index, sources, client, sent, adult=adult)
+    return Archive(
+        held, "discovery", viewer, index, sources, client, owner=owner, title=told["name"], adult=adult
+    )
 
 
 @routes.get("/lists/playlists/{playlist_id}/recommendations", raises=(NotOwner,))
