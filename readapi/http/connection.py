@@ -52,12 +52,17 @@ class EagerConnection(web.RequestHandler):
     A request without a body that arrives while the connection is idle starts at once. If its response is
     written without a wait, it is sent from here; else aiohttp's task for the request does the rest. All other
     requests are left to that task from the beginning.
+
+    A connection is idle as soon as the last response is written: aiohttp's task comes back to its loop later.
+    Under load the next request arrives first, and a connection that then went on in the task would never
+    leave it.
     """
 
     def __init__(self, *args: Any, answer: Answering, **options: Any) -> None:
         super().__init__(*args, **options)
         self._answer = answer
         self._begun: _Begun | None = None
+        self._is_in_task = False  # a request that the task has taken and not answered, or the last one
         self._make_request: Any = self._request_factory
         self._request_factory = self._request_of
         self._request_handler: Any = self._finish
@@ -89,7 +94,7 @@ class EagerConnection(web.RequestHandler):
 
     def _receive(self, data: bytes) -> None:
         waiter = self._waiter
-        if waiter is None or waiter.done() or self._messages:
+        if self._is_in_task or self._messages or (waiter is not None and waiter.done()):
             super().data_received(data)
             return
         self._waiter = None  # so that parsing does not wake the task
@@ -97,7 +102,7 @@ class EagerConnection(web.RequestHandler):
             super().data_received(data)
         finally:
             self._waiter = waiter
-        if self._messages and not self._is_answered() and not waiter.done():
+        if self._messages and not self._is_answered() and waiter is not None and not waiter.done():
             waiter.set_result(None)
 
     def _is_answered(self) -> bool:
@@ -127,6 +132,7 @@ class EagerConnection(web.RequestHandler):
         self, message: Any, payload: StreamReader, protocol: Any, writer: AbstractStreamWriter, task: Any
     ) -> web.BaseRequest:
         """The request for aiohttp's task: the one that was started, if any."""
+        self._is_in_task = True
         if self._begun is None:
             made: web.BaseRequest = self._make_request(message, payload, protocol, writer, task)
             return made
@@ -134,8 +140,14 @@ class EagerConnection(web.RequestHandler):
         request._payload_writer, request._task = writer, task
         return request
 
+    async def _handle_request(self, request: web.BaseRequest, *args: Any) -> tuple[web.StreamResponse, bool]:
+        """Answer a request in its task, up to the last byte of the response."""
+        response, is_reset = await super()._handle_request(request, *args)
+        self._is_in_task = is_reset or not response.keep_alive or not request.content.is_eof()
+        return response, is_reset
+
     async def _finish(self, request: Request) -> web.StreamResponse:
-        """Answer a request in its task."""
+        """The response to a request in its task."""
         begun, self._begun = self._begun, None
         rest = self._answer(request) if begun is None else begun.rest
         if isinstance(rest, Exception):

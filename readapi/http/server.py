@@ -5,11 +5,12 @@ Bodies have a least speed of their own (`limits/body_pace.py`).
 """
 
 import asyncio
+import socket
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from math import inf
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import structlog
 from aiohttp import web
@@ -26,6 +27,8 @@ log = structlog.get_logger()
 
 
 LEAST_BYTES = 32 << 10  # of an answer that a client must read within its time
+ACCEPTED_AT_ONCE: Final = 8
+_BACKLOG: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,15 @@ class Runner(web.AppRunner):
         self._gate = gate
         self._seats = seats
         self._patience = patience or ConnectionTimeouts()
+
+    async def listen(self, sock: socket.socket) -> None:
+        """Accept the connections of a bound socket, up to ACCEPTED_AT_ONCE in each turn of the loop.
+
+        libuv accepts one from each listener in a turn: with a single listener, the last of many clients that
+        connect to a busy worker would wait for as many turns as there are clients.
+        """
+        for listener in (sock, *(sock.dup() for _ in range(ACCEPTED_AT_ONCE - 1))):
+            await web.SockSite(self, listener, backlog=_BACKLOG).start()
 
     async def _make_server(self) -> web.Server:
         return _Server(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
 from readapi.audio.select import AudioSelection, open_sources
@@ -89,7 +88,6 @@ log = structlog.get_logger()
 ACCESS_LOG_SECONDS = 0.25
 STOP_SECONDS = 3.0
 FINISH_SECONDS = 1.0  # in addition, for operations whose client has disconnected
-_BACKLOG = 1024
 
 
 async def run_api(
@@ -226,7 +224,7 @@ async def _serving(
     try:
         await runner.setup()
         await inner.listen(runner, of_tools)
-        await web.SockSite(runner, sock, backlog=_BACKLOG).start()
+        await runner.listen(sock)
         async with process_metrics.serve_metrics(settings.data_dir, name, metrics.text):
             yield
     finally:

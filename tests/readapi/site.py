@@ -36,6 +36,12 @@ class Site:
     version: list[int] = field(default_factory=lambda: [1])
     address: str = ""
     client: aiohttp.ClientSession | None = None
+    server: web.Server | None = None
+
+    def connection(self) -> web.RequestHandler:
+        """The protocol of a new connection, for a transport of the test."""
+        assert self.server is not None
+        return self.server()
 
     def get(self, path: str, **headers: str) -> aiohttp.client._RequestContextManager:
         return self.send("GET", path, **headers)
@@ -87,7 +93,8 @@ async def running(
         shutdown_timeout=1,
     )
     await runner.setup()
-    await web.SockSite(runner, sock or socket.create_server(("127.0.0.1", 0))).start()
+    await runner.listen(sock or socket.create_server(("127.0.0.1", 0)))
+    site.server = runner.server
     site.address = "http://{}:{}".format(*runner.addresses[0][:2])
     async with aiohttp.ClientSession(auto_decompress=False) as client:
         site.client = client

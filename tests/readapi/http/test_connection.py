@@ -156,6 +156,70 @@ async def test_what_waits_for_nothing_has_no_task(site: Site, path: str, answer:
     assert await asked(site, request(path)) == [(200, answer)]
 
 
+class Wire(asyncio.Transport):
+    """A transport that counts the responses that are written to it."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 5), "sockname": ("127.0.0.1", 80)})
+        self.answered = 0
+        self.was_written = asyncio.Event()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.answered += bytes(data).count(b"HTTP/1.1 200 OK")
+        self.was_written.set()
+
+    def is_closing(self) -> bool:
+        return False
+
+    def abort(self) -> None:
+        """Nothing is left to send."""
+
+    close = abort
+
+
+async def test_a_request_may_arrive_before_the_task_is_back_in_its_loop(site: Site) -> None:
+    """Under load it does: on a new connection, and after a request that waited."""
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    connection.data_received(request("/plain"))
+    assert wire.answered == 1
+
+    wire.was_written.clear()
+    connection.data_received(request("/coroutine"))
+    await wire.was_written.wait()
+    connection.data_received(request("/plain"))
+    assert wire.answered == 3
+    connection.connection_lost(None)
+
+
+async def test_no_request_overtakes_one_that_waits(site: Site, seen: Seen) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    connection.data_received(request("/waits"))
+    for _ in range(5):
+        await asyncio.sleep(0)
+        connection.data_received(request("/plain"))
+    assert wire.answered == 0
+    seen.go_on.set()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for answered in range(1, 7):
+            while wire.answered < answered:
+                wire.was_written.clear()
+                await wire.was_written.wait()
+    connection.connection_lost(None)
+
+
+async def test_nothing_is_answered_after_the_last_response(site: Site) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    connection.data_received(request("/coroutine", "Connection: close"))
+    for _ in range(10):
+        connection.data_received(request("/plain"))
+        await asyncio.sleep(0)
+    assert wire.answered == 1
+    connection.connection_lost(None)
+
+
 async def test_a_prompt_handler_has_a_task_for_an_account() -> None:
     async def who_asks(_: web.Request) -> Requester:
         return Requester(SignedIn(token("did:plc:mara", "mara.test")), None, by_cookie=False)

@@ -4,17 +4,19 @@ import asyncio
 import contextlib
 import itertools
 import resource
+import socket
 from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
+import uvloop
 from aiohttp import web
 
 from readapi.answers import Answer
 from readapi.http.endpoint import Routes
 from readapi.http.limits import connections as connection_limits
 from readapi.http.limits.connections import ConnectionLimits
-from readapi.http.server import ConnectionTimeouts
+from readapi.http.server import ACCEPTED_AT_ONCE, ConnectionTimeouts
 from readapi.metrics import Metrics
 from schemas.settings import Settings
 from tests.patience import PATIENCE_SECONDS
@@ -232,3 +234,29 @@ async def test_uploads_are_no_idle_connections(site: Site) -> None:
     with contextlib.suppress(aiohttp.ClientError):
         answer = await site.client.post(f"{site.address}/hello", data=pieces())
         assert answer.status == 405
+
+
+def test_many_clients_that_connect_at_once_wait_for_few_turns_of_the_loop() -> None:
+    """A turn is as long as all requests that arrived take, so that clients notice how many they wait for."""
+    many = 4 * ACCEPTED_AT_ONCE
+
+    async def turns() -> int:
+        async with running(routes) as site:
+            host, port = site.address.removeprefix("http://").split(":")
+            with contextlib.ExitStack() as stack:
+                clients = [
+                    stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(many)
+                ]
+                for client in clients:
+                    client.sendall(WHOLE)
+                    client.setblocking(False)
+                for turn in range(10 * many):
+                    await asyncio.sleep(0)
+                    with contextlib.suppress(BlockingIOError):
+                        for client in clients:
+                            client.recv(1, socket.MSG_PEEK)
+                        return turn
+        raise AssertionError("not answered")
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(turns()) < many / 2
