@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import orjson
 
@@ -29,18 +29,17 @@ class Highlighter:
         # Folding may change how many letters there are; then nobody can say which to mark.
         if len(folded) != len(title):
             return None
-        spans: list[tuple[int, int]] = []
-        for word in self._words:
-            if word.text in folded:
-                spans += _spans(word, folded)
-        return _marked(title, spans) if spans else None
+        spans = [span for word in self._words if word.text in folded for span in _spans(word, folded)]
+        if not spans:
+            return None
+        if len(spans) > 1:
+            spans.sort()
+        return _marked(title, spans)
 
 
-def _marked(title: str, spans: list[tuple[int, int]]) -> str:
+def _marked(title: str, spans: Iterable[tuple[int, int]]) -> str:
     """The text with these parts of it marked, each letter once."""
     escape = html.escape if _SPECIAL.search(title) else str
-    if len(spans) > 1:
-        spans.sort()
     marked, end = "", 0
     for start, stop in spans:
         if start >= end:
@@ -56,16 +55,19 @@ def _title(hit: bytes) -> str:
     return str(orjson.loads(hit + b"}")["title"]) if b"\\" in title else title.decode()
 
 
-def _spans(word: Word, folded: str) -> Iterator[tuple[int, int]]:
+def _spans(word: Word, folded: str) -> list[tuple[int, int]]:
     """Where a folded title has the word; a last word is the beginning of one, an unspaced run anything."""
-    start = folded.find(word.text)
+    text, size = word.text, len(folded)
+    spans = []
+    start = folded.find(text)
     while start >= 0:
-        stop = start + len(word.text)
+        stop = start + len(text)
         if word.is_unspaced:
-            yield start, stop
+            spans.append((start, stop))
         elif start == 0 or not folded[start - 1].isalnum():
-            while word.is_last and stop < len(folded) and folded[stop].isalnum():
+            while word.is_last and stop < size and folded[stop].isalnum():
                 stop += 1
-            if stop == len(folded) or not folded[stop].isalnum():
-                yield start, stop
-        start = folded.find(word.text, stop)
+            if stop == size or not folded[stop].isalnum():
+                spans.append((start, stop))
+        start = folded.find(text, stop)
+    return spans

@@ -4,7 +4,8 @@ Few matches are all kept, sorted here. Of many only the best ones are, in the sa
 them, or after a cursor, is walked tier by tier.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
@@ -53,6 +54,10 @@ class Hit(NamedTuple):
     @property
     def place(self) -> Place:
         return Place(self.tier, Position(-self.minus_key, -self.minus_id))
+
+
+# `Hit._make`, without its own check of how many values there are.
+_HIT_OF: Final[Callable[[Match], Hit]] = partial(tuple.__new__, Hit)
 
 
 class _Found(NamedTuple):
@@ -202,7 +207,7 @@ class Matches:
             return _Found(total, [], is_all)
         addresses = [address for _, address in hits]
         keys, ids = self._keys(addresses)
-        found = best_tiers(score for score, _ in hits)
+        found = best_tiers([score for score, _ in hits])
         if is_all and not is_many:
             found = self.wanted.refine(found, self._folder.numbers("size", addresses))
         matches = [
@@ -232,7 +237,7 @@ class Matches:
         return kinds
 
     def _few_after(self, kind: Kind, place: Place | None) -> Iterator[Hit]:
-        matches = map(Hit._make, self._few[kind])
+        matches = map(_HIT_OF, self._few[kind])
         if place is None:
             return matches
         rank = _BY_TIER if self._sort == "relevance" else _BY_KEY
@@ -245,9 +250,9 @@ class Matches:
         if len(self._best[kind]) < min(total, limit + 1):
             self._ask_for(kind)
         best = self._best[kind]
-        yield from map(Hit._make, best)
+        yield from map(_HIT_OF, best)
         if len(best) < total:
-            place = Hit._make(best[-1]).place if best else None
+            place = _HIT_OF(best[-1]).place if best else None
             yield from self._tier_by_tier(kind, place, limit)
 
     def _ask_for(self, kind: Kind) -> None:

@@ -53,12 +53,14 @@ class Tiers(WordQueries):
 
     def refine(self, tiers: Sequence[int], sizes: Sequence[int]) -> list[int]:
         """The tiers of matches, told by the sizes of their names from the wider tiers that they are in."""
-        return [
-            self._refined(tier, *split_size(size)) if tier in WIDER else tier
-            for tier, size in zip(tiers, sizes, strict=True)
-        ]
+        matches = list(zip(tiers, sizes, strict=True))
+        # Names are of few sizes.
+        refined = {(tier, size): self._refined(tier, *split_size(size)) for tier, size in set(matches)}
+        return [refined[match] for match in matches]
 
     def _refined(self, tier: int, words: int, letters: int) -> int:
+        if tier not in WIDER:
+            return tier
         as_long, typed = words == len(self.wanted.words), self._letters
         is_nearly = typed >= _NEARLY_LETTERS and typed <= letters <= typed + _lacking(typed)
         if tier == Tier.WORD_WITH_TYPO:

@@ -22,16 +22,14 @@ class WordQueries:
 
     def __init__(self, folder: IndexFolder, wanted: QueryWords) -> None:
         self._folder, self.wanted = folder, wanted
-        self._found: dict[tuple[str, Word], bool] = {}
+        self._estimates: dict[tuple[str, Word], int] = {}
 
     def is_broad(self, names: int) -> bool:
         """Whether the query is one word that more names than about these have."""
         words = self.wanted.words
         if len(words) != 1 or words[0].is_unspaced or words[0].parts:
             return False
-        return (
-            self._folder.estimate_term("names_starts" if words[0].is_last else "names", words[0].text) > names
-        )
+        return self._estimate("names", words[0]) > names
 
     def expected(self) -> float:
         """How many names have all words, if none has to do with another; 0 where their terms do not tell."""
@@ -56,12 +54,7 @@ class WordQueries:
 
     def is_found(self, field: str, word: Word) -> bool:
         """Whether a document may have the word in `names` or `text`, as far as beginnings are terms."""
-        if word.is_unspaced or word.parts:
-            return True
-        known = self._found.get((field, word))
-        if known is None:
-            known = self._found[field, word] = bool(self._estimate(field, word))
-        return known
+        return word.is_unspaced or bool(word.parts) or self._estimate(field, word) > 0
 
     def word(self, field: str, word: Word) -> Query:
         """The word in a field; as the last one its beginning."""
@@ -88,9 +81,15 @@ class WordQueries:
         return not word.is_unspaced and self.held(word.complete()) < WELL_KNOWN
 
     def _estimate(self, field: str, word: Word) -> int:
-        if word.is_last:
-            return self._folder.estimate_term(f"{field}_starts", word.text[:START_LETTERS])
-        return self._folder.estimate_term(field, word.text)
+        """How many documents have the word in a field, as far as beginnings are terms."""
+        known = self._estimates.get((field, word))
+        if known is None:
+            if word.is_last:
+                known = self._folder.estimate_term(f"{field}_starts", word.text[:START_LETTERS])
+            else:
+                known = self._folder.estimate_term(field, word.text)
+            self._estimates[field, word] = known
+        return known
 
     def near(self, rests: Iterable[str]) -> Query | None:
         """Documents with a word or name that has one of these rests."""
