@@ -2,12 +2,13 @@
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from multidict import MultiMapping
 from pydantic import TypeAdapter, ValidationError
 
 from readapi.errors import InvalidRequest, NotFound
@@ -42,6 +43,7 @@ class Parameter:
     """One value that a request carries, found by its name.
 
     `argument`: the handler's, with an underscore after a name that is a word of Python, such as `from_`.
+    `validate` converts what was sent, or raises ValidationError; None: any text will do as it is.
     """
 
     argument: str
@@ -50,7 +52,7 @@ class Parameter:
     adapter: TypeAdapter[Any]
     many: bool
     default: Any
-    is_text: bool  # any text will do
+    validate: Callable[[object], Any] | None
 
     @property
     def required(self) -> bool:
@@ -115,10 +117,18 @@ class Signature:
             if kind not in services:
                 raise LookupError(f"no service of type {kind.__name__}")
             given[name] = services[kind]
-        return partial(self._bind, given)
+        of_path = [parameter for parameter in self.parameters if parameter.place == "path"]
+        of_query = [parameter for parameter in self.parameters if parameter.place == "query"]
+        return partial(self._bind, given, of_path, of_query)
 
     def _bind(
-        self, given: Mapping[str, object], request: Request, who: SignedIn | None, sent: Members
+        self,
+        given: Mapping[str, object],
+        of_path: Sequence[Parameter],
+        of_query: Sequence[Parameter],
+        request: Request,
+        who: SignedIn | None,
+        sent: Members,
     ) -> dict[str, Any]:
         arguments = dict(given)
         for name, kind in self.headers.items():
@@ -127,26 +137,13 @@ class Signature:
             arguments[self.client] = request.client
         if self.person is not None:
             arguments[self.person.name] = None if who is None else self.person.of(who)
-        wrong: list[FieldError] = []
-        path_values = request.path_values
-        for parameter in self.parameters:
-            in_path = parameter.place == "path"
-            text = path_values[parameter.name] if in_path else _read_query(request, parameter)
-            if text is None:
-                if parameter.default is ABSENT:
-                    wrong.append(FieldError(field=parameter.name, message=validation.REQUIRED))
-                else:
-                    arguments[parameter.argument] = parameter.default
-                continue
-            if parameter.is_text:
-                arguments[parameter.argument] = text
-                continue
+        for parameter in of_path:
+            text = request.path_values[parameter.name]
             try:
-                arguments[parameter.argument] = parameter.adapter.validate_python(text)
-            except ValidationError as error:
-                if in_path:
-                    raise NotFound from None
-                wrong.append(FieldError(field=parameter.name, message=validation.first_message(error)))
+                arguments[parameter.argument] = parameter.validate(text) if parameter.validate else text
+            except ValidationError:
+                raise NotFound from None
+        wrong = _read_query(request.query, of_query, arguments) if of_query else []
         if self.body is not None:
             name, shape = self.body
             try:
@@ -158,16 +155,33 @@ class Signature:
         return arguments
 
 
-def _read_query(request: Request, parameter: Parameter) -> str | list[str] | None:
-    if parameter.many:
-        return request.query.getall(parameter.name, None)
-    return request.query.get(parameter.name)
+def _read_query(
+    query: MultiMapping[str], parameters: Sequence[Parameter], arguments: dict[str, Any]
+) -> list[FieldError]:
+    """Add the values of a query to the arguments. Returns what is wrong with them."""
+    wrong: list[FieldError] = []
+    for parameter in parameters:
+        name = parameter.name
+        text = query.getall(name, None) if parameter.many else query.get(name)
+        if text is None and parameter.default is ABSENT:
+            wrong.append(FieldError(field=name, message=validation.REQUIRED))
+        elif text is None:
+            arguments[parameter.argument] = parameter.default
+        elif parameter.validate is None:
+            arguments[parameter.argument] = text
+        else:
+            try:
+                arguments[parameter.argument] = parameter.validate(text)
+            except ValidationError as error:
+                wrong.append(FieldError(field=name, message=validation.first_message(error)))
+    return wrong
 
 
 def _parameter(name: str, place: Place, annotation: Any, default: Any) -> Parameter:
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     is_text = adapter.core_schema.keys() - {"metadata"} == {"type"} and adapter.core_schema["type"] == "str"
-    return Parameter(name, name.removesuffix("_"), place, adapter, _is_list(annotation), default, is_text)
+    validate = None if is_text else adapter.validator.validate_python
+    return Parameter(name, name.removesuffix("_"), place, adapter, _is_list(annotation), default, validate)
 
 
 def _without_none(annotation: Any) -> Any:

@@ -96,7 +96,7 @@ class Gate:
         started = time.perf_counter()
         self._metrics.in_flight += 1
         path = request.raw_path.partition("?")[0]
-        request.plain_path = plain_path(request)
+        request.plain_path = plain_path(request, path)
         allowance: Allowance | None = None
         requester: Requester | None = None
         try:

@@ -47,9 +47,11 @@ class Request(web.Request):
         return copy
 
 
-def plain_path(request: web.Request) -> str:
-    """A request's path, in which only slashes and percent signs within names are still escaped."""
-    path = request.raw_path.partition("?")[0]
+def plain_path(request: web.Request, path: str) -> str:
+    """A request's path, in which only slashes and percent signs within names are still escaped.
+
+    `path`: as it was sent.
+    """
     if path.startswith("/") and path.isascii() and "%" not in path and "#" not in path:
         return path  # as most are: to unescape one costs a microsecond
     return request.rel_url.path_safe

@@ -11,5 +11,8 @@ def mocked_request(method: str, address: str, headers: object = None) -> Request
     request = make_mocked_request(method, address, headers=headers)  # type: ignore[arg-type]
     request.__class__ = Request
     assert isinstance(request, Request)
-    request.client, request.plain_path = Client("198.51.100.7"), plain_path(request)
+    request.client, request.plain_path = (
+        Client("198.51.100.7"),
+        plain_path(request, address.partition("?")[0]),
+    )
     return request
