@@ -32,12 +32,15 @@ class WordQueries:
         return self._estimate("names", words[0]) > names
 
     def expected(self) -> float:
-        """How many names have all words, if none has to do with another; 0 where their terms do not tell."""
+        """How many documents have all words, if no word has to do with another; 0 if that is not known."""
         searcher, words = self._folder.searcher, self.wanted.words
         if searcher is None or not words or any(word.is_unspaced or word.parts for word in words):
             return 0
         documents = max(searcher.num_docs, 1)
-        return documents * math.prod(self._estimate("names", word) / documents for word in words)
+        holding = (
+            max(self._estimate("names", word), self._estimate("text", word.complete())) for word in words
+        )
+        return documents * math.prod(count / documents for count in holding)
 
     def words(self, field: str) -> Query | None:
         """Documents that have all words in `title` or `names`; None if there can be none."""
