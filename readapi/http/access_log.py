@@ -12,6 +12,10 @@ from readapi import logs
 from schemas.settings import Settings
 
 _MOST_WAITING = 1000
+_LINE = (
+    b'{"request_id":"%b","method":"%b","path":%b,"status":%d,"milliseconds":%.2f,'
+    b'"event":"request","program":"api","level":"info","timestamp":"%b.%06dZ"}\n'
+)
 
 log = structlog.get_logger()
 
@@ -27,7 +31,7 @@ class AccessLog:
         self._wanted = settings.log_level in ("debug", "info")
         self._for_people = stream is None and logs.is_console(settings)
         self._stream = stream or sys.stderr
-        self._second, self._second_text = -1, ""
+        self._second, self._second_text = -1, b""
         self._waiting: list[Line] = []
 
     def add(self, request_id: str, method: str, path: str, status: int, seconds: float) -> None:
@@ -47,25 +51,25 @@ class AccessLog:
             for line in waiting:
                 log.info("request", **_fields(line))
         else:
-            self._stream.write("".join(self._render(line) for line in waiting))
+            self._stream.write(b"".join([self._render(line) for line in waiting]).decode())
             self._stream.flush()
 
-    def _render(self, line: Line) -> str:
+    def _render(self, line: Line) -> bytes:
         at, request_id, method, path, status, seconds = line
-        # The request id and the method are of letters, digits and dashes.
-        return (
-            f'{{"request_id":"{request_id}","method":"{method}",'
-            f'"path":{orjson.dumps(_printable(path[: logs.LONGEST_VALUE])).decode()},"status":{status},'
-            f'"milliseconds":{seconds * 1000:.2f},"event":"request","program":"api","level":"info",'
-            f'"timestamp":"{self._timestamp(at)}"}}\n'
-        )
-
-    def _timestamp(self, at: float) -> str:
         second = int(at)
         if second != self._second:
             self._second = second
-            self._second_text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        return f"{self._second_text}.{int((at - second) * 1_000_000):06d}Z"
+            self._second_text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+        # The request id and the method are of letters, digits and dashes.
+        return _LINE % (
+            request_id.encode(),
+            method.encode(),
+            orjson.dumps(_printable(path[: logs.LONGEST_VALUE])),
+            status,
+            seconds * 1000,
+            self._second_text,
+            int((at - second) * 1_000_000),
+        )
 
 
 def _fields(line: Line) -> dict[str, Any]:

@@ -40,8 +40,8 @@ class Responses:
         self._headers = Headers(settings, cross_origin)
         self._cors = cross_origin
         self._varies = cross_origin.varies
-        self._anybody = headers.header_lines(headers.ANYBODY)
-        self._trusted = headers.header_lines({**headers.ANYBODY, **cross_origin.trusted})
+        self._anybody = headers.header_lines(headers.ANYBODY).decode()
+        self._trusted = headers.header_lines({**headers.ANYBODY, **cross_origin.trusted}).decode()
         self._lag = lag
         self._clock = Clock()
 
@@ -101,13 +101,12 @@ class Responses:
 
     def _stamp(self, request_id: str, allowance: Allowance | None, is_trusted: bool) -> bytes:
         """The headers that differ per request."""
+        constant = self._trusted if is_trusted else self._anybody
         lag = self._lag()
-        told = f"Date: {self._clock.date()}\r\nX-Request-Id: {request_id}\r\n"
-        if lag is not None:
-            told += f"X-Index-Lag: {lag}\r\n"
-        if allowance is not None:
-            told += allowance.lines()
-        return (self._trusted if is_trusted else self._anybody) + told.encode()
+        lag_line = "" if lag is None else f"X-Index-Lag: {lag}\r\n"
+        limits = "" if allowance is None else allowance.lines()
+        date = self._clock.date()
+        return f"{constant}Date: {date}\r\nX-Request-Id: {request_id}\r\n{lag_line}{limits}".encode()
 
 
 class Clock:
