@@ -362,12 +362,19 @@ class Index(IndexFolders):
         wanted = list(dict.fromkeys(values))
         addresses = self.addresses(self.catalog.any_term(field, wanted), len(wanted))
         numbers = self.catalog.numbers(field, addresses)
-        cards = dict(zip(numbers, self._cards(addresses), strict=True))
-        found = (cards.get(value) for value in values)
-        return [card for card in found if card is not None and card.is_named(b"track:")]
+        cards = {
+            number: card
+            for number, card in zip(numbers, self._cards(addresses), strict=True)
+            if card is not None and card.is_named(b"track:")
+        }
+        return [cards[value] for value in values if value in cards]
 
     def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
-        return [card for card in self._cards(addresses) if card is not None]
+        base_url = self._base_url
+        cards = [Card(packed, base_url) for packed in self.catalog.stored(addresses)]
+        if self.takedowns.now.are_none:
+            return cards
+        return [card for card in cards if not self._is_taken_down(card)]
 
     def _cards(self, addresses: list[DocAddress]) -> list[Card | None]:
         """The cards at these addresses; None for what is taken down."""

@@ -117,16 +117,17 @@ class Listing:
         for size in batch_sizes(first + SLACK):
             rows = self._top(bound, size)
             last = rows[-1].key if len(rows) == size else None
-            yield from self._beyond(after, (row for row in rows if row.key != last))
             if last is None:
+                yield from self._beyond(after, rows)
                 return
+            yield from self._beyond(after, [row for row in rows if row.key != last])
             # Equals of the last key may have been cut off.
             yield from self._equals(last, after.id if after and after.key == last else None, size)
             bound = last + 1 if self._rising else last - 1
             if not 0 <= bound <= _TOP:
                 return
 
-    def _beyond(self, after: Position | None, rows: Iterator[Row] | list[Row]) -> list[Row]:
+    def _beyond(self, after: Position | None, rows: list[Row]) -> list[Row]:
         ordered = sorted(rows, key=_BY_KEY, reverse=not self._rising)
         if after is None:
             return ordered

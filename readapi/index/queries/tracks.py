@@ -131,7 +131,9 @@ def filter_visible(
     cards: Iterable[Card], viewer: Viewer | None, place: Place, *, adult: bool = False
 ) -> list[Card]:
     """Those visible to this viewer in this place, in order."""
-    return [card for card in cards if _may_see(card, viewer, place, adult=adult)]
+    if viewer is None:
+        return [card for card in cards if _stranger_may_see(card.policy, place, adult)]
+    return [card for card in cards if may_see(card.access, viewer, place, adult=adult)]
 
 
 def is_public(card: Card) -> bool:
