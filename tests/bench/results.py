@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.bench import goals, plot
+from tests.bench.api import BY_CPU
 from tests.bench.rows import Row
 
 FOLDER: Final = Path(__file__).parent
+OTHER_SIZE: Final = "other_size"  # what was measured last with a catalogue of another size
 
 Json = dict[str, Any]
 
@@ -36,6 +38,8 @@ def page(known: Json) -> Iterable[str]:
     yield from _goals(rows)
     if known.get("curves"):
         yield from ("## Latency against load", "", "![Latency against load](latency.png)", "")
+    if other := known.get(OTHER_SIZE):
+        yield from _growth(rows, other)
     yield from _soak(known.get("soak"))
     yield from _all(rows.values())
 
@@ -55,6 +59,35 @@ def _all(rows: Iterable[Row]) -> Iterable[str]:
         ratios = "; ".join(f"{ratio:g} × {name}" for name, ratio in row.ratio_to.items())
         yield f"| {row.name} | {row.value:,g} | {row.unit} | {ratios} |"
     yield ""
+
+
+def _growth(rows: dict[str, Row], other: Json) -> Iterable[str]:
+    """What the figures become with another size of the catalogue."""
+    size, machine = other["size"], other["machine"]
+    yield f"## With {size['tracks']:,} tracks and {size['likes']:,} likes"
+    yield from (
+        "",
+        f"Measured {machine['measured']} at {machine['speed']}. *Growth*: how many times dearer than with",
+        "the usual size: by the ratios to the reference where there are, else by the values, in which the speed",
+        "of the machine counts, too.",
+        "",
+        "| what | value | unit | growth |",
+        "|---|---|---|---|",
+    )
+    for row in (Row(**row) for row in other["rows"]):
+        usual = rows.get(row.name)
+        growth = f"{grown(usual, row):.2f}" if usual is not None else ""
+        yield f"| {row.name} | {row.value:,g} | {row.unit} | {growth} |"
+    yield ""
+
+
+def grown(usual: Row, other: Row) -> float:
+    """How many times dearer the other is."""
+    if BY_CPU in usual.ratio_to and BY_CPU in other.ratio_to:
+        return usual.ratio_to[BY_CPU] / other.ratio_to[BY_CPU]
+    is_throughput = "/s" in other.unit or "per CPU second" in other.unit
+    of, to = (usual, other) if is_throughput else (other, usual)
+    return of.value / to.value if to.value else 1.0
 
 
 def _soak(soak: Json | None) -> Iterable[str]:

@@ -3,6 +3,7 @@
 import shutil
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,11 @@ from tests.bench import (
     takedowns,
     verifying,
 )
+from tests.bench.api import BY_CPU
 from tests.bench.corpus import Size
 from tests.bench.machine import Held, Memory
 from tests.bench.questions import Questions
+from tests.bench.rows import Row
 from tests.bench.run import Bench, Effort
 
 TINY = Size(tracks=300, likes=1_500)
@@ -64,6 +67,25 @@ def test_figures_come_with_references(build: Path) -> None:
     assert [len(curve) for curve in bench.curves.values()] == [1, 1]
     kept = {"size": TINY.as_json(), "rows": [row.as_json() for row in rows.values()]}
     assert "| GET /tracks/{id}, no response cache | ≥ 0.7 × |" in "\n".join(results.page(kept))
+
+
+def test_another_size_is_told_by_how_much_dearer_it_is() -> None:
+    def measured(size: Size, per_second: float, ratio: float, milliseconds: float) -> dict[str, Any]:
+        rows = (
+            Row("asked", per_second, "requests/s", {BY_CPU: ratio}),
+            Row("done", per_second, "commits/s"),
+            Row("slow", milliseconds, "ms"),
+        )
+        machine = {"measured": "2026-01-01", "speed": "10 million steps"}
+        return {"machine": machine, "size": size.as_json(), "rows": [row.as_json() for row in rows]}
+
+    kept = measured(Size(100_000, 1_000_000), 100, 0.3, 6)
+    kept[results.OTHER_SIZE] = measured(Size(1_000_000, 10_000_000), 50, 0.1, 9)
+    page = "\n".join(results.page(kept))
+    assert "## With 1,000,000 tracks and 10,000,000 likes" in page
+    assert "| asked | 50 | requests/s | 3.00 |" in page
+    assert "| done | 50 | commits/s | 2.00 |" in page
+    assert "| slow | 9 | ms | 1.50 |" in page
 
 
 def test_memory_grows_with_the_catalogue_but_not_what_has_a_bound() -> None:
