@@ -68,8 +68,8 @@ def _growth(rows: dict[str, Row], other: Json) -> Iterable[str]:
     yield from (
         "",
         f"Measured {machine['measured']} at {machine['speed']}. *Growth*: how many times dearer than with",
-        "the usual size: by the ratios to the reference where there are, else by the values, in which the speed",
-        "of the machine counts, too.",
+        "the usual size: by the ratios to the reference where there are, else by the values, in which the",
+        "speed of the machine counts, too.",
         "",
         "| what | value | unit | growth |",
         "|---|---|---|---|",
