@@ -19,10 +19,15 @@ class Stale:
         self._documents: dict[tuple[str, int | None, str | None], None] = {}
 
     def rows(self, first_op: int) -> list[dict[str, Any]]:
-        """The outbox's rows, numbered from `first_op`."""
+        """The outbox's rows, numbered from `first_op`.
+
+        Artists and tags come last, since their documents count those of records: a step that ends within a
+        transaction has replaced these by then.
+        """
+        documents = sorted(self._documents, key=lambda document: document[0] in ("artist", "person", "tag"))
         return [
             {"op": op, "kind": kind, "key": key, "name": name}
-            for op, (kind, key, name) in enumerate(self._documents, first_op)
+            for op, (kind, key, name) in enumerate(documents, first_op)
         ]
 
     def changed(self, applied: Applied) -> None:
@@ -114,13 +119,16 @@ class Stale:
         return rows
 
     def reacted(self, applied: Applied) -> None:
-        """Mark accounts whose first like or comment came, or whose last one went: it makes a document due."""
+        """Mark accounts whose first like or comment came, or whose last one went: it makes a document due.
+
+        A record that turns to another subject is both: a step may end between its two likes.
+        """
         before, after = (
-            {key for key, row in rows.items() if row["state"] == "live"}
+            {(row["did"], row["subject_key"]) for row in rows.values() if row["state"] == "live"}
             for rows in (applied.before, applied.after)
         )
-        self.named("person", {applied.after[key]["did"] for key in after - before})
-        self.named("artist", {applied.before[key]["did"] for key in before - after})
+        self.named("person", {did for did, _ in after - before})
+        self.named("artist", {did for did, _ in before - after})
 
     def lists_with(self, tracks: Collection[int]) -> None:
         """Mark the lists that hold these tracks."""

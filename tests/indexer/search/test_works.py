@@ -1,4 +1,4 @@
-"""What the search index knows of artists is what the catalogue says, whatever came before."""
+"""What the search index knows of artists and tags is what the catalogue says, whatever came before."""
 
 import os
 import random
@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from indexer.catalog.writing.batch import Batch
 from indexer.events import Account
 from indexer.repo.changes import RecordChange
-from indexer.search.index import SearchIndex
+from indexer.search.index import STEP_ENTRIES, SearchIndex
 from indexer.search.rebuild import rebuild_index
 from schemas import data_folder
+from schemas.ids import record_key
+from schemas.labels import Label
 from schemas.search_index import COUNT_SHIFT
 from tests import documents
-from tests.indexer.changes import account, comment, delete, like, put, uri, write
-from tests.indexer.search.test_index import BASE, contents
+from tests.indexer.changes import account, comment, delete, did, instant, like, put, uri, write
+from tests.indexer.search.test_index import BASE, caught_up, contents
 
 STEPS = int(os.environ.get("WORKS_STEPS", "80"))
 COMPARED_AFTER = 40  # steps
@@ -29,7 +32,7 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
     match dice.choice("ttlllcdddapFFFF"):
         case "t":
             access = {"listening": "public", "downloads": "open", "visibility": dice.choice(VISIBILITIES)}
-            return put(person, "track", number, at=at, tags=[dice.choice("xyz")], access=access)
+            return put(person, "track", number, at=at, tags=dice.sample("xyz", 2), access=access)
         case "l":
             return like(person, subject, dice.randrange(9), at=at)
         case "c":
@@ -46,19 +49,38 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
             return delete(person, dice.choice(["track", "like", "like", "comment"]), number, at=at)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, seed: int) -> None:
-    """A step reads artists' popularity and presence from the index itself, a rebuild from the catalogue."""
+def random_facts(dice: random.Random, at: int) -> Batch:
+    """Now and then plays of a track, or a label of it or of its artist that begins or ceases to stand."""
+    track = uri(dice.choice(ARTISTS), "track", dice.randrange(3))
+    match dice.choice("pl    "):
+        case "p":
+            return Batch(plays={record_key(str(track)): at})
+        case "l":
+            subject, value = dice.choice([(track, "porn"), (track, "!hide"), (track.did, "porn")])
+            said = Label(did("labeler"), str(subject), None, value, instant(at), None, dice.random() < 0.7)
+            return Batch(labels=[said])
+        case _:
+            return Batch()
+
+
+@pytest.mark.parametrize(("seed", "entries"), [(0, STEP_ENTRIES), (1, STEP_ENTRIES), (2, 3)])
+def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, seed: int, entries: int) -> None:
+    """A step reads artists and the counts of tags from the index itself, a rebuild from the catalogue.
+
+    However many entries of the outbox a step takes: a transaction's may be the work of several.
+    """
     dice = random.Random(seed)
     index = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
+    index.step_entries = entries
     popular: set[int] = set()
     with writer.reader() as con:
         for step in range(1, STEPS + 1):
             write(writer, *(random_change(dice, step) for _ in range(dice.randint(1, 6))))
+            writer.write(random_facts(dice, step))
             if dice.random() < 0.7:
                 index.follow(con)
             if step % COMPARED_AFTER == 0:
-                index.follow(con)
+                caught_up(index, writer)
                 followed = contents(tmp_path / data_folder.SEARCH)
                 rebuild_index(con, tmp_path / "again" / data_folder.SEARCH, BASE, lambda done, total: None)
                 assert followed == contents(tmp_path / "again" / data_folder.SEARCH)
