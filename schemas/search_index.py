@@ -13,7 +13,7 @@ import tantivy
 
 Kind = Literal["track", "artist", "album", "playlist", "tag"]
 
-VERSION = 14  # raise it when a field, a card or the folding of text changes: older indexes are made anew
+VERSION = 15  # raise it when a field, a card or the folding of text changes: older indexes are made anew
 VERSION_FILE = (
     "version"  # in each index's folder, in digits; indexes without it are older than all that have it
 )
@@ -61,6 +61,7 @@ def catalog_schema() -> tantivy.Schema:
     )
     builder.add_integer_field("key", indexed=True, fast=True)
     _add_numbers(builder, "id", "recent", "popular")
+    builder.add_unsigned_field("plays", fast=True)  # of a track, for the sums that tags show
     builder.add_bytes_field(STORED, stored=True)
     return builder.build()
 

@@ -96,6 +96,12 @@ class IndexFolder:
             columns = [_numbers(searcher, field, addresses) for field in fields]
             return list(zip(*columns, strict=True))
 
+    def sum_numbers(self, field: str, terms: Mapping[str, str]) -> tuple[int, int]:
+        """The number of committed documents with all of the terms, by field, and the sum of one field."""
+        with explain_errors(self._path):
+            found = self._committed().aggregate(self._all_of(terms), {"found": {"stats": {"field": field}}})
+            return int(found["found"]["count"]), int(found["found"]["sum"])
+
     def find_names(self, terms: Mapping[str, str]) -> Iterator[str]:
         """The `doc` of each committed document that has all of the terms, by field."""
         with explain_errors(self._path):
@@ -114,17 +120,20 @@ class IndexFolder:
         return dict(zip(_numbers(searcher, field, addresses), addresses, strict=True))
 
     def _with_terms(self, searcher: tantivy.Searcher, terms: Mapping[str, str]) -> list[tantivy.DocAddress]:
-        query = tantivy.Query.boolean_query(
-            [
-                (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, field, term))
-                for field, term in terms.items()
-            ]
-        )
+        query = self._all_of(terms)
         found = searcher.search(query, FIRST)
         total: int = found.count or 0  # type: ignore[attr-defined]  # the package's stub leaves it out
         if total > FIRST:
             found = searcher.search(query, total, count=False)
         return [address for _, address in found.hits]
+
+    def _all_of(self, terms: Mapping[str, str]) -> tantivy.Query:
+        return tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, field, term))
+                for field, term in terms.items()
+            ]
+        )
 
     def _committed(self) -> tantivy.Searcher:
         """What is committed. A question uses one searcher throughout: a commit on another thread may end."""

@@ -129,6 +129,7 @@ class SearchIndex:
                     rendering = Rendering(con, self._base_url, CataloguedWorks(con))
                     self._social.add(rendering.social(refs))
                     self._add(rendering.catalogue(rendering.tracks(refs.tracks), refs))
+                    self._add(rendering.tags(refs))
                 done += len(chunk)
                 yield done, total
         self._commit(op, self._commit_reactions(op))
@@ -168,7 +169,8 @@ class SearchIndex:
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
         self._catalog.add(cards)
-        self._add(rendering.catalogue(tracks, refs))
+        self._add(works.noted(rendering.catalogue(tracks, refs)))
+        self._add(rendering.tags(refs))
         return committing or self._commit_reactions(op)
 
     def _commit_reactions(self, op: int) -> Future[None]:

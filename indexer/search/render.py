@@ -77,7 +77,7 @@ class Rendering:
         return track.load_tracks(self._con, keys, self._gone) if keys else []
 
     def catalogue(self, tracks: Sequence[TrackRow], refs: Refs) -> Iterator[Documents]:
-        """Documents of these tracks, and of those lists, artists and tags of `refs` that are visible."""
+        """Documents of these tracks, and of those lists and artists of `refs` that are visible."""
         con, hidden = self._con, self._hidden
         rows = lists.load_lists(con, refs.lists, hidden) if refs.lists else []
         owners = {row.did for row in tracks} | {row.did for row in rows}
@@ -94,8 +94,11 @@ class Rendering:
             contents = lists.load_tracklists(con, rows, shelves, hidden)
             yield from (lists.list_documents(row, known, shelves, contents, given) for row in rows)
         yield from self._artists({did: known[did] for did in refs.artists & known.keys()}, given)
-        for name, track_count, total_plays in tag.load_tags(con, refs.tags, hidden) if refs.tags else ():
-            yield tag.tag_documents(name, track_count, total_plays)
+
+    def tags(self, refs: Refs) -> Iterator[Documents]:
+        """Documents of those tags of `refs` that a listed track carries. `works` has all tracks by then."""
+        for name, counted in self._works.tagged(refs.tags) if refs.tags else ():
+            yield tag.tag_documents(name, counted)
 
     def counts(self, packed: Mapping[int, bytes]) -> Iterator[Fields]:
         """The shown documents of tracks: the packed cards, by key, with the present counts."""

@@ -1,23 +1,30 @@
-"""What accounts have published, by the search index itself: no scan of the catalogue.
+"""What accounts have published and tags are used for, by the search index itself: no scan of the catalogue.
 
-The catalog index has every visible track with its exact counts, the social index every visible like and
-comment. A step replaces some of these documents, so its own take the place of the committed ones.
+The catalog index has every visible track with its tags and exact counts, the social index every visible like
+and comment. A step replaces some of these documents, so its own take the place of the committed ones.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 
-from indexer.search.documents.fields import Fields
+import orjson
+
+from indexer.search.documents.fields import Documents, Fields
+from indexer.search.documents.tag import TagCounts
 from indexer.search.documents.track import TrackRow
 from indexer.search.folder import IndexFolder
 from indexer.search.render import Refs
-from schemas.search_index import COUNT_SHIFT
+from schemas.access import may_see
+from schemas.search_index import COUNT_SHIFT, place_term
+from schemas.stored import Card
 
 PUBLIC = "track@direct"  # the `place` of every track that is not private
+LISTED = place_term("track", "discovery", adult=False)  # the `place` of tracks that tags count
 
 
 class IndexedWorks:
-    """The works of accounts as a step leaves them: add the step's documents before asking."""
+    """Works of accounts and uses of tags as a step leaves them: add the step's documents before asking."""
 
     def __init__(self, catalog: IndexFolder, social: IndexFolder, refs: Refs) -> None:
         self._catalog = catalog
@@ -26,6 +33,7 @@ class IndexedWorks:
         self._replaced_reactions = set(refs.social_names())
         self._counts: defaultdict[str, list[int]] = defaultdict(list)  # of the step's public tracks
         self._present: set[str] = set()
+        self._plays: defaultdict[str, list[int]] = defaultdict(list)  # of the step's listed tracks, by tag
 
     @property
     def owners(self) -> Collection[str]:
@@ -45,10 +53,17 @@ class IndexedWorks:
             self._present.add(fields["did"])
             if PUBLIC in fields["place"]:
                 self._counts[fields["did"]].append(fields["popular"] >> COUNT_SHIFT)
+            self._add_tags(fields)
 
     def add_reactions(self, reactions: Iterable[Fields]) -> None:
         """Add the step's likes and comments."""
         self._present.update(fields["did"] for fields in reactions)
+
+    def noted(self, documents: Iterable[Documents]) -> Iterator[Documents]:
+        """Pass on the step's rendered documents, and add the tags of tracks among them."""
+        for both in documents:
+            self._add_tags(both.shown)
+            yield both
 
     def popularity(self, dids: Collection[str]) -> dict[str, int]:
         """The sum of likes and plays of the public tracks of each of these accounts that has such tracks."""
@@ -58,6 +73,32 @@ class IndexedWorks:
     def present(self, dids: Collection[str]) -> set[str]:
         """Those of these accounts that have a track, a like or a comment."""
         return {did for did in dids if did in self._present or self._has_committed(did)}
+
+    def tagged(self, names: Collection[str]) -> Iterator[tuple[str, TagCounts]]:
+        """The counts of those of these tags that a listed track carries."""
+        for name in names:
+            tracks, plays = self._catalog.sum_numbers("plays", {"tag": name, "place": LISTED})
+            now, before = self._plays.get(name, ()), self._replaced_tags.get(name, ())
+            tracks, plays = tracks + len(now) - len(before), plays + sum(now) - sum(before)
+            if tracks:
+                yield name, TagCounts(tracks, plays)
+
+    def _add_tags(self, shown: Fields) -> None:
+        if LISTED in shown["place"]:
+            for name in shown["tag"]:
+                self._plays[name].append(shown["plays"])
+
+    @cached_property
+    def _replaced_tags(self) -> dict[str, list[int]]:
+        """By tag, the committed plays of the listed tracks that the step replaces."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for packed in self._catalog.stored(self._replaced_tracks).values():
+            known = Card(memoryview(packed))
+            if may_see(known.access, None, "discovery"):
+                card = orjson.loads(known.card + b"}")
+                for name in card["tags"]:
+                    found[name].append(card["play_count"])
+        return found
 
     def _committed_counts(self, did: str) -> Iterable[int]:
         for key, popular in self._catalog.find_numbers({"did": did, "place": PUBLIC}, "key", "popular"):

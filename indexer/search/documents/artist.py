@@ -1,11 +1,12 @@
 """Accounts -> search documents of artists."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 import duckdb
 
 from indexer.catalog.database import join_words
+from indexer.search.documents import tag
 from indexer.search.documents.fields import (
     EPOCH,
     Documents,
@@ -18,6 +19,7 @@ from indexer.search.documents.fields import (
 )
 from indexer.search.documents.labels import Labels
 from indexer.search.documents.people import Person
+from indexer.search.documents.tag import TagCounts
 from schemas.ids import record_id
 from schemas.labels import label_members
 from schemas.pictures import picture_of
@@ -59,6 +61,9 @@ class Works(Protocol):
     def present(self, dids: Collection[str]) -> set[str]:
         """Those of these accounts that have a track, a like or a comment."""
 
+    def tagged(self, names: Collection[str]) -> Iterable[tuple[str, TagCounts]]:
+        """The counts of those of these tags that a listed track carries."""
+
 
 class CataloguedWorks:
     """The same, read from the catalogue for many accounts at a time."""
@@ -71,6 +76,9 @@ class CataloguedWorks:
 
     def present(self, dids: Collection[str]) -> set[str]:
         return {did for (did,) in self._con.execute(PRESENT, {"dids": join_words(dids)}).fetchall()}
+
+    def tagged(self, names: Collection[str]) -> Iterable[tuple[str, TagCounts]]:
+        return tag.load_tags(self._con, names)
 
 
 def load_artists(

@@ -1,10 +1,10 @@
 """Tags -> search documents. A tag is known as long as a public track carries it."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 import duckdb
 
-from indexer.catalog.database import join_words
 from indexer.search.documents.fields import (
     Documents,
     card_json,
@@ -33,7 +33,7 @@ TAGS = f"""
     listed as materialized (
         select key
         from public
-        where did not in (select unnest(string_split($hidden, ' '))) and not {IS_ADULT}
+        where did not in (select did from hidden_accounts) and not {IS_ADULT}
     ),
     counts as materialized (
         select subject_key, plays from track_counts where subject_key in (select key from listed)
@@ -46,21 +46,26 @@ TAGS = f"""
 """
 
 
-def load_tags(
-    con: duckdb.DuckDBPyConnection, names: Iterable[str], hidden: Set[str]
-) -> list[tuple[str, int, int]]:
-    """Name, tracks and plays of those tags that are in use by accounts that are not hidden."""
-    values = {"names": SEPARATOR.join(names), "hidden": join_words(hidden)}
-    return con.execute(TAGS, values).fetchall()
+class TagCounts(NamedTuple):
+    """How many listed tracks carry a tag, and the sum of their plays."""
+
+    tracks: int
+    plays: int
 
 
-def tag_documents(name: str, track_count: int, total_plays: int) -> Documents:
+def load_tags(con: duckdb.DuckDBPyConnection, names: Collection[str]) -> Iterator[tuple[str, TagCounts]]:
+    """The counts of those of these tags that a listed track carries."""
+    for name, tracks, plays in con.execute(TAGS, {"names": SEPARATOR.join(names)}).fetchall():
+        yield name, TagCounts(tracks, plays)
+
+
+def tag_documents(name: str, counts: TagCounts) -> Documents:
     """The tag's documents."""
     tag_id = record_id(name)
     both = {**name_fields("tag", f"tag:{name}", tag_id, None), "tag": [name]}
-    card = {"name": name, "track_count": track_count, "total_plays": total_plays}
-    hit = {"type": "tag", "id": tag_id, "name": name, "track_count": track_count}
+    card = {"name": name, "track_count": counts.tracks, "total_plays": counts.plays}
+    hit = {"type": "tag", "id": tag_id, "name": name, "track_count": counts.tracks}
     return Documents(
         {**both, **of_kind("tag", unless_hidden("none")), "card": card_json(card)},
-        result_fields("tag", both, track_count, tag_id, hit) | term_fields([name], scope="tag"),
+        result_fields("tag", both, counts.tracks, tag_id, hit) | term_fields([name], scope="tag"),
     )

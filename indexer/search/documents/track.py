@@ -139,6 +139,7 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         "did": access.artist,
         "tag": card["tags"],
         "popular": popular_key(card["like_count"] + card["play_count"], card["id"]),
+        "plays": card["play_count"],
         "card": open_card(card),
         "address": checked_id(card["uri"]).encode(),
         "access": " ".join((access.listening, access.downloads, access.visibility, access.labelled)).encode(),

@@ -21,6 +21,7 @@ from indexer.faults import StoreError
 from indexer.search.folder import IndexFolder
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
+from indexer.search.render import Rendering
 from schemas import data_folder, search_index
 from schemas.ids import record_key
 from schemas.labels import Label
@@ -372,8 +373,8 @@ def test_reactions_of_a_large_step_are_committed_after_the_rest_is_rendered(
 ) -> None:
     """Else readers would find likes long before the counts of their tracks."""
     begun: list[str] = []
-    add, commit = SearchIndex._add, SearchIndex._commit_reactions
-    monkeypatch.setattr(SearchIndex, "_add", lambda *given: [begun.append("rendering"), add(*given)])
+    render, commit = Rendering.catalogue, SearchIndex._commit_reactions
+    monkeypatch.setattr(Rendering, "catalogue", lambda *given: [begun.append("rendering"), render(*given)][1])
     monkeypatch.setattr(
         SearchIndex, "_commit_reactions", lambda *given: [begun.append("commit"), commit(*given)][1]
     )

@@ -48,7 +48,7 @@ def rendered(writer: Writer, **refs: Any) -> dict[str, Fields]:
     with writer.reader() as con:
         wanted, rendering = Refs(**refs), Rendering(con, BASE, CataloguedWorks(con))
         both = rendering.catalogue(rendering.tracks(wanted.tracks), wanted)
-        found = {documents.shown["doc"]: documents.shown for documents in both}
+        found = {documents.shown["doc"]: documents.shown for documents in (*both, *rendering.tags(wanted))}
         return found | {fields["doc"]: fields for fields in rendering.social(wanted)}
 
 
@@ -57,7 +57,7 @@ def words_of(writer: Writer, **refs: Any) -> dict[str, Fields]:
     with writer.reader() as con:
         wanted, rendering = Refs(**refs), Rendering(con, BASE, CataloguedWorks(con))
         both = rendering.catalogue(rendering.tracks(wanted.tracks), wanted)
-        found = [documents.words for documents in both]
+        found = [documents.words for documents in (*both, *rendering.tags(wanted))]
     return {words["doc"]: words for words in found if words is not None}
 
 
@@ -436,7 +436,7 @@ def test_a_list_and_a_tag_cost_what_their_tracks_cost(known: Writer) -> None:
             "(key + range as key, did || range as did, uri || range as uri) from tracks, range(1, 50000) "
             "where title is not null limit 50000"
         )
-        ours = {"names": "rare", "hidden": ""}
+        ours = {"names": "rare"}
         list_key = record_key(str(uri("ana", "list")))
         read = [
             labels_read(con, tag.TAGS, ours),

@@ -78,7 +78,7 @@ def test_a_track_marks_the_lists_that_hold_it(writer: Writer) -> None:
 
 
 def test_a_like_marks_the_pair_the_track_and_the_person(writer: Writer) -> None:
-    """And when it changes its subject, both pairs and both tracks, and the person as if one went and one came."""
+    """And when it changes its subject, both pairs and both tracks, and the person twice."""
     liked = stale(writer, like("ben", TRACK, at=1))
     moved = stale(writer, like("ben", OTHER, at=2))
     deleted = stale(writer, delete("ben", "like", at=3))
