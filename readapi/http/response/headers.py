@@ -113,17 +113,20 @@ class Headers:
         self._every = {**_SAFE, **Labelers(settings).constant_header}
         if settings.base_url.startswith("https://"):
             self._every["Strict-Transport-Security"] = _HSTS
-        self._usual: dict[tuple[int, str, Caching], bytes] = {}
+        self._constant = frozenset({*self._every, "Content-Type", "Cache-Control", "Vary"})
+        # Each for good: what is written before an answer's own headers, and after them.
+        self._usual: dict[tuple[int, str, Caching], tuple[bytes, bytes]] = {}
 
     def head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
         """The status line and headers; the answer's own headers override the constant ones."""
-        if answer.headers:
+        if not self._constant.isdisjoint(answer.headers):
             return self._head(answer, status, caching)
-        usual = status, answer.media_type, caching
-        head = self._usual.get(usual)
-        if head is None:
-            head = self._usual[usual] = self._head(answer, status, caching)
-        return head
+        key = status, answer.media_type, caching
+        usual = self._usual.get(key)
+        if usual is None:
+            usual = self._usual[key] = self._around(answer.media_type, status, caching)
+        before, after = usual
+        return before + header_lines(answer.headers) + after if answer.headers else before + after
 
     def complete(self, response: web.StreamResponse) -> None:
         """Add the constant headers to a response of the framework; its own win."""
@@ -133,10 +136,21 @@ class Headers:
             response.headers["Vary"] += ", Origin"
 
     def _head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
-        content = {} if status in WITHOUT_BODY else {"Content-Type": answer.media_type}
-        headers = {**self._every, **content, "Cache-Control": caching.control, **answer.headers}
+        headers = {**self._before(answer.media_type, status, caching), **answer.headers}
         headers["Vary"] = ", ".join([*self._varies, *caching.varies, *_own_lines(answer)])
-        return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + header_lines(headers)
+        return _status_line(status) + header_lines(headers)
+
+    def _around(self, media_type: str, status: int, caching: Caching) -> tuple[bytes, bytes]:
+        before = _status_line(status) + header_lines(self._before(media_type, status, caching))
+        return before, header_lines({"Vary": ", ".join([*self._varies, *caching.varies])})
+
+    def _before(self, media_type: str, status: int, caching: Caching) -> dict[str, str]:
+        content = {} if status in WITHOUT_BODY else {"Content-Type": media_type}
+        return {**self._every, **content, "Cache-Control": caching.control}
+
+
+def _status_line(status: int) -> bytes:
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
 
 
 def audio_headers(is_public: bool) -> dict[str, str]:
