@@ -1,5 +1,6 @@
 """Tags and how much they are used."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
@@ -8,7 +9,7 @@ import orjson
 from readapi.errors import NotFound
 from readapi.index.lookups import Index
 from readapi.index.snapshots import Snapshots
-from schemas.api.tags import Tag, TagHead
+from schemas.api.tags import TagHead
 from schemas.ids import normalise_tag
 
 WELL_USED = 10_000  # tags that are counted once for everybody: of these one millisecond finds what begins so
@@ -25,7 +26,16 @@ COUNTED = """
 """
 
 
-async def count_tags(catalog: Snapshots, prefix: str, limit: int) -> tuple[list[Tag], datetime]:
+@dataclass(slots=True)
+class UsedTag:
+    """A `Tag` of an answer, which is written without being validated."""
+
+    name: str
+    track_count: int
+    total_plays: int
+
+
+async def count_tags(catalog: Snapshots, prefix: str, limit: int) -> tuple[list[UsedTag], datetime]:
     """The most used tags with this prefix, and when they were counted."""
     beginning = normalise_tag(prefix)
     used, as_of = await catalog.rows(COUNTED, beginning="", most=WELL_USED)
@@ -33,7 +43,7 @@ async def count_tags(catalog: Snapshots, prefix: str, limit: int) -> tuple[list[
     if len(found) < limit and len(used) == WELL_USED:
         # Any that are left are used less than all of these.
         found, as_of = await catalog.rows(COUNTED, beginning=beginning, most=limit)
-    return [Tag(name=name, track_count=count, total_plays=plays) for name, count, plays in found], as_of
+    return [UsedTag(*row) for row in found], as_of
 
 
 def find_tag(index: Index, name: str) -> TagHead:

@@ -8,13 +8,13 @@ from readapi.http.supporters import Supporters
 from readapi.index.lookups import Index
 from readapi.index.paging import Position
 from readapi.index.queries import stats, tags, top, tracks
+from readapi.index.queries.tags import UsedTag
 from readapi.index.queries.top import Period
 from readapi.index.snapshots import Snapshots
 from readapi.pages.public import content
 from schemas import datetimes
 from schemas.access import Viewer
 from schemas.api.stats import Stats
-from schemas.api.tags import Tag
 from schemas.api.tracks import Track
 
 MOST_TRACKS = 20  # on one page
@@ -29,7 +29,7 @@ class Home:
 
     liked: list[Track]
     newest: list[Track]
-    tags: Sequence[Tag]
+    tags: Sequence[UsedTag]
     totals: Stats | None
 
 

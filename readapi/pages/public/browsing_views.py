@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
+from readapi.index.queries.tags import UsedTag
 from readapi.index.queries.top import Period
 from readapi.pages import text
 from readapi.pages.public import metadata
@@ -11,7 +12,7 @@ from readapi.pages.public.metadata import SITE_NAME, Metadata
 from readapi.pages.public.player import make_player_track
 from readapi.pages.public.views import View, first_playable, onward
 from readapi.pages.urls import Addresses, tag_feed
-from schemas.api.tags import Tag, TagHead
+from schemas.api.tags import TagHead
 from schemas.api.tracks import Track
 
 _PERIODS: Mapping[Period, str] = {
@@ -77,7 +78,7 @@ def of_tag(
     return {**_tracks(head, tag.name, found, addresses, after), "kicker": "Tag", "count": count}
 
 
-def of_tags(found: Sequence[Tag], beginning: str, addresses: Addresses) -> View:
+def of_tags(found: Sequence[UsedTag], beginning: str, addresses: Addresses) -> View:
     """For the most used tags that begin with a text."""
     address = addresses.page("/tags", beginning=beginning or None)
     head = metadata.of_page("Tags", f"The most used tags of the {SITE_NAME} index.", address)

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from readapi.index.lookups import Index
+from readapi.index.queries.tags import UsedTag
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.parameters import KINDS
 from readapi.pages import form_errors, text
@@ -46,7 +47,7 @@ from readapi.state.sign_in.developer_tokens import DeveloperToken
 from readapi.state.sign_in.linked_accounts import LinkedAccount
 from readapi.state.sign_in.sessions import Session
 from schemas.api.comments import Comment
-from schemas.api.tags import Tag, TagHead
+from schemas.api.tags import TagHead
 from schemas.api.tracks import Liker
 from schemas.api.webhooks import Webhook
 from schemas.collections import Collections
@@ -141,7 +142,7 @@ def reactions(text: str) -> Reactions:
 
 def lists(text: str) -> dict[str, dict[str, Any]]:
     """What the pages that list and find music are rendered from."""
-    tag, heard = Tag(name=text, track_count=2, total_plays=3), [track(title=text, artist=text)]
+    tag, heard = UsedTag(name=text, track_count=2, total_plays=3), [track(title=text, artist=text)]
     return {
         "home.html": browsing_views.of_home(Home(heard, heard, [tag], None), ADDRESSES),
         "browse.html": browsing_views.of_tag(TagHead(name=text, track_count=2), heard, None, None, ADDRESSES),
