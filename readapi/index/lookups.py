@@ -95,7 +95,8 @@ class Index(IndexFolders):
         """
         self.require()
         places = self._now().places
-        numbers = [kind_id("track", track_id) for track_id in track_ids]
+        first = kind_id("track", 0)
+        numbers = [first | track_id for track_id in track_ids]
         if unknown := [number for number in numbers if number not in places]:
             if len(places) > MOST_REMEMBERED:
                 places.clear()

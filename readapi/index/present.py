@@ -97,7 +97,7 @@ def extend_object(ready: bytes, **members: bytes | Parts) -> Parts:
 
 def make_answer(parts: Parts, **more: Any) -> Answer[Any]:
     """The answer. Its ETag is made of the cards' digests: to hash the whole body would cost most of it."""
-    return Answer(join_parts(parts), tag=b"".join(parts.tag), **more)
+    return Answer(b"".join(parts.body), tag=b"".join(parts.tag), **more)
 
 
 def join_parts(parts: Parts) -> bytes:
