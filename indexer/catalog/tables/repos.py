@@ -1,7 +1,7 @@
 """The stored head of each repo: its state, rev and tree, committed together with its records."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from indexer.catalog.database import LISTED, Database, join_words
@@ -26,11 +26,13 @@ class RepoTable:
     def __init__(self, catalogue: Database) -> None:
         self._catalogue = catalogue
 
-    def all(self) -> Iterator[StoredRepo]:
-        """The repo of every account. Read them all before the next statement.
+    def all(self, known: Iterable[Did]) -> Iterator[StoredRepo]:
+        """The repo of every account, with the DIDs of those `known`. Read them all before the next statement.
 
-        Some at a time, and with one copy of what many share: what is held of each account was twice as much.
+        Some at a time, and with one copy of what is held twice or shared by many: each account took
+        twice as much memory.
         """
+        held = {did: did for did in known}
         found = self._catalogue.con.execute(
             """
             select
@@ -48,7 +50,7 @@ class RepoTable:
         while rows := found.fetchmany(ROWS_AT_ONCE):
             for did, state, rev, data, fetch, reason, key, pds in rows:
                 mark = RepoHead(_shared(state), rev, data, fetch, _shared(reason))
-                yield StoredRepo(did, mark, key, _shared(pds))
+                yield StoredRepo(held.get(did, did), mark, key, _shared(pds))
 
     def doubt(self, dids: Collection[Did]) -> None:
         """Mark these repos to be fetched."""

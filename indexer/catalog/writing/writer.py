@@ -119,7 +119,7 @@ class Writer:
 
     def repos(self) -> Iterator[StoredRepo]:
         """The stored head of every account's repo. Read them all before the writer is used again."""
-        return self._holdings.marks.all()
+        return self._holdings.marks.all(self.tracked)
 
     def listings(self) -> list[ListProgress]:
         """The position of discovery in each list."""
