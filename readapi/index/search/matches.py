@@ -144,6 +144,7 @@ class Matches:
             total = sum(self._count().values())
             if total > AT_ONCE:
                 return _Found(total, [], is_all=False)
+            self.totals = {}  # counted anew, if matches with a typo join
         strict = self._found(tiers.STRICT)
         if strict.total >= FEW:
             return strict

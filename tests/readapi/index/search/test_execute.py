@@ -60,6 +60,20 @@ def test_tiers_come_in_their_order(stocked):
     ]
 
 
+def test_a_typo_at_the_end_of_a_long_word_is_counted(tmp_path):
+    """Many names begin with the letters before it, as far as beginnings are terms."""
+    index = Indexed(tmp_path)
+    index.write(track_documents(key, f"Weihnachtsgeschichte {key}", ANA, likes=key) for key in range(1, 301))
+    index.write([artist_documents(person("cyd", "Weihnachtsgeschichte"))])
+
+    found = execute_search(index.index, Search("weihnachtsgeschixhte"), None, 20)
+
+    assert found.counts["track"] == 300
+    assert found.counts["artist"] == 1
+    assert sum(b'"type":"artist"' in result for result in found.results) == 1
+    index.close()
+
+
 def test_popularity_decides_among_equals(tmp_path):
     """And the id among those that are equally popular, so the order never wavers."""
     index = Indexed(tmp_path)
