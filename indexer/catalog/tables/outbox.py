@@ -121,10 +121,13 @@ class Stale:
     def reacted(self, applied: Applied) -> None:
         """Mark accounts whose first like or comment came, or whose last one went: it makes a document due.
 
-        A record that turns to another subject is both: a step may end between its two likes.
+        One that takes the place of another is both: a step may end between their two documents.
         """
+        own_document = applied.projection.own_document
+        assert own_document is not None
+        _, name = own_document
         before, after = (
-            {(row["did"], row["subject_key"]) for row in rows.values() if row["state"] == "live"}
+            {(row["did"], row[name]) for row in rows.values() if row["state"] == "live"}
             for rows in (applied.before, applied.after)
         )
         self.named("person", {did for did, _ in after - before})

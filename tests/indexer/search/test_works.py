@@ -88,3 +88,20 @@ def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, see
     index.close()
 
     assert len({key >> COUNT_SHIFT for key in popular}) > 2, "some artists are more popular than others"
+
+
+@pytest.mark.parametrize("entries", range(1, 7))
+def test_an_account_keeps_its_document_while_a_comment_replaces_another(
+    writer, tmp_path: Path, entries: int
+) -> None:
+    track = uri("ana", "track")
+    write(writer, put("ana", "track", at=1), comment("eva", track, 0, at=2), put("eva", "profile", at=3))
+    index = SearchIndex.open(tmp_path / data_folder.SEARCH, BASE)
+    caught_up(index, writer)
+    index.step_entries = entries
+    write(writer, delete("eva", "profile", at=4))
+    write(writer, delete("eva", "comment", 0, at=5), comment("eva", track, 1, at=6))
+    caught_up(index, writer)
+    index.close()
+
+    assert any("artist:" + did("eva") in name for name in contents(tmp_path / data_folder.SEARCH))
