@@ -59,7 +59,7 @@ class Refs:
 
 
 class Rendering:
-    """Renders from one state of the catalogue. `works`: what is known of artists.
+    """Renders from one state of the catalogue. `works`: what accounts have published, and tags are used for.
 
     `base_url` is the service's own origin: audio at its URLs is identified by the hash in them.
     """

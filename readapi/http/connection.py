@@ -62,7 +62,9 @@ class EagerConnection(web.RequestHandler):
         super().__init__(*args, **options)
         self._answer = answer
         self._begun: _Begun | None = None
-        self._is_in_task = False  # a request that the task has taken and not answered, or the last one
+        self._is_in_task = (
+            False  # the task has taken a request, and none may start before it is done with that
+        )
         self._make_request: Any = self._request_factory
         self._request_factory = self._request_of
         self._request_handler: Any = self._finish

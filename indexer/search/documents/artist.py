@@ -53,7 +53,7 @@ PRESENT = """
 
 
 class Works(Protocol):
-    """What visible accounts have published."""
+    """What visible accounts have published, and what tags are used for."""
 
     def popularity(self, dids: Collection[str]) -> dict[str, int]:
         """The sum of likes and plays of the public tracks of each of these accounts that has such tracks."""

@@ -114,7 +114,7 @@ class Headers:
         if settings.base_url.startswith("https://"):
             self._every["Strict-Transport-Security"] = _HSTS
         self._constant = frozenset({*self._every, "Content-Type", "Cache-Control", "Vary"})
-        # Each for good: what is written before an answer's own headers, and after them.
+        # What is written before an answer's own headers, and after them. There are few; none changes.
         self._usual: dict[tuple[int, str, Caching], tuple[bytes, bytes]] = {}
 
     def head(self, answer: Answer[Any], status: int, caching: Caching) -> bytes:
