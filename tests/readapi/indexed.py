@@ -58,7 +58,7 @@ def artist_documents(owner: people.Person, popular: int = 0) -> Documents:
 
 def tag_documents(name: str, track_count: int = 1) -> Documents:
     """A tag, as it stands in the index."""
-    return tag.tag_documents(name, track_count, 0)
+    return tag.tag_documents(name, tag.TagCounts(track_count, 0))
 
 
 class Indexed:
