@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from tantivy import DocAddress, Query
 
 from readapi.index.folder import IndexFolder, IndexMatches, exclude_query, ignore_score, match_all, match_any
-from readapi.index.paging import Listing, Position, Row
+from readapi.index.paging import MANY, Listing, Position, Row
 from readapi.index.search import tier as tiers
 from readapi.index.search.popular import walk_popular
 from readapi.index.search.relaxed import relaxed_query
@@ -139,8 +139,8 @@ class Matches:
 
     def _settled(self) -> _Found:
         """What a first page finds of all kinds. Where that is little, matches with a typo join."""
-        if not self._is_narrowed and self.wanted.is_broad(AT_ONCE):
-            # Tier by tier, the first page of a word that many names have is sooner found.
+        if not self._is_narrowed and (self.wanted.is_broad(AT_ONCE) or self.wanted.expected() > MANY):
+            # Tier by tier, the first page of words that many names have is sooner found.
             total = sum(self._count().values())
             if total > AT_ONCE:
                 return _Found(total, [], is_all=False)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from readapi.errors import InvalidCursor
+from readapi.index.search import matches
 from readapi.index.search.execute import Search, execute_search
 from readapi.index.search.suggest import MOST, suggest_names
 from schemas.api.search import SearchPage
@@ -71,6 +72,32 @@ def test_a_typo_at_the_end_of_a_long_word_is_counted(tmp_path):
     assert found.counts["track"] == 300
     assert found.counts["artist"] == 1
     assert sum(b'"type":"artist"' in result for result in found.results) == 1
+    index.close()
+
+
+def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path, monkeypatch):
+    """And each once, on all pages."""
+    index = Indexed(tmp_path)
+    titles = ["Night Rain {}", "Rain at Night {}", "Rain {} of the Night", "Night {}"]
+    index.write(
+        track_documents(
+            key, titles[key % 4].format(key), ANA, likes=key % 7, album="Rain" if key % 3 else None
+        )
+        for key in range(1, 801)
+    )
+
+    def pages() -> list[tuple[list[bytes], object]]:
+        found, after = [], None
+        while not found or after:
+            page = execute_search(index.index, Search("night rain"), after, 50)
+            after = page.after
+            found.append((page.results, page.counts))
+        return found
+
+    at_once = pages()
+    monkeypatch.setattr(matches, "MANY", 100)
+    assert pages() == at_once
+    assert sum(len(results) for results, _ in at_once) > 160
     index.close()
 
 
