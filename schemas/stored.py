@@ -37,14 +37,16 @@ class Stored:
     `base_url`: the prefix of the serving instance's addresses, which is not stored.
     """
 
-    __slots__ = ("_ends", "_packed", "base_url", "digest")
+    __slots__ = ("_ends", "_in_lists", "_packed", "base_url", "digest")
 
     digest: bytes
+    _in_lists: tuple[bytes, bytes, memoryview] | None
 
     def __init__(self, packed: memoryview, base_url: str = "") -> None:
         self.base_url = base_url
         self._packed = packed
         self._ends = _HEAD.unpack_from(packed)
+        self._in_lists = None
         self.digest = self._ends[0]
 
     def __eq__(self, other: object) -> bool:
@@ -111,10 +113,15 @@ class Stored:
 
     @property
     def in_lists(self) -> tuple[bytes, bytes, memoryview]:
-        """`policy`, `address` and `card_in_place` in one step: what a list needs of each of its tracks."""
-        _, _, did, policy, address, _, _, _, audio = self._ends
-        both = self._packed[_FIRST + did : _FIRST + address].tobytes()
-        return both[: policy - did], both[policy - did :], self._packed[_FIRST + audio :]
+        """`policy`, `address` and `card_in_place` in one step: what a list needs of each of its tracks.
+
+        Kept, since cards of many requests are.
+        """
+        if self._in_lists is None:
+            _, _, did, policy, address, _, _, _, audio = self._ends
+            both = self._packed[_FIRST + did : _FIRST + address].tobytes()
+            self._in_lists = both[: policy - did], both[policy - did :], self._packed[_FIRST + audio :]
+        return self._in_lists
 
     def _part(self, number: int) -> bytes:
         """One part but the first and the last."""

@@ -21,8 +21,8 @@ from schemas.stored import Card, Stored, card_of
 Sort = Literal["recent", "popular"]
 MOST_OF_A_FILE = 20
 MOST_LIKED = 5000  # newest likes of one account, among which visible ones are counted
-MOST_REMEMBERED = 10_000  # tracks whose place is remembered
-MOST_PAGES = 500  # first pages that are remembered, of at most 100 rows each
+MOST_REMEMBERED = 10_000  # tracks that are remembered
+MOST_PAGES = 500  # first pages that are remembered, of at most 100 cards each
 MOST_ASKING = 3  # records with the same public id
 MOST_ALIKE = 4  # documents that match what should name a single one
 _BELOW_ID = 64 - ID_BITS  # bits of a key after those that are the public id
@@ -38,8 +38,8 @@ class _Remembered:
 
     generation: int
     liked: dict[str, int] = field(default_factory=dict)  # how many public tracks an account likes
-    places: dict[int, DocAddress] = field(default_factory=dict)  # of tracks, by the catalog's `id`
-    first_pages: dict[object, Page[Row]] = field(default_factory=dict)  # of broad listings
+    tracks: dict[int, Card] = field(default_factory=dict)  # by the catalog's `id`
+    first_pages: dict[object, Page[Card]] = field(default_factory=dict)  # of broad listings
 
 
 class Like(NamedTuple):
@@ -91,19 +91,19 @@ class Index(IndexFolders):
     def tracks_by_id(self, track_ids: Sequence[int]) -> list[Card]:
         """The tracks with these public ids, in this order; those that are not there left out.
 
-        Where they are stored is remembered: many requests list the same ones.
+        They are remembered: many requests list the same ones.
         """
         self.require()
-        places = self._now().places
+        known = self._now().tracks
         first = kind_id("track", 0)
         numbers = [first | track_id for track_id in track_ids]
-        if unknown := [number for number in numbers if number not in places]:
-            if len(places) > MOST_REMEMBERED:
-                places.clear()
+        if unknown := [number for number in numbers if number not in known]:
+            if len(known) > MOST_REMEMBERED:
+                known.clear()
                 unknown = numbers
             addresses = self.addresses(self.catalog.any_term("id", unknown), len(unknown))
-            places.update(zip(self.catalog.numbers("id", addresses), addresses, strict=True))
-        return self._unpack([places[number] for number in numbers if number in places])
+            known.update(zip(self.catalog.numbers("id", addresses), self._stored(addresses), strict=True))
+        return self._standing([known[number] for number in numbers if number in known])
 
     def tracks_asking_for(self, track_id: int, did: str) -> list[Card]:
         """A few of an account's tracks whose public id would be this one but for a collision."""
@@ -155,9 +155,11 @@ class Index(IndexFolders):
         adult: bool = False,
     ) -> Page[Card]:
         """Tracks visible to this viewer in this place: of an artist, with any of these tags."""
+        name = (place, sort, artist_did, tuple(tags), viewer.did if viewer else None, adult)
+        if after is None and (known := self._first_page(name, limit)):
+            return known
         query = self._tracks(place, artist_did, tags, viewer, adult)
         broad = artist_did is None and self._is_broad(place, tags)
-        name = (place, sort, tuple(tags), viewer.did if viewer else None, adult)
         return self._page(query, sort, after, limit, name if broad else None)
 
     def track_count(
@@ -181,12 +183,13 @@ class Index(IndexFolders):
         adult: bool = False,
     ) -> Page[Card]:
         """Albums or playlists, newest first: all of them, or an artist's."""
+        name = None if artist_did else (kind, adult)
+        if after is None and (known := self._first_page(name, limit)):
+            return known
         query = self.visible(kind, "discovery", None, adult=adult)
         if artist_did is not None:
-            return self._page(
-                match_all(query, self.catalog.term("did", artist_did)), "recent", after, limit, None
-            )
-        return self._page(query, "recent", after, limit, (kind, adult))
+            query = match_all(query, self.catalog.term("did", artist_did))
+        return self._page(query, "recent", after, limit, name)
 
     def likers_page(self, track_key: int, after: Position | None, limit: int) -> Page[Like]:
         """Who liked a track, newest first."""
@@ -291,25 +294,22 @@ class Index(IndexFolders):
             self.addresses(match_all(self.catalog.any_term("key", wanted), shown), len(wanted))
         )
 
-    def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
+    def _first_page(self, name: object, limit: int) -> Page[Card] | None:
+        """The first page of this listing, if it is remembered."""
         self.require()
-        if name is None:
-            page = Listing(self.catalog, query, field).page(after, limit)
-        else:
-            page = self._broad_page(query, field, after, limit, name)
-        return Page(self.unpack(page.items), page.after)
+        page = self._now().first_pages.get((name, limit))
+        return page and Page(self._standing(page.items), page.after)
 
-    def _broad_page(
-        self, query: Query, field: str, after: Position | None, limit: int, name: object
-    ) -> Page[Row]:
-        """A page of a listing of many documents. First pages, which most requests are for, are remembered."""
+    def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
+        """A page of a listing. `name`: of one of many documents; its first page is remembered."""
+        self.require()
+        spans = None if name is None else self._spans
+        rows = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
+        page = Page(self._stored([row.address for row in rows.items]), rows.after)
         first = self._now().first_pages
-        page = first.get((name, field, limit)) if after is None else None
-        if page is None:
-            page = Listing(self.catalog, query, field, spans=self._spans, name=name).page(after, limit)
-            if after is None and len(first) < MOST_PAGES:
-                first[name, field, limit] = page
-        return page
+        if name is not None and after is None and len(first) < MOST_PAGES:
+            first[name, limit] = page
+        return Page(self._standing(page.items), page.after)
 
     def _now(self) -> "_Remembered":
         """What is remembered of the state that is shown."""
@@ -371,16 +371,21 @@ class Index(IndexFolders):
         return [cards[value] for value in values if value in cards]
 
     def _unpack(self, addresses: list[DocAddress]) -> list[Card]:
+        return self._standing(self._stored(addresses))
+
+    def _stored(self, addresses: list[DocAddress]) -> list[Card]:
         base_url = self._base_url
-        cards = [Card(packed, base_url) for packed in self.catalog.stored(addresses)]
+        return [Card(packed, base_url) for packed in self.catalog.stored(addresses)]
+
+    def _standing(self, cards: list[Card]) -> list[Card]:
+        """These cards without those that are taken down."""
         if self.takedowns.now.are_none:
             return cards
         return [card for card in cards if not self._is_taken_down(card)]
 
     def _cards(self, addresses: list[DocAddress]) -> list[Card | None]:
         """The cards at these addresses; None for what is taken down."""
-        base_url = self._base_url
-        cards = [Card(packed, base_url) for packed in self.catalog.stored(addresses)]
+        cards = self._stored(addresses)
         if self.takedowns.now.are_none:
             return [*cards]
         return [None if self._is_taken_down(card) else card for card in cards]

@@ -1,6 +1,7 @@
 """The door to the index: every way to look something up, and what is seen of what is written."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -10,10 +11,12 @@ from indexer.catalog.writing.writer import Writer
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
 from readapi.errors import IndexNotReady
+from readapi.index import lookups
 from readapi.index.lookups import Index
 from schemas import data_folder
 from schemas.access import Viewer
 from schemas.ids import Did, list_id, record_id, record_key
+from schemas.takedowns import Takedown, Takedowns
 from tests.indexer.changes import album, comment, delete, did, like, put, settings, uri, write
 from tests.readapi.indexed import BASE
 
@@ -137,6 +140,25 @@ def test_popular_tracks_come_by_likes(library):
     rest = library.index.track_page("discovery", "popular", page.after, 50)
     assert len(rest.items) == 3
     assert rest.after is None
+
+
+def test_a_takedown_holds_for_first_pages_and_tracks_that_are_remembered(stored, monkeypatch):
+    """At once; an undone one, too. A new state of the index is read anew."""
+    monkeypatch.setattr(lookups, "MANY", 0)
+    stored.write(*(put("ana", "track", n, at=n) for n in (1, 2)))
+    index, ids = stored.index, [record_id(str(uri("ana", "track", n))) for n in (2, 1)]
+
+    def listed():
+        pages = index.track_page("discovery", "recent", None, 5).items, index.tracks_by_id(ids)
+        return [[card.key for card in cards] for cards in pages]
+
+    assert listed() == listed() == [[track(2), track(1)]] * 2
+    index.takedowns.now = Takedowns([Takedown(str(uri("ana", "track", 2)), "Why.", datetime.now(UTC))])
+    assert listed() == [[track(1)]] * 2
+    index.takedowns.now = Takedowns([])
+    assert listed() == [[track(2), track(1)]] * 2
+    stored.write(put("ana", "track", 3, at=3))
+    assert listed() == [[track(3), track(2), track(1)], [track(2), track(1)]]
 
 
 def test_likes_of_a_track_and_of_a_person(library):
