@@ -154,7 +154,7 @@ class SearchIndex:
         refs = Refs.of(entry[1:] for entry in entries)
         known = self._catalog.stored(refs.counts)
         refs.tracks |= refs.counts - known.keys()
-        works = IndexedWorks(self._catalog, self._social, refs)
+        works = IndexedWorks(self._catalog, self._social, refs, known)
         rendering = Rendering(con, self._base_url, works)
         tracks = rendering.tracks(refs.tracks)
         cards, reactions = list(rendering.counts(known)), list(rendering.social(refs))

@@ -5,7 +5,7 @@ and comment. A step replaces some of these documents, so its own take the place 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import orjson
@@ -24,11 +24,18 @@ LISTED = place_term("track", "discovery", adult=False)  # the `place` of tracks 
 
 
 class IndexedWorks:
-    """Works of accounts and uses of tags as a step leaves them: add the step's documents before asking."""
+    """Works of accounts and uses of tags as a step leaves them: add the step's documents before asking.
 
-    def __init__(self, catalog: IndexFolder, social: IndexFolder, refs: Refs) -> None:
+    `counted`: the committed documents, by key, of the tracks of which the step changes only the counts.
+    """
+
+    def __init__(
+        self, catalog: IndexFolder, social: IndexFolder, refs: Refs, counted: Mapping[int, bytes]
+    ) -> None:
         self._catalog = catalog
         self._social = social
+        self._rendered = refs.tracks
+        self._counted = counted
         self._replaced_tracks = refs.tracks | refs.counts
         self._replaced_reactions = set(refs.social_names())
         self._counts: defaultdict[str, list[int]] = defaultdict(list)  # of the step's public tracks
@@ -92,7 +99,7 @@ class IndexedWorks:
     def _replaced_tags(self) -> dict[str, list[int]]:
         """By tag, the committed plays of the listed tracks that the step replaces."""
         found: defaultdict[str, list[int]] = defaultdict(list)
-        for packed in self._catalog.stored(self._replaced_tracks).values():
+        for packed in (*self._counted.values(), *self._catalog.stored(self._rendered).values()):
             known = Card(memoryview(packed))
             if may_see(known.access, None, "discovery"):
                 card = orjson.loads(known.card + b"}")
