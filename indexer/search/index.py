@@ -128,7 +128,7 @@ class SearchIndex:
                 with _reading(con):
                     rendering = Rendering(con, self._base_url, CataloguedWorks(con))
                     self._social.add(rendering.social(refs))
-                    self._add(rendering.catalogue(rendering.tracks(refs.tracks), refs))
+                    self._add(rendering.catalogue(rendering.tracks(refs.tracks), (), refs))
                     self._add(rendering.tags(refs))
                 done += len(chunk)
                 yield done, total
@@ -152,8 +152,9 @@ class SearchIndex:
         """
         # An index that is ahead of the others gets the same documents once more.
         refs = Refs.of(entry[1:] for entry in entries)
-        known = self._catalog.stored(refs.counts)
-        refs.tracks |= refs.counts - known.keys()
+        counted = refs.counts | refs.ranks
+        known = self._catalog.stored(counted)
+        refs.tracks |= counted - known.keys()
         works = IndexedWorks(self._catalog, self._social, refs, known)
         rendering = Rendering(con, self._base_url, works)
         tracks = rendering.tracks(refs.tracks)
@@ -168,8 +169,7 @@ class SearchIndex:
         committing = self._commit_reactions(op) if is_small else None
         self._catalog.drop(refs.shown_names())
         self._words.drop(refs.words_names())
-        self._catalog.add(cards)
-        self._add(works.noted(rendering.catalogue(tracks, refs)))
+        self._add(works.noted(rendering.catalogue(tracks, cards, refs)))
         self._add(rendering.tags(refs))
         return committing or self._commit_reactions(op)
 

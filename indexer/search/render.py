@@ -6,7 +6,18 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from indexer.search.documents import albums, artist, counts, labels, lists, people, reactions, tag, track
+from indexer.search.documents import (
+    albums,
+    artist,
+    counts,
+    labels,
+    lists,
+    people,
+    ranks,
+    reactions,
+    tag,
+    track,
+)
 from indexer.search.documents.artist import Works
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.documents.labels import Labels
@@ -18,11 +29,12 @@ from indexer.search.documents.track import TrackRow
 class Refs:
     """The documents to render: records by key, likes by pair, accounts by DID, tags by name.
 
-    `counts`: tracks with only the counts on their cards stale. `persons`: accounts that must have a document;
-    an existing one is not stale.
+    `counts`: tracks with only the counts on their cards stale; `ranks`: and their rank in searches.
+    `persons`: accounts that must have a document; an existing one is not stale.
     """
 
     tracks: set[int] = field(default_factory=set)
+    ranks: set[int] = field(default_factory=set)
     counts: set[int] = field(default_factory=set)
     lists: set[int] = field(default_factory=set)
     artists: set[str] = field(default_factory=set)
@@ -37,17 +49,18 @@ class Refs:
         by_kind: dict[str, set[object]] = defaultdict(set)
         for kind, key, name in outbox:
             by_kind[kind].add(key if name is None else name)
-        by_kind["count"] -= by_kind["track"]
+        by_kind["rank"] -= by_kind["track"]
+        by_kind["count"] -= by_kind["track"] | by_kind["rank"]
         return cls(**{f"{kind}s": found for kind, found in by_kind.items()})  # type: ignore[arg-type]
 
     def shown_names(self) -> Iterator[str]:
         """The `doc` of each document in the catalog index, whether it exists or not."""
         yield from self.words_names()
-        yield from (f"track:{key}" for key in self.counts - self.tracks)
+        yield from (f"track:{key}" for key in self.counts)
 
     def words_names(self) -> Iterator[str]:
         """The `doc` of each document in the words index."""
-        yield from (f"track:{key}" for key in self.tracks)
+        yield from (f"track:{key}" for key in self.tracks | self.ranks)
         yield from (f"list:{key}" for key in self.lists)
         yield from (f"artist:{did}" for did in self.artists)
         yield from (f"tag:{name}" for name in self.tags)
@@ -76,13 +89,20 @@ class Rendering:
         """The ones among these tracks that somebody may see, to be rendered by `catalogue`."""
         return track.load_tracks(self._con, keys, self._gone) if keys else []
 
-    def catalogue(self, tracks: Sequence[TrackRow], refs: Refs) -> Iterator[Documents]:
-        """Documents of these tracks, and of those lists and artists of `refs` that are visible."""
+    def catalogue(
+        self, tracks: Sequence[TrackRow], counted: Sequence[Fields], refs: Refs
+    ) -> Iterator[Documents]:
+        """Documents of these tracks, and of those lists and artists of `refs` that are visible.
+
+        `counted`: of the tracks whose counts have changed, what `counts` gave.
+        """
         con, hidden = self._con, self._hidden
+        ranked = [shown for shown in counted if shown["key"] in refs.ranks]
         rows = lists.load_lists(con, refs.lists, hidden) if refs.lists else []
         owners = {row.did for row in tracks} | {row.did for row in rows}
         featured = {did for row in tracks for did in row.features or ()}
-        wanted = owners | featured | refs.artists
+        named = {did for shown in ranked for did in ranks.people_on(shown)}
+        wanted = owners | featured | refs.artists | named
         everyone = people.load_people(con, wanted, self._gone) if wanted else {}
         known = {did: person for did, person in everyone.items() if did not in self._withheld}
         given = self._labels(wanted, [*(row.key for row in tracks), *(row.key for row in rows)])
@@ -90,6 +110,11 @@ class Rendering:
         for row in tracks:
             names = everyone if row.did in self._withheld else known
             yield track.track_documents(row, names, shelves, given, self._base_url)
+        yield from (Documents(shown, None) for shown in counted if shown["key"] not in refs.ranks)
+        texts = ranks.load_texts(con, refs.ranks) if ranked else {}
+        for shown in ranked:
+            names = everyone if shown["did"] in self._withheld else known
+            yield Documents(shown, ranks.words_document(shown, texts, names))
         if rows:
             contents = lists.load_tracklists(con, rows, shelves, hidden)
             yield from (lists.list_documents(row, known, shelves, contents, given) for row in rows)

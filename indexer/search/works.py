@@ -36,7 +36,7 @@ class IndexedWorks:
         self._social = social
         self._rendered = refs.tracks
         self._counted = counted
-        self._replaced_tracks = refs.tracks | refs.counts
+        self._replaced_tracks = refs.tracks | refs.ranks | refs.counts
         self._replaced_reactions = set(refs.social_names())
         self._counts: defaultdict[str, list[int]] = defaultdict(list)  # of the step's public tracks
         self._present: set[str] = set()
@@ -60,7 +60,6 @@ class IndexedWorks:
             self._present.add(fields["did"])
             if PUBLIC in fields["place"]:
                 self._counts[fields["did"]].append(fields["popular"] >> COUNT_SHIFT)
-            self._add_tags(fields)
 
     def add_reactions(self, reactions: Iterable[Fields]) -> None:
         """Add the step's likes and comments."""

@@ -78,9 +78,9 @@ class Stale:
         self._found("list", f"select key from lists where image_cid in {LISTED}", cids)
 
     def counted(self, moved: Iterable[Moved]) -> None:
-        """Mark tracks with changed counts: the card alone, or the track if its rank changes too."""
+        """Mark tracks with changed counts, of which few change the track's rank in searches too."""
         for subject, before, after in moved:
-            self.keyed("count" if round_count(before) == round_count(after) else "track", [subject])
+            self.keyed("count" if round_count(before) == round_count(after) else "rank", [subject])
 
     def played(self, tracks: Collection[int]) -> None:
         """Mark the lists and tags that show the sum of these tracks' plays."""

@@ -1,8 +1,8 @@
 """Counts of tracks, and tracks' search documents when only the counts have changed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import orjson
@@ -37,7 +37,11 @@ def recount_card(packed: bytes, counted: Counts) -> Fields:
     """A track's shown document: the packed one with these counts."""
     known = Card(memoryview(packed))
     card = orjson.loads(known.card + b"}") | counted._asdict()
-    since = min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))
     thumb = b"%dx%d" % known.thumb if known.thumb else b""
-    shown = track.shown_fields(known.key, card, known.access, since)
+    shown = track.shown_fields(known.key, card, known.access, since_on(card))
     return {**shown, "proof": known.proof, "audio": known.audio, "thumb": thumb}
+
+
+def since_on(card: Mapping[str, Any]) -> datetime:
+    """The instant by which a track is sorted, from its card."""
+    return min(datetime.fromisoformat(card[name].rstrip("Z")) for name in ("created_at", "indexed_at"))

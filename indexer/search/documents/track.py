@@ -3,10 +3,10 @@
 The card is the API's Track without the fields that depend on the viewer, and without URLs of this service.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import orjson
@@ -124,7 +124,9 @@ def track_documents(
 ) -> Documents:
     """The track's documents."""
     track = _Rendering(row, known, shelves, labels, base_url)
-    return Documents(track.shown(), track.words())
+    card = track.card()
+    texts = Texts(row.artist, row.album, track.owner, track.features)
+    return Documents(track.shown(card), words_fields(row.key, card, track.access, row.since, texts))
 
 
 def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
@@ -144,6 +146,44 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         "address": checked_id(card["uri"]).encode(),
         "access": " ".join((access.listening, access.downloads, access.visibility, access.labelled)).encode(),
     }
+
+
+class Texts(NamedTuple):
+    """What a track is found by besides its card: artist and album as in the record, and people."""
+
+    artist: str
+    album: str | None
+    owner: Person
+    features: Sequence[Person]
+
+
+def words_fields(
+    key: int, card: Mapping[str, Any], access: Access, since: datetime, texts: Texts
+) -> Fields | None:
+    """The searchable document's fields; None for a track that searches do not show."""
+    if not may_see(access, None, "search", adult=True):
+        return None
+    name = name_fields("track", f"track:{key}", card["id"], since)
+    counted, is_adult = card["like_count"] + card["play_count"], access.labelled == "adult"
+    hit = {
+        "type": "track",
+        "id": card["id"],
+        "title": card["title"],
+        "artist_handle": card["artist_handle"],
+        "artist_display_name": card["artist"],
+        "image_url": card["image_url"],
+    }
+    found = result_fields("track", name, counted, card["id"], hit, adult=is_adult)
+    return {**found, "did": access.artist, "tag": card["tags"], **_found_by(card, texts)}
+
+
+def _found_by(card: Mapping[str, Any], texts: Texts) -> Fields:
+    """The search terms of the track: title, people, albums, tags, description."""
+    featured = [name for person in texts.features for name in person.names]
+    albums = [texts.album or "", card["album"]["title"] if card["album"] else ""]
+    artists = [*texts.owner.names, texts.artist, *featured]
+    beside: dict[Scope, list[str]] = {"artist": artists, "album": albums, "tag": card["tags"]}
+    return term_fields([card["title"]], beside, card["description"])
 
 
 class _Rendering:
@@ -172,23 +212,14 @@ class _Rendering:
         self.artist = self.owner.display_name or self.owner.known_handle or row.artist
         self.image_url = self.owner.blob_url(row.image_cid) or row.image_url
 
-    def shown(self) -> Fields:
+    def shown(self, card: dict[str, Any]) -> Fields:
         row = self.row
         return {
-            **shown_fields(row.key, self.card(), self.access, row.since),
+            **shown_fields(row.key, card, self.access, row.since),
             "proof": card_json(self.proof()),
             "audio": card_json({"cid": row.audio_cid, "mime": row.audio_mime, "url": row.audio_url}),
             "thumb": f"{row.width}x{row.height}".encode() if row.width and self._shows_blob() else b"",
         }
-
-    def words(self) -> Fields | None:
-        row = self.row
-        if not may_see(self.access, None, "search", adult=True):
-            return None
-        name = name_fields("track", f"track:{row.key}", row.id, row.since)
-        counted, is_adult = (row.likes or 0) + (row.plays or 0), self.access.labelled == "adult"
-        found = result_fields("track", name, counted, row.id, self.hit(), adult=is_adult)
-        return {**found, "did": row.did, "tag": row.tags or [], **self._found_by()}
 
     def card(self) -> dict[str, Any]:
         row, owner = self.row, self.owner
@@ -222,16 +253,6 @@ class _Rendering:
             "atproto_record_url": owner.record_url(*row.uri.split("/")[-2:]) or row.uri,
             **label_members(self._labels),
             "rights": orjson.loads(row.rights) if row.rights else None,
-        }
-
-    def hit(self) -> dict[str, Any]:
-        return {
-            "type": "track",
-            "id": self.row.id,
-            "title": self.row.title,
-            "artist_handle": self.owner.handle,
-            "artist_display_name": self.artist,
-            "image_url": self.image_url,
         }
 
     def proof(self) -> dict[str, Any]:
@@ -276,15 +297,6 @@ class _Rendering:
     def _album(self, album: Album) -> dict[str, Any]:
         image_url = self.owner.blob_url(album.image_cid)
         return {"id": str(album.id), "title": album.title, "slug": album.slug, "image_url": image_url}
-
-    def _found_by(self) -> Fields:
-        """The search terms of the track: title, people, albums, tags, description."""
-        row = self.row
-        featured = [name for person in self.features for name in person.names]
-        albums = [row.album or "", self.album.title if self.album else ""]
-        artists = [*self.owner.names, row.artist, *featured]
-        beside: dict[Scope, list[str]] = {"artist": artists, "album": albums, "tag": row.tags or []}
-        return term_fields([row.title], beside, row.description)
 
     def _shows_blob(self) -> bool:
         return self.owner.blob_url(self.row.image_cid) is not None

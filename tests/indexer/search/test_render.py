@@ -47,7 +47,7 @@ def rendered(writer: Writer, **refs: Any) -> dict[str, Fields]:
     """The documents of these references, by name."""
     with writer.reader() as con:
         wanted, rendering = Refs(**refs), Rendering(con, BASE, CataloguedWorks(con))
-        both = rendering.catalogue(rendering.tracks(wanted.tracks), wanted)
+        both = rendering.catalogue(rendering.tracks(wanted.tracks), (), wanted)
         found = {documents.shown["doc"]: documents.shown for documents in (*both, *rendering.tags(wanted))}
         return found | {fields["doc"]: fields for fields in rendering.social(wanted)}
 
@@ -56,7 +56,7 @@ def words_of(writer: Writer, **refs: Any) -> dict[str, Fields]:
     """What those are found by that may be, by name."""
     with writer.reader() as con:
         wanted, rendering = Refs(**refs), Rendering(con, BASE, CataloguedWorks(con))
-        both = rendering.catalogue(rendering.tracks(wanted.tracks), wanted)
+        both = rendering.catalogue(rendering.tracks(wanted.tracks), (), wanted)
         found = [documents.words for documents in (*both, *rendering.tags(wanted))]
     return {words["doc"]: words for words in found if words is not None}
 
@@ -350,6 +350,37 @@ def test_counts_on_a_card_change_without_the_rest_being_read_again(known):
         rendering = Rendering(con, BASE, CataloguedWorks(con))
         recounted = {fields["doc"]: fields for fields in rendering.counts(packed)}
     assert recounted == rendered(known, tracks=keys) != before
+
+
+def test_a_rank_changes_without_the_rest_being_read_again(known):
+    """What comes of it is what rendering the track anew gives: with features, albums and labels."""
+    full = records.full("track") | {"features": [{"did": did("ben")}, {"did": did("cid")}]}
+    write(known, put("ben", "profile", at=2, displayName="ben.example"))
+    public = {key: value for key, value in full.items() if key != "access"}
+    adult = {"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": "porn"}]}
+    tracks = [
+        put("ana", "track", 1, at=60, document=full),
+        put("ana", "track", 2, at=61, document=public, labels=adult, album="Wide"),
+        put("ana", "track", 3, at=62, artist="Someone Else", album="Wide", tags=["Dub"]),
+        put("cid", "track", 4, at=63, description="Field recordings", artist="Cid & friends"),
+        put("dora", "track", 5, at=64, access=access(visibility="private")),
+    ]
+    write(known, *tracks, album("ana", [uri("ana", "track", 2)], 1, at=70, name="Other"))
+    owners = ("ana", "ana", "ana", "cid", "dora")
+    keys = {key(person, number) for number, person in enumerate(owners, 1)}
+    before = rendered(known, tracks=keys)
+
+    subjects = [uri(person, "track", number) for number, person in enumerate(owners, 1)]
+    write(known, *(like("fan", subject, number, at=80) for number, subject in enumerate(subjects)))
+
+    with known.reader() as con:
+        rendering = Rendering(con, BASE, CataloguedWorks(con))
+        packed = {fields["key"]: stored.pack_document(fields) for fields in before.values()}
+        both = list(rendering.catalogue((), list(rendering.counts(packed)), Refs(ranks=keys)))
+    assert {documents.shown["doc"]: documents.shown for documents in both} == rendered(known, tracks=keys)
+    found = {documents.words["doc"]: documents.words for documents in both if documents.words is not None}
+    assert found == words_of(known, tracks=keys)
+    assert 0 < len(found) < len(keys)  # the private one is not found
 
 
 def test_an_album_holds_no_more_than_a_list_may(known: Writer) -> None:

@@ -83,10 +83,10 @@ def test_a_like_marks_the_pair_the_track_and_the_person(writer: Writer) -> None:
     moved = stale(writer, like("ben", OTHER, at=2))
     deleted = stale(writer, delete("ben", "like", at=3))
 
-    assert liked == {pair("ben", TRACK), doc("track", TRACK), person("ben")}
-    both = {pair("ben", TRACK), doc("track", TRACK), pair("ben", OTHER), doc("track", OTHER)}
+    assert liked == {pair("ben", TRACK), doc("rank", TRACK), person("ben")}
+    both = {pair("ben", TRACK), doc("rank", TRACK), pair("ben", OTHER), doc("rank", OTHER)}
     assert moved == both | {artist("ben"), person("ben")}
-    assert deleted == {pair("ben", OTHER), doc("track", OTHER), artist("ben")}
+    assert deleted == {pair("ben", OTHER), doc("rank", OTHER), artist("ben")}
 
 
 def test_a_like_marks_no_more_than_the_count_when_a_search_knows_no_other(writer: Writer) -> None:
@@ -95,7 +95,7 @@ def test_a_like_marks_no_more_than_the_count_when_a_search_knows_no_other(writer
 
     _, key = doc("track", TRACK)
     kinds = [kind for found in marked for kind, name in found if name == key]
-    assert kinds == [*["track"] * 4, *["count"] * 3, "track", "count"]
+    assert kinds == [*["rank"] * 4, *["count"] * 3, "rank", "count"]
 
 
 def test_a_comment_marks_itself_the_count_and_the_person(writer: Writer) -> None:
@@ -176,7 +176,7 @@ def test_a_hidden_account_marks_everything_that_it_wrote_and_touched(writer: Wri
         artist("ana"),
         doc("track", TRACK),
         ("tag", "tag"),
-        doc("track", uri("ben", "track", 3)),
+        doc("rank", uri("ben", "track", 3)),
         doc("count", uri("ben", "track", 4)),
         pair("ana", uri("ben", "track", 3)),
         doc("comment", uri("ana", "comment")),
