@@ -162,9 +162,9 @@ create table if not exists label_effects (
 -- Search documents that a transaction made stale; Tantivy follows with its own watermark.
 create table if not exists outbox (
     op bigint not null,
-    kind varchar not null,     -- track, count (of a track), like, comment, list: key · artist, person, tag: name
+    kind varchar not null,     -- track, rank, count, like, comment, list: key · artist, person, tag: name
     key bigint,
-    name varchar
+    name varchar               -- of a like: its only live record, empty: none, null: to be looked up
 );
 
 -- Changes of what is published, of one transaction each, until they are safe in the files of the change log.

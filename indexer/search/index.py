@@ -12,7 +12,6 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -124,7 +123,7 @@ class SearchIndex:
             keys = con.sql(query).to_arrow_table().column(0)
             for start in range(0, len(keys), at_once):
                 chunk = keys.slice(start, at_once).to_pylist()
-                refs = replace(Refs(), **{kind: set(chunk)})
+                refs = Refs.of_kind(kind, chunk)
                 with _reading(con):
                     rendering = Rendering(con, self._base_url, CataloguedWorks(con))
                     self._social.add(rendering.social(refs))

@@ -29,6 +29,7 @@ from indexer.search.documents.track import TrackRow
 class Refs:
     """The documents to render: records by key, likes by pair, accounts by DID, tags by name.
 
+    `likes`: the only record of each, as the outbox has it, NO_RECORD, or None: the records are looked up.
     `counts`: tracks with only the counts on their cards stale; `ranks`: and their rank in searches.
     `persons`: accounts that must have a document; an existing one is not stale.
     """
@@ -40,18 +41,27 @@ class Refs:
     artists: set[str] = field(default_factory=set)
     persons: set[str] = field(default_factory=set)
     tags: set[str] = field(default_factory=set)
-    likes: set[int] = field(default_factory=set)
+    likes: dict[int, str | None] = field(default_factory=dict)
     comments: set[int] = field(default_factory=set)
 
     @classmethod
     def of(cls, outbox: Iterable[tuple[str, int | None, str | None]]) -> "Refs":
         """Sort the outbox's (kind, key, name), each once. Raises TypeError for a kind without documents."""
         by_kind: dict[str, set[object]] = defaultdict(set)
+        likes: dict[int, str | None] = {}
         for kind, key, name in outbox:
-            by_kind[kind].add(key if name is None else name)
+            if kind == "like" and key is not None:
+                likes[key] = name
+            else:
+                by_kind[kind].add(key if name is None else name)
         by_kind["rank"] -= by_kind["track"]
         by_kind["count"] -= by_kind["track"] | by_kind["rank"]
-        return cls(**{f"{kind}s": found for kind, found in by_kind.items()})  # type: ignore[arg-type]
+        return cls(likes=likes, **{f"{kind}s": found for kind, found in by_kind.items()})  # type: ignore[arg-type]
+
+    @classmethod
+    def of_kind(cls, kind: str, names: Iterable[int] | Iterable[str]) -> "Refs":
+        """All of one kind, by its field. Likes are looked up."""
+        return cls(**{kind: dict.fromkeys(names) if kind == "likes" else set(names)})  # type: ignore[arg-type]
 
     def shown_names(self) -> Iterator[str]:
         """The `doc` of each document in the catalog index, whether it exists or not."""
@@ -133,8 +143,7 @@ class Rendering:
 
     def social(self, refs: Refs) -> Iterator[Fields]:
         """Documents of the visible likes and comments of `refs`."""
-        if refs.likes:
-            yield from reactions.like_documents(self._con, refs.likes, self._hidden)
+        yield from reactions.like_documents(self._con, refs.likes, self._hidden)
         if refs.comments:
             yield from reactions.comment_documents(self._con, refs.comments, self._hidden)
 

@@ -18,9 +18,8 @@ def columns(like: Like, uri: AtUri) -> Row:
 
 
 def mark_stale(applied: Applied, documents: Documents) -> None:
-    """The likes, and the people of whom they are the first or the last."""
+    """The people of whom they are the first or the last; the likes are marked where they are counted."""
     documents.reacted(applied)
-    documents.keyed("like", (row["pair"] for row in applied.versions()))
 
 
 projection = Projection(

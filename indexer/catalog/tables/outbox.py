@@ -1,7 +1,8 @@
 """The outbox: collects the search documents that a transaction makes stale, for the search index."""
 
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
 
 from indexer.catalog import projections
 from indexer.catalog.database import LISTED, Database, join_keys, join_words
@@ -10,29 +11,58 @@ from indexer.catalog.tables.track_counts import Moved
 from schemas.ids import Did
 from schemas.search_index import round_count
 
+NO_RECORD: Final = ""  # of a like that has no live record any more
+
+
+def pack_like(row: Row) -> str:
+    """A like's only live record, as the outbox has it: account, subject's key, time in UTC and record key."""
+    since = min(row["created_at"], row["indexed_at"])
+    return f"{row['did']} {row['subject_key']} {since.isoformat()} {row['rkey']}"
+
+
+def unpack_like(record: str) -> tuple[str, int, datetime, str]:
+    """The inverse of `pack_like`."""
+    did, subject, since, rkey = record.split(" ")
+    return did, int(subject), datetime.fromisoformat(since), rkey
+
 
 class Stale:
     """The documents of one transaction. Marking too many costs time; marking too few leaves wrong answers."""
 
     def __init__(self, catalogue: Database) -> None:
         self._catalogue = catalogue
+        self._likes: dict[int, str | None] = {}
         self._documents: dict[tuple[str, int | None, str | None], None] = {}
 
     def rows(self, first_op: int) -> list[dict[str, Any]]:
         """The outbox's rows, numbered from `first_op`.
 
         Artists and tags come last, since their documents count those of records: a step that ends within a
-        transaction has replaced these by then.
+        transaction has replaced these by then. Of two rows of a like the last holds, so what is to be looked
+        up comes after what is known.
         """
-        documents = sorted(self._documents, key=lambda document: document[0] in ("artist", "person", "tag"))
+        likes = [("like", pair, record) for pair, record in self._likes.items()]
+        others = sorted(self._documents, key=lambda document: document[0] in ("artist", "person", "tag"))
         return [
             {"op": op, "kind": kind, "key": key, "name": name}
-            for op, (kind, key, name) in enumerate(documents, first_op)
+            for op, (kind, key, name) in enumerate([*likes, *others], first_op)
         ]
 
     def changed(self, applied: Applied) -> None:
         """Mark the documents that the changed rows of one table appear in."""
         applied.projection.mark_stale(applied, self)
+
+    def liked(self, applied: Applied, live: Mapping[int, int]) -> None:
+        """Mark changed likes. `live`: how many live records each pair has.
+
+        Most have one, which this transaction has in its hands: its document needs no look-up.
+        """
+        rows = {row["pair"]: row for row in applied.after.values() if row["state"] == "live"}
+        for pair, count in live.items():
+            if count == 0:
+                self._likes[pair] = NO_RECORD
+            else:
+                self._likes[pair] = pack_like(rows[pair]) if count == 1 and pair in rows else None
 
     def renamed(self, dids: Collection[Did]) -> None:
         """Mark all documents that show an account's name, picture or PDS."""
@@ -40,14 +70,9 @@ class Stale:
             return
         self.named("artist", dids)
         mine = f"where did in {LISTED}"
-        self._found("track", f"select key from tracks {mine}", dids)
+        self.lists_with(self._found("track", f"select key from tracks {mine}", dids))
         self._found("list", f"select key from lists {mine}", dids)
         self._found("track", f"select distinct track_key from track_features {mine}", dids)
-        self._found(
-            "list",
-            f"select distinct list_key from list_items where subject_key in (select key from tracks {mine})",
-            dids,
-        )
 
     def labelled(self, dids: Collection[Did]) -> None:
         """Mark all documents that tell an account's labels. Comments have them joined when read."""
@@ -108,9 +133,11 @@ class Stale:
         """Mark documents that are known by a name."""
         self._documents.update(((kind, None, name), None) for name in names)
 
-    def _found(self, kind: str, query: str, words: Collection[str] = ()) -> None:
-        found = self._catalogue.rows(query, [join_words(words)] if words else [])
-        self.keyed(kind, (number for (number,) in found))
+    def _found(self, kind: str, query: str, words: Collection[str] = ()) -> list[int]:
+        """Mark what a query finds. Returns the numbers."""
+        found = [number for (number,) in self._catalogue.rows(query, [join_words(words)] if words else [])]
+        self.keyed(kind, found)
+        return found
 
     def written(self, applied: Applied) -> list[Row]:
         """All versions of the changed rows; marks their artists."""

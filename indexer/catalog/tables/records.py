@@ -66,6 +66,9 @@ class RecordTable:
         self._taken_down = taken_down
         self._withholds = withholds
         self._seen = HashSet(catalogue.hashes(projection.table, "key"))
+        self._recent_since: datetime | None = (
+            None  # the earliest time of a transaction that added a recent key
+        )
         self._ids = PublicIds(catalogue, projection.table, hashing.id) if projection.has_id else None
         self._remembered = (*REMEMBERED, *(("id",) if projection.has_id else ()), *projection.remembered)
 
@@ -77,8 +80,11 @@ class RecordTable:
 
     def apply(self, changes: Sequence[RecordChange], now: datetime) -> Applied:
         """Store the changes that are newer, or better verified, than the stored versions."""
+        if self._recent_since is None or not self._seen.has_recent:
+            self._recent_since = now
+        self._recent_since = min(self._recent_since, now)  # clocks may be set back
         incoming, clashes = self._by_key(changes)
-        stored = self._stored(incoming)
+        stored = self._stored(incoming, to_utc(self._recent_since))
         clashes += [change for key, change in incoming.items() if _clash(change, stored.get(key))]
         winners = {key: change for key, change in incoming.items() if _wins(change, stored.get(key))}
         before = {key: stored[key] for key in winners if key in stored}
@@ -149,14 +155,17 @@ class RecordTable:
         ]
         return incoming, clashes
 
-    def _stored(self, incoming: Mapping[int, RecordChange]) -> dict[int, Row]:
+    def _stored(self, incoming: Mapping[int, RecordChange], recent_since: datetime | None) -> dict[int, Row]:
         known = self._seen.known(incoming.keys())
         if not known:
             return {}
-        table = self.projection.table
+        table, which = self.projection.table, f"key in ({join_keys(known)})"
+        if self._seen.are_recent(known):
+            # What was written last is at the end of the table: the rest of a large one is not looked through.
+            which += f" and verified_at >= '{recent_since}'"
         found = self._catalogue.rows(
             f"select {', '.join(self._remembered)} from {table} where rowid in "
-            f"(select rowid from {table} where key in ({join_keys(known)}))"
+            f"(select rowid from {table} where {which})"
         )
         rows = [dict(zip(self._remembered, values, strict=True)) for values in found]
         return {row["key"]: row for row in rows}

@@ -61,15 +61,17 @@ class Counters:
     def __init__(self, catalogue: Database, crowding: Crowding) -> None:
         self._catalogue = catalogue
         self._crowding = crowding
-        self._live = HashCounter(catalogue.hashes("likes", "pair", "state = 'live'"))
+        self._live = self._live_likes()
         self._steps: Counter[int] = Counter()
         self._recounted: HashCounter | None = None
 
-    def likes(self, applied: Applied, hidden: Container[Did], moves: Moves) -> None:
+    def likes(self, applied: Applied, hidden: Container[Did], moves: Moves) -> dict[int, int]:
         """Count accounts, not records: a pair changes the count with its first live like and its last.
 
-        A transaction may call this several times; each call counts on from the one before.
+        A transaction may call this several times; each call counts on from the one before. Returns how many
+        live records each changed pair has.
         """
+        live = {}
         steps: Counter[int] = Counter()
         versions = {row["pair"]: row for row in applied.versions()}
         for rows, step in ((applied.before, -1), (applied.after, 1)):
@@ -78,9 +80,11 @@ class Counters:
                     steps[row["pair"]] += step
         for pair, committed in self._live.counts(versions.keys()).items():
             row, count = versions[pair], committed + self._steps[pair]
+            live[pair] = count + steps[pair]
             if row["did"] not in hidden:
-                moves.likes[row["subject_key"]] += (count + steps[pair] > 0) - (count > 0)
+                moves.likes[row["subject_key"]] += (live[pair] > 0) - (count > 0)
         self._steps.update(steps)
+        return live
 
     def comments(self, applied: Applied, hidden: Container[Did], moves: Moves) -> list[int]:
         """Count comments up to the limit. Returns other comments that begin or cease to stand."""
@@ -165,8 +169,11 @@ class Counters:
                 rows.append(dict(zip(COUNTED, row, strict=True)))
             moved.append(Moved(subject, likes_before + plays, likes + plays))
         self._catalogue.insert("track_counts", rows)
-        self._recounted = HashCounter(self._catalogue.hashes("likes", "pair"))
+        self._recounted = self._live_likes()
         return moved
+
+    def _live_likes(self) -> HashCounter:
+        return HashCounter(self._catalogue.hashes("likes", "pair", "state = 'live'"))
 
     def settle(self, committed: bool) -> None:
         """Apply a committed transaction to the memory, or drop a failed one."""

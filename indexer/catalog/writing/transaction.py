@@ -192,7 +192,12 @@ class BatchTransaction:
 
     def _note(self, applied: Applied, stale: Stale, moves: Moves) -> None:
         """Count what changed in a table, and mark its search documents."""
-        stale.keyed("comment", self._count(applied, moves))
+        hidden = self.accounts.hidden
+        match applied.projection.counted:
+            case "likes":
+                stale.liked(applied, self._counters.likes(applied, hidden, moves))
+            case "comments":
+                stale.keyed("comment", self._counters.comments(applied, hidden, moves))
         stale.changed(applied)
 
     def _apply(self, changes: list[RecordChange], now: datetime) -> list[Applied]:
@@ -200,15 +205,6 @@ class BatchTransaction:
         for change in changes:
             by_collection.setdefault(change.collection, []).append(change)
         return [self._tables[collection].apply(group, now) for collection, group in by_collection.items()]
-
-    def _count(self, applied: Applied, moves: Moves) -> list[int]:
-        """Count likes and comments. Returns other comments that begin or cease to stand."""
-        match applied.projection.counted:
-            case "likes":
-                self._counters.likes(applied, self.accounts.hidden, moves)
-            case "comments":
-                return self._counters.comments(applied, self.accounts.hidden, moves)
-        return []
 
     def _flip(
         self, batch: Batch, decided: Set[Did], stale: Stale, moves: Moves, entries: list[Entry]

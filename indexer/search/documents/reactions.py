@@ -3,12 +3,13 @@
 Names and labels of people are joined when read: they change more often.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 import duckdb
 
 from indexer.catalog.database import join_keys
 from indexer.catalog.tables.comment_limit import MOST, PLACE
+from indexer.catalog.tables.outbox import unpack_like
 from indexer.search.documents.fields import Fields, card_json, to_milliseconds
 from indexer.search.documents.labels import Labels, load_labels
 from schemas.ids import ID_BITS, Did
@@ -43,10 +44,19 @@ COMMENTS = f"""
 
 
 def like_documents(
-    con: duckdb.DuckDBPyConnection, pairs: Iterable[int], hidden: Set[str]
-) -> Iterable[Fields]:
-    """The documents of those likes that are live and not of a hidden account."""
-    for pair, did, subject, since, rkeys in con.execute(LIKES.format(keys=join_keys(pairs))).fetchall():
+    con: duckdb.DuckDBPyConnection, pairs: Mapping[int, str | None], hidden: Set[str]
+) -> Iterator[Fields]:
+    """The documents of those likes that are live and not of a hidden account.
+
+    `pairs`: the only record of each, as the outbox has it, NO_RECORD, or None: the records are looked up.
+    """
+    unknown = [pair for pair, record in pairs.items() if record is None]
+    found = con.execute(LIKES.format(keys=join_keys(unknown))).fetchall() if unknown else []
+    for pair, record in pairs.items():
+        if record:
+            did, subject, since, rkey = unpack_like(record)
+            found.append((pair, did, subject, since, [rkey]))
+    for pair, did, subject, since, rkeys in found:
         if did in hidden:
             continue
         like_id = (pair & (1 << 64) - 1) >> (64 - ID_BITS)

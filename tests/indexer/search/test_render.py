@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from indexer.catalog.tables.images import ImageFact
+from indexer.catalog.tables.outbox import NO_RECORD
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact
@@ -293,7 +294,7 @@ def test_one_person_likes_a_track_once(known):
         comment("ben", uri("ana", "track"), at=71),
     )
 
-    found = rendered(known, likes={pair}, comments={record_key(str(uri("ben", "comment")))})
+    found = rendered(known, likes={pair: None}, comments={record_key(str(uri("ben", "comment")))})
 
     assert orjson.loads(found[f"like:{pair}"]["card"]) == {
         "did": did("ben"),
@@ -301,6 +302,20 @@ def test_one_person_likes_a_track_once(known):
         "rkeys": ["3mfxgnkzeu222", "3mfxgnprxo222"],
     }
     assert len(found) == 2
+
+
+def test_a_like_is_rendered_from_the_outbox_as_from_its_row(known):
+    """Of a hidden account in neither way; without a live record there is no document."""
+    write(known, like("ben", uri("ana", "track"), 10, at=70), like("cid", uri("ana", "track"), 1, at=71))
+    write(known, account("cid", "deactivated", at=72))
+    with known.reader() as con:
+        query = "select key, name from outbox where kind = 'like' and name is not null"
+        held = dict(con.execute(query).fetchall())
+
+    assert rendered(known, likes=held) == rendered(known, likes=dict.fromkeys(held))
+    assert len(held) == 2
+    assert len(rendered(known, likes=held)) == 1
+    assert rendered(known, likes=dict.fromkeys(held, NO_RECORD)) == {}
 
 
 def test_the_size_of_a_picture_is_told_when_it_is_measured(known):

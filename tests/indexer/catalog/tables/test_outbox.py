@@ -1,13 +1,15 @@
 """Each change marks every search document that shows it, once per transaction."""
 
 from indexer.catalog.tables.images import ImageFact
+from indexer.catalog.tables.outbox import NO_RECORD, unpack_like
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import Account, IdentityFact
 from indexer.repo.changes import RecordChange
+from schemas.datetimes import to_utc
 from schemas.ids import AtUri, record_key
 from tests import documents
-from tests.indexer.changes import account, album, comment, delete, did, like, put, uri
+from tests.indexer.changes import account, album, comment, delete, did, instant, like, put, uri
 
 TRACK, OTHER = uri("ana", "track", 0), uri("ana", "track", 1)
 ALBUM = uri("ana", "list", 0)
@@ -87,6 +89,31 @@ def test_a_like_marks_the_pair_the_track_and_the_person(writer: Writer) -> None:
     both = {pair("ben", TRACK), doc("rank", TRACK), pair("ben", OTHER), doc("rank", OTHER)}
     assert moved == both | {artist("ben"), person("ben")}
     assert deleted == {pair("ben", OTHER), doc("rank", OTHER), artist("ben")}
+
+
+def like_record(writer: Writer, *changes: RecordChange) -> str | None:
+    """What the outbox holds of Ben's like after these changes of it."""
+    writer.write(Batch(changes=list(changes)))
+    query = "select name from outbox where kind = 'like' order by op desc limit 1"
+    found: tuple[str | None] = writer.reader().execute(query).fetchone() or ("",)
+    return found[0]
+
+
+def test_the_only_record_of_a_like_is_in_the_outbox(writer: Writer) -> None:
+    """Of several, and of one that an earlier transaction wrote, it says that they are to be looked up."""
+    first, second = like("ben", TRACK, 1, at=1), like("ben", TRACK, 2, at=2)
+
+    only = like_record(writer, first)
+    both = like_record(writer, second)
+    left = like_record(writer, delete("ben", "like", 2, at=3))
+    none = like_record(writer, delete("ben", "like", 1, at=4))
+    again = like_record(writer, like("ben", TRACK, 3, at=5))
+
+    assert only is not None
+    assert unpack_like(only) == (did("ben"), record_key(str(TRACK)), to_utc(instant(1)), first.rkey)
+    assert (both, left, none) == (None, None, NO_RECORD)
+    assert again is not None
+    assert unpack_like(again)[2:] == (to_utc(instant(3)), uri("ben", "like", 3).rkey)
 
 
 def test_a_like_marks_no_more_than_the_count_when_a_search_knows_no_other(writer: Writer) -> None:

@@ -1,5 +1,7 @@
 """A record's rows: the newest version wins in any order of arrival; an unreadable one is kept apart."""
 
+import random
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,40 @@ def test_the_same_commit_again_is_skipped(writer: Writer) -> None:
 
     assert (first.rows, again.rows, again.skipped) == (1, 0, 1)
     assert again.op == first.op
+
+
+@pytest.mark.parametrize("merge_at", [0, 2, 1000])
+def test_a_record_has_one_row_whatever_the_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, merge_at: int
+) -> None:
+    """What was stored lately is looked for by its time: clocks are set back, programs restarted."""
+    hours = random.Random(merge_at).choices(range(24), k=40)
+    writer = Writer.open(settings(tmp_path))
+    for second, hour in enumerate(hours, 1):
+        if second % 13 == 0:
+            writer.close()
+            writer = Writer.open(settings(tmp_path))
+        for table in writer._holdings._tables.values():
+            table._seen._merge_at = merge_at
+        with monkeypatch.context() as patched:
+            patched.setattr("indexer.catalog.writing.writer.datetime", clock_at(hour))
+            write(writer, put("ana", "track", second % 4, at=100 + second, title=f"Take {second}"))
+
+    titles = column(writer, "select title from tracks order by title")
+    writer.close()
+
+    assert titles == [f"Take {second}" for second in (37, 38, 39, 40)]
+
+
+def clock_at(hour: int) -> type[datetime]:
+    """A clock that stands at an hour of the tests' day."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Clock":
+            return cls(2026, 3, 1, hour, tzinfo=tz)
+
+    return Clock
 
 
 def test_a_delete_leaves_a_tombstone_that_an_older_rev_cannot_undo(writer: Writer) -> None:

@@ -98,6 +98,17 @@ def test_a_recount_notices_what_does_not_agree(writer: Writer) -> None:
     assert (agreed, len(recount.find_wrong_counts(writer.reader()))) == (0, 2)
 
 
+def test_after_a_recount_only_live_likes_count(writer: Writer) -> None:
+    """A record that is taken down does not, so that another one of the same account does."""
+    write(writer, like("ben", TRACK, 1, at=1))
+    writer.write(Batch(takedowns=frozenset({str(uri("ben", "like", 1))})))
+    writer.write(Batch(recount=frozenset({record_key(str(TRACK))})))
+
+    write(writer, like("ben", TRACK, 2, at=2))
+
+    assert counts(writer) == {"track": (1, 0)}
+
+
 def test_an_invalid_comment_counts_no_more(writer: Writer) -> None:
     """An update that does not validate hides the record."""
     write(writer, comment("ben", TRACK, at=1))
