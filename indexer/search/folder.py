@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import orjson
 import tantivy
@@ -13,6 +13,7 @@ from indexer.catalog.store_errors import NO_ROOM, is_full, no_room
 from indexer.faults import StoreError
 from indexer.search.documents.fields import Fields
 from schemas import search_index, stored
+from schemas.document_store import DocumentStore, UnknownFormat, map_segments
 
 HEAP_BYTES: Final = 48 << 20  # of documents, before Tantivy writes a segment
 REBUILD_HEAP_BYTES: Final = 256 << 20  # makes fewer segments: each costs every search a look-up for each term
@@ -24,6 +25,20 @@ class OlderIndex(StoreError):
     """An older version of this program made the index; it has to be rebuilt."""
 
 
+class _Committed(NamedTuple):
+    """One committed state. `stores`: where its segments keep documents; None: Tantivy is asked for them."""
+
+    searcher: tantivy.Searcher
+    stores: tuple[DocumentStore, ...] | None
+
+    def stored(self, address: tantivy.DocAddress) -> bytes:
+        """The stored bytes of a document. Tantivy copies a block of 64 KiB for one."""
+        if self.stores is not None:
+            return self.stores[address.segment_ord].get(address.doc).tobytes()
+        packed: bytes = self.searcher.doc(address)[search_index.STORED][0]
+        return packed
+
+
 class IndexFolder:
     """An index, the only writer of it, and the watermark that was last committed."""
 
@@ -32,7 +47,8 @@ class IndexFolder:
         self._index = index
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = writer
-        self._searcher: tantivy.Searcher | None = None  # of the last commit
+        self._committed: _Committed | None = None  # what the last commit has, once it is asked
+        self._stores: dict[str, DocumentStore] = {}  # by segment, as far as they were mapped
         self.has_changes = False  # since the last commit
         self.watermark = _watermark(index)
 
@@ -76,22 +92,21 @@ class IndexFolder:
     def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
         """A numeric field of each committed document with one of these ids."""
         with explain_errors(self._path):
-            searcher = self._committed()
+            searcher = self._read().searcher
             found = self._find(searcher, "id", ids)
             return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
 
     def stored(self, keys: Collection[int]) -> dict[int, bytes]:
         """The stored bytes of each committed document with one of these keys."""
         with explain_errors(self._path):
-            searcher = self._committed()
-            return {
-                key: _stored(searcher, address) for key, address in self._find(searcher, "key", keys).items()
-            }
+            committed = self._read()
+            found = self._find(committed.searcher, "key", keys)
+            return {key: committed.stored(address) for key, address in found.items()}
 
     def find_numbers(self, terms: Mapping[str, str], *fields: str) -> list[tuple[int, ...]]:
         """These numeric fields of each committed document that has all of the terms, by field."""
         with explain_errors(self._path):
-            searcher = self._committed()
+            searcher = self._read().searcher
             addresses = self._with_terms(searcher, terms)
             columns = [_numbers(searcher, field, addresses) for field in fields]
             return list(zip(*columns, strict=True))
@@ -99,15 +114,17 @@ class IndexFolder:
     def sum_numbers(self, field: str, terms: Mapping[str, str]) -> tuple[int, int]:
         """The number of committed documents with all of the terms, by field, and the sum of one field."""
         with explain_errors(self._path):
-            found = self._committed().aggregate(self._all_of(terms), {"found": {"stats": {"field": field}}})
+            found = self._read().searcher.aggregate(
+                self._all_of(terms), {"found": {"stats": {"field": field}}}
+            )
             return int(found["found"]["count"]), int(found["found"]["sum"])
 
     def find_names(self, terms: Mapping[str, str]) -> Iterator[str]:
         """The `doc` of each committed document that has all of the terms, by field."""
         with explain_errors(self._path):
-            searcher = self._committed()
-            for address in self._with_terms(searcher, terms):
-                yield stored.Stored(memoryview(_stored(searcher, address))).doc
+            committed = self._read()
+            for address in self._with_terms(committed.searcher, terms):
+                yield stored.Stored(memoryview(committed.stored(address))).doc
 
     def _find(
         self, searcher: tantivy.Searcher, field: str, values: Collection[int]
@@ -135,13 +152,29 @@ class IndexFolder:
             ]
         )
 
-    def _committed(self) -> tantivy.Searcher:
+    def _read(self) -> "_Committed":
         """What is committed. A question uses one searcher throughout: a commit on another thread may end."""
-        searcher = self._searcher
-        if searcher is None:
+        committed = self._committed
+        if committed is None:
+            meta = self._meta()
             self._index.reload()
-            searcher = self._searcher = self._index.searcher()
-        return searcher
+            searcher = self._index.searcher()
+            # Else segments were merged meanwhile, and it is not known which ones the searcher has.
+            stores = self._mapped(meta, searcher) if meta == self._meta() else None
+            self._stores = self._stores if stores is None else stores
+            mapped = None if stores is None else tuple(stores.values())
+            committed = self._committed = _Committed(searcher, mapped)
+        return committed
+
+    def _meta(self) -> bytes:
+        return (self._path / "meta.json").read_bytes()
+
+    def _mapped(self, meta: bytes, searcher: tantivy.Searcher) -> dict[str, DocumentStore] | None:
+        """The stores of the searcher's segments; None when Tantivy has to be asked for documents."""
+        try:
+            return map_segments(self._path, meta, searcher.num_segments, self._stores)
+        except (UnknownFormat, OSError, KeyError):
+            return None
 
     def commit(self, op: int) -> None:
         """Commit the replaced documents together with the watermark."""
@@ -154,8 +187,11 @@ class IndexFolder:
         self.watermark = op
 
     def release(self) -> None:
-        """Let go of the segments that were read: those merged by now take room while they are mapped."""
-        self._searcher = None
+        """Let go of the segments that were read: those merged by now take room while they are mapped.
+
+        Of their documents, which take long to map, go those that were merged before the next look.
+        """
+        self._committed = None
 
     def finish(self) -> None:
         """Wait until segments are merged, and close."""
@@ -214,11 +250,6 @@ def _numbers(searcher: tantivy.Searcher, field: str, addresses: list[tantivy.Doc
     return searcher.fast_field_values(field, addresses) if addresses else []  # type: ignore[return-value]
 
 
-def _stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> bytes:
-    packed: bytes = searcher.doc(address)[search_index.STORED][0]
-    return packed
-
-
 def _document(fields: Fields, schema: tantivy.Schema) -> tantivy.Document:
     given = {
         name: value for name, value in fields.items() if (value or value == 0) and name not in stored.NAMES
@@ -233,7 +264,7 @@ def _watermark(index: tantivy.Index) -> int:
     found = searcher.search(query, 1, count=False).hits
     if not found:
         return 0
-    packed = _stored(searcher, found[0][1])
+    packed = _Committed(searcher, None).stored(found[0][1])
     return int(orjson.loads(stored.Stored(memoryview(packed)).card)["op"])
 
 

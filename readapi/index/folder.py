@@ -11,8 +11,8 @@ import structlog
 import tantivy
 from tantivy import DocAddress, Occur, Order, Query
 
-from readapi.index.document_store import DocumentStore, UnknownFormat
 from schemas import search_index
+from schemas.document_store import DocumentStore, UnknownFormat, map_segments
 from schemas.search_index import KIND_SPAN, KINDS, Kind, kind_of
 from schemas.stored import Stored
 
@@ -234,19 +234,11 @@ class IndexFolder:
         self, meta: bytes, searcher: tantivy.Searcher, known: Mapping[str, DocumentStore]
     ) -> dict[str, DocumentStore] | None:
         """The stores of the searcher's segments, in its order; None when they have to be asked for."""
-        stores = {}
         try:
-            for segment in orjson.loads(meta)["segments"]:
-                name = segment["segment_id"].replace("-", "")
-                stores[name] = known.get(name) or DocumentStore(self._path / f"{name}.store")
-                if stores[name].count != segment["max_doc"]:
-                    raise UnknownFormat(f"{stores[name].count} documents of {segment['max_doc']}")
-            if len(stores) != searcher.num_segments:
-                raise UnknownFormat(f"{len(stores)} segments of {searcher.num_segments}")
+            return map_segments(self._path, meta, searcher.num_segments, known)
         except (UnknownFormat, OSError, KeyError) as error:
             log.warning("documents_not_mapped", folder=self._path.name, reason=str(error)[:200])
             return None
-        return stores
 
 
 def match_all(*queries: Query) -> Query:

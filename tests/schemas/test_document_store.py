@@ -6,9 +6,9 @@ import orjson
 import pytest
 import tantivy
 
-from readapi.index.document_store import DocumentStore, UnknownFormat
 from readapi.index.folder import IndexFolder as Reader
 from schemas import data_folder, search_index
+from schemas.document_store import DocumentStore, UnknownFormat
 from tests.readapi.indexed import Indexed, person, track_documents
 
 OWNER = person("ana", "Ana")
