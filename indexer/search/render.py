@@ -143,7 +143,8 @@ class Rendering:
 
     def social(self, refs: Refs) -> Iterator[Fields]:
         """Documents of the visible likes and comments of `refs`."""
-        yield from reactions.like_documents(self._con, refs.likes, self._hidden)
+        if refs.likes:
+            yield from reactions.like_documents(self._con, refs.likes, self._hidden)
         if refs.comments:
             yield from reactions.comment_documents(self._con, refs.comments, self._hidden)
 
