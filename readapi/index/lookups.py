@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import orjson
 from tantivy import DocAddress, FieldType, Query
 
-from readapi.index.folder import match_all, match_any
+from readapi.index.folder import IndexFolder, State, match_all, match_any
 from readapi.index.folders import IndexFolders
 from readapi.index.paging import MANY, Listing, Page, Placed, Position, Row, Spans, batch_sizes, sift_page
 from readapi.index.takedowns import StandingTakedowns
@@ -34,9 +34,11 @@ def _signed(key: int) -> int:
 
 @dataclass(slots=True)
 class _Remembered:
-    """Results of look-ups in one state of the indexes. A new state begins without any."""
+    """Results of look-ups in one state of the indexes. A new state begins without any.
 
-    generation: int
+    Cards are read where the state's files have them, so that these stay open.
+    """
+
     liked: dict[str, int] = field(default_factory=dict)  # how many public tracks an account likes
     tracks: dict[int, Card] = field(default_factory=dict)  # by the catalog's `id`
     first_pages: dict[object, Page[Card]] = field(default_factory=dict)  # of broad listings
@@ -61,7 +63,7 @@ class Index(IndexFolders):
         self.takedowns = takedowns or StandingTakedowns()
         self._base_url = base_url
         self._spans: Spans = {}
-        self._remembered = _Remembered(self.generation)
+        self._remembered = _Remembered()
 
     def track(self, track_id: int) -> Card | None:
         """The track with a public id."""
@@ -94,7 +96,7 @@ class Index(IndexFolders):
         They are remembered: many requests list the same ones.
         """
         self.require()
-        known = self._now().tracks
+        known = self._remembered.tracks
         first = kind_id("track", 0)
         numbers = [first | track_id for track_id in track_ids]
         if unknown := [number for number in numbers if number not in known]:
@@ -250,7 +252,7 @@ class Index(IndexFolders):
 
     def liked_count(self, did: str) -> int:
         """How many public tracks an account likes, without those for adults."""
-        liked = self._now().liked
+        liked = self._remembered.liked
         if did not in liked:
             shown = self.visible("track", "discovery", None)
             liked[did] = self.catalog.count(self.liked_by(did, shown))
@@ -297,7 +299,7 @@ class Index(IndexFolders):
     def _first_page(self, name: object, limit: int) -> Page[Card] | None:
         """The first page of this listing, if it is remembered."""
         self.require()
-        page = self._now().first_pages.get((name, limit))
+        page = self._remembered.first_pages.get((name, limit))
         return page and Page(self._standing(page.items), page.after)
 
     def _page(self, query: Query, field: str, after: Position | None, limit: int, name: object) -> Page[Card]:
@@ -306,16 +308,14 @@ class Index(IndexFolders):
         spans = None if name is None else self._spans
         rows = Listing(self.catalog, query, field, spans=spans, name=name).page(after, limit)
         page = Page(self._stored([row.address for row in rows.items]), rows.after)
-        first = self._now().first_pages
+        first = self._remembered.first_pages
         if name is not None and after is None and len(first) < MOST_PAGES:
             first[name, limit] = page
         return Page(self._standing(page.items), page.after)
 
-    def _now(self) -> "_Remembered":
-        """What is remembered of the state that is shown."""
-        if self._remembered.generation != self.generation:
-            self._remembered = _Remembered(self.generation)
-        return self._remembered
+    def _show(self, found: Iterable[tuple[IndexFolder, State | None]]) -> None:
+        super()._show(found)
+        self._remembered = _Remembered()
 
     def _tracks(
         self,

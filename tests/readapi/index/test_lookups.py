@@ -158,6 +158,7 @@ def test_a_takedown_holds_for_first_pages_and_tracks_that_are_remembered(stored,
     index.takedowns.now = Takedowns([])
     assert listed() == [[track(2), track(1)]] * 2
     stored.write(put("ana", "track", 3, at=3))
+    assert not index._remembered.first_pages  # which would keep files of the former state open
     assert listed() == [[track(3), track(2), track(1)], [track(2), track(1)]]
 
 
