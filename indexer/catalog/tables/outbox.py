@@ -105,7 +105,10 @@ class Stale:
     def counted(self, moved: Iterable[Moved]) -> None:
         """Mark tracks with changed counts, of which few change the track's rank in searches too."""
         for subject, before, after in moved:
-            self.keyed("count" if round_count(before) == round_count(after) else "rank", [subject])
+            if round_count(before) == round_count(after):
+                self.keyed("count", [subject])
+            elif ("track", subject, None) not in self._documents:
+                self.keyed("rank", [subject])
 
     def played(self, tracks: Collection[int]) -> None:
         """Mark the lists and tags that show the sum of these tracks' plays."""

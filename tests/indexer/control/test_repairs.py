@@ -157,7 +157,7 @@ async def test_a_repair_counts_anew_and_says_so(tmp_path: Path) -> None:
         assert counted(writer) == RIGHT
         assert con.execute("select * from track_tags where tag = 'lost'").fetchall() == []
         found = con.execute("select kind, key, name from outbox where op > ?", [op]).fetchall()
-    assert set(found) == {("tag", None, "lost"), ("track", 77, None), ("track", RIGHT[0][0], None)}
+    assert set(found) == {("tag", None, "lost"), ("rank", 77, None), ("rank", RIGHT[0][0], None)}
 
 
 async def test_the_daily_sample_finds_wrong_counts_and_puts_them_right(tmp_path: Path) -> None:
