@@ -79,12 +79,17 @@ def map_segments(
     `meta`: the content of `meta.json` of the searcher's state, and `segments`: how many that searcher has.
     `known` are not mapped again, which takes 50 ms for a million documents. Raises UnknownFormat, or OSError.
     """
+    try:
+        listed = [
+            (one["segment_id"].replace("-", ""), one["max_doc"]) for one in orjson.loads(meta)["segments"]
+        ]
+    except KeyError as error:
+        raise UnknownFormat(f"meta.json without {error}") from error
     stores = {}
-    for segment in orjson.loads(meta)["segments"]:
-        name = segment["segment_id"].replace("-", "")
+    for name, documents in listed:
         store = stores[name] = known.get(name) or DocumentStore(folder / f"{name}.store")
-        if store.count != segment["max_doc"]:
-            raise UnknownFormat(f"{store.count} documents of {segment['max_doc']}")
+        if store.count != documents:
+            raise UnknownFormat(f"{store.count} documents of {documents}")
     if len(stores) != segments:
         raise UnknownFormat(f"{len(stores)} segments of {segments}")
     return stores

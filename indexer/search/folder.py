@@ -152,29 +152,31 @@ class IndexFolder:
             ]
         )
 
-    def _read(self) -> "_Committed":
+    def _read(self) -> _Committed:
         """What is committed. A question uses one searcher throughout: a commit on another thread may end."""
         committed = self._committed
         if committed is None:
             meta = self._meta()
             self._index.reload()
             searcher = self._index.searcher()
-            # Else segments were merged meanwhile, and it is not known which ones the searcher has.
-            stores = self._mapped(meta, searcher) if meta == self._meta() else None
-            self._stores = self._stores if stores is None else stores
-            mapped = None if stores is None else tuple(stores.values())
-            committed = self._committed = _Committed(searcher, mapped)
+            committed = self._committed = _Committed(searcher, self._map(meta, searcher))
         return committed
+
+    def _map(self, meta: bytes, searcher: tantivy.Searcher) -> tuple[DocumentStore, ...] | None:
+        """The stores of the searcher's segments; None when Tantivy has to be asked for documents.
+
+        Where segments were merged since `meta` was read, it is not known which ones the searcher has.
+        """
+        if meta != self._meta():
+            return None
+        try:
+            self._stores = map_segments(self._path, meta, searcher.num_segments, self._stores)
+        except (UnknownFormat, OSError):
+            return None
+        return tuple(self._stores.values())
 
     def _meta(self) -> bytes:
         return (self._path / "meta.json").read_bytes()
-
-    def _mapped(self, meta: bytes, searcher: tantivy.Searcher) -> dict[str, DocumentStore] | None:
-        """The stores of the searcher's segments; None when Tantivy has to be asked for documents."""
-        try:
-            return map_segments(self._path, meta, searcher.num_segments, self._stores)
-        except (UnknownFormat, OSError, KeyError):
-            return None
 
     def commit(self, op: int) -> None:
         """Commit the replaced documents together with the watermark."""
@@ -189,7 +191,7 @@ class IndexFolder:
     def release(self) -> None:
         """Let go of the segments that were read: those merged by now take room while they are mapped.
 
-        Of their documents, which take long to map, go those that were merged before the next look.
+        Documents take long to map: those of merged segments go at the next look.
         """
         self._committed = None
 
@@ -201,6 +203,7 @@ class IndexFolder:
     def close(self) -> None:
         """Release the lock. Uncommitted documents are lost."""
         self.release()
+        self._stores = {}
         self._writer = None
 
     def require_open(self) -> None:

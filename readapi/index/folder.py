@@ -236,7 +236,7 @@ class IndexFolder:
         """The stores of the searcher's segments, in its order; None when they have to be asked for."""
         try:
             return map_segments(self._path, meta, searcher.num_segments, known)
-        except (UnknownFormat, OSError, KeyError) as error:
+        except (UnknownFormat, OSError) as error:
             log.warning("documents_not_mapped", folder=self._path.name, reason=str(error)[:200])
             return None
 

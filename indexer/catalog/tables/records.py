@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from indexer import faults
@@ -66,9 +66,7 @@ class RecordTable:
         self._taken_down = taken_down
         self._withholds = withholds
         self._seen = HashSet(catalogue.hashes(projection.table, "key"))
-        self._recent_since: datetime | None = (
-            None  # the earliest time of a transaction that added a recent key
-        )
+        self._recent_since = datetime.max.replace(tzinfo=UTC)  # the earliest time at which one was added
         self._ids = PublicIds(catalogue, projection.table, hashing.id) if projection.has_id else None
         self._remembered = (*REMEMBERED, *(("id",) if projection.has_id else ()), *projection.remembered)
 
@@ -80,11 +78,10 @@ class RecordTable:
 
     def apply(self, changes: Sequence[RecordChange], now: datetime) -> Applied:
         """Store the changes that are newer, or better verified, than the stored versions."""
-        if self._recent_since is None or not self._seen.has_recent:
-            self._recent_since = now
-        self._recent_since = min(self._recent_since, now)  # clocks may be set back
+        # Clocks may be set back.
+        self._recent_since = min(self._recent_since, now) if self._seen.has_recent else now
         incoming, clashes = self._by_key(changes)
-        stored = self._stored(incoming, to_utc(self._recent_since))
+        stored = self._stored(incoming)
         clashes += [change for key, change in incoming.items() if _clash(change, stored.get(key))]
         winners = {key: change for key, change in incoming.items() if _wins(change, stored.get(key))}
         before = {key: stored[key] for key in winners if key in stored}
@@ -155,14 +152,14 @@ class RecordTable:
         ]
         return incoming, clashes
 
-    def _stored(self, incoming: Mapping[int, RecordChange], recent_since: datetime | None) -> dict[int, Row]:
+    def _stored(self, incoming: Mapping[int, RecordChange]) -> dict[int, Row]:
         known = self._seen.known(incoming.keys())
         if not known:
             return {}
         table, which = self.projection.table, f"key in ({join_keys(known)})"
         if self._seen.are_recent(known):
             # What was written last is at the end of the table: the rest of a large one is not looked through.
-            which += f" and verified_at >= '{recent_since}'"
+            which += f" and verified_at >= '{to_utc(self._recent_since)}'"
         found = self._catalogue.rows(
             f"select {', '.join(self._remembered)} from {table} where rowid in "
             f"(select rowid from {table} where {which})"

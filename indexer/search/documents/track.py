@@ -3,10 +3,10 @@
 The card is the API's Track without the fields that depend on the viewer, and without URLs of this service.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import orjson
@@ -21,18 +21,17 @@ from indexer.search.documents.fields import (
     name_fields,
     of_kind,
     open_card,
-    result_fields,
-    term_fields,
 )
 from indexer.search.documents.labels import Labels, self_labels
 from indexer.search.documents.people import Person
+from indexer.search.documents.track_words import Texts, words_fields
 from schemas import label_policy
 from schemas.access import Access, may_download, may_see
 from schemas.audio import file_of, hidden_file
 from schemas.ids import Did, checked_id
 from schemas.labels import label_members
 from schemas.pictures import picture_of
-from schemas.search_index import Scope, popular_key
+from schemas.search_index import popular_key
 
 # Few tracks out of many: each table is narrowed before any is joined, and only their own rows are unpacked.
 TRACKS = """
@@ -146,44 +145,6 @@ def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime
         "address": checked_id(card["uri"]).encode(),
         "access": " ".join((access.listening, access.downloads, access.visibility, access.labelled)).encode(),
     }
-
-
-class Texts(NamedTuple):
-    """What a track is found by besides its card: artist and album as in the record, and people."""
-
-    artist: str
-    album: str | None
-    owner: Person
-    features: Sequence[Person]
-
-
-def words_fields(
-    key: int, card: Mapping[str, Any], access: Access, since: datetime, texts: Texts
-) -> Fields | None:
-    """The searchable document's fields; None for a track that searches do not show."""
-    if not may_see(access, None, "search", adult=True):
-        return None
-    name = name_fields("track", f"track:{key}", card["id"], since)
-    counted, is_adult = card["like_count"] + card["play_count"], access.labelled == "adult"
-    hit = {
-        "type": "track",
-        "id": card["id"],
-        "title": card["title"],
-        "artist_handle": card["artist_handle"],
-        "artist_display_name": card["artist"],
-        "image_url": card["image_url"],
-    }
-    found = result_fields("track", name, counted, card["id"], hit, adult=is_adult)
-    return {**found, "did": access.artist, "tag": card["tags"], **_found_by(card, texts)}
-
-
-def _found_by(card: Mapping[str, Any], texts: Texts) -> Fields:
-    """The search terms of the track: title, people, albums, tags, description."""
-    featured = [name for person in texts.features for name in person.names]
-    albums = [texts.album or "", card["album"]["title"] if card["album"] else ""]
-    artists = [*texts.owner.names, texts.artist, *featured]
-    beside: dict[Scope, list[str]] = {"artist": artists, "album": albums, "tag": card["tags"]}
-    return term_fields([card["title"]], beside, card["description"])
 
 
 class _Rendering:
