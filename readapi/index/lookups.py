@@ -157,11 +157,12 @@ class Index(IndexFolders):
         adult: bool = False,
     ) -> Page[Card]:
         """Tracks visible to this viewer in this place: of an artist, with any of these tags."""
-        name = (place, sort, artist_did, tuple(tags), viewer.did if viewer else None, adult)
-        if after is None and (known := self._first_page(name, limit)):
+        who = viewer.did if viewer else None
+        name = (place, sort, tuple(tags), who, adult) if artist_did is None else None
+        if known := self._first_page(name, after, limit):
             return known
         query = self._tracks(place, artist_did, tags, viewer, adult)
-        broad = artist_did is None and self._is_broad(place, tags)
+        broad = name is not None and self._is_broad(place, tags)
         return self._page(query, sort, after, limit, name if broad else None)
 
     def track_count(
@@ -185,8 +186,8 @@ class Index(IndexFolders):
         adult: bool = False,
     ) -> Page[Card]:
         """Albums or playlists, newest first: all of them, or an artist's."""
-        name = None if artist_did else (kind, adult)
-        if after is None and (known := self._first_page(name, limit)):
+        name = (kind, adult) if artist_did is None else None
+        if known := self._first_page(name, after, limit):
             return known
         query = self.visible(kind, "discovery", None, adult=adult)
         if artist_did is not None:
@@ -296,8 +297,10 @@ class Index(IndexFolders):
             self.addresses(match_all(self.catalog.any_term("key", wanted), shown), len(wanted))
         )
 
-    def _first_page(self, name: object, limit: int) -> Page[Card] | None:
-        """The first page of this listing, if it is remembered."""
+    def _first_page(self, name: object, after: Position | None, limit: int) -> Page[Card] | None:
+        """The page, if it is the first one of a listing of many documents and remembered."""
+        if name is None or after is not None:
+            return None
         self.require()
         page = self._remembered.first_pages.get((name, limit))
         return page and Page(self._standing(page.items), page.after)
