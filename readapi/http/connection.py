@@ -1,4 +1,4 @@
-"""aiohttp's connection, except that a request starts where its bytes arrive, before there is a task for it.
+"""aiohttp's connection, except that what waits for nothing is answered without a task, in a cohort.
 
 Uses private names of aiohttp, as `request/request.py` does: `pyproject.toml` names the minor version.
 """
@@ -12,8 +12,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import _ErrInfo
 
-from readapi.http import eager
-from readapi.http.eager import Paused
+from readapi.http.cohort import Cohort, Outcome
 from readapi.http.request.request import Request
 from readapi.http.response.responses import Written
 
@@ -43,24 +42,29 @@ class _Begun(NamedTuple):
     """A started request, and what is left to do: to await, to send the response, or to raise the error."""
 
     request: Request
-    rest: Paused[Response] | web.StreamResponse | Exception
+    rest: Outcome[Response]
 
 
 class EagerConnection(web.RequestHandler):
     """One connection, whose requests are answered by `answer`.
 
-    A request without a body that arrives while the connection is idle starts at once. If its response is
-    written without a wait, it is sent from here; else aiohttp's task for the request does the rest. All other
-    requests are left to that task from the beginning.
+    A request without a body that arrives while the connection is idle is started by the cohort of its turn
+    of the event loop. If its response is written without a wait, it is sent from here; else aiohttp's task
+    for the request does the rest. All other requests are left to that task from the beginning.
 
     A connection is idle as soon as the last response is written: aiohttp's task comes back to its loop later.
     Under load the next request arrives first, and a connection that then went on in the task would never
     leave it.
     """
 
-    def __init__(self, *args: Any, answer: Answering, **options: Any) -> None:
+    def __init__(self, *args: Any, answer: Answering, cohort: Cohort[Response], **options: Any) -> None:
         super().__init__(*args, **options)
         self._answer = answer
+        self._cohort = cohort
+        self._arrived: tuple[Any, StreamReader] | None = None  # the request that the cohort answers
+        self._started: Request | None = None  # the same, as soon as the cohort has begun
+        self._early = b""  # what has followed it meanwhile
+        self._closes = False  # when it is answered
         self._begun: _Begun | None = None
         self._is_in_task = (
             False  # the task has taken a request, and none may start before it is done with that
@@ -72,15 +76,26 @@ class EagerConnection(web.RequestHandler):
     @property
     def is_busy(self) -> bool:
         """Whether a whole request has arrived and is not answered yet."""
-        return bool(self._messages) or self._request_in_progress
+        return bool(self._messages) or self._request_in_progress or self._arrived is not None
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Drop a request that was started."""
-        self._begun = None
+        """Drop a request that has arrived or was started."""
+        self._arrived = self._started = self._begun = None
         super().connection_lost(exc)
 
+    def close(self) -> None:
+        """Answer what the task and the cohort have begun, and nothing more."""
+        if self._arrived is None:
+            super().close()
+        else:
+            self._closes = True
+
     def data_received(self, data: bytes) -> None:
-        """Parse the data, and start the request that has arrived on an idle connection."""
+        """Parse the data, and have the request started that has arrived on an idle connection."""
+        if self._started is not None and self.transport is not None:
+            self._early += data
+            self.transport.pause_reading()
+            return
         before = self._request_count
         self._receive(data)
         if self._request_count > before or self.is_busy:
@@ -95,6 +110,9 @@ class EagerConnection(web.RequestHandler):
         """Whole requests have arrived, or more of a request's body."""
 
     def _receive(self, data: bytes) -> None:
+        if self._arrived is not None:  # requests that follow one another so closely are the task's
+            self._leave_to_task(self._arrived)
+            self._arrived = None
         waiter = self._waiter
         if self._is_in_task or self._messages or (waiter is not None and waiter.done()):
             super().data_received(data)
@@ -104,31 +122,59 @@ class EagerConnection(web.RequestHandler):
             super().data_received(data)
         finally:
             self._waiter = waiter
-        if self._messages and not self._is_answered() and waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        if self._can_start():
+            self._arrived = (
+                self._messages.popleft()
+            )  # else the task would take it when it is back in its loop
+            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+            self._cohort.add(self)
+        elif self._messages:
+            self._wake_task()
 
-    def _is_answered(self) -> bool:
-        """Start the request that has arrived. Whether it is answered."""
+    def _can_start(self) -> bool:
+        """Whether a request has arrived that needs no task before it is started."""
+        if len(self._messages) != 1 or self._paused:
+            return False
         message, payload = self._messages[0]
+        return payload is EMPTY_PAYLOAD and _leaves_open(message)
+
+    def begin(self) -> Coroutine[Any, Any, Response] | None:
+        """Start the request that has arrived, unless it was left to the task."""
+        arrived = self._arrived
+        if arrived is None or self.transport is None:
+            return None
+        message, payload = arrived
+        self._started = request = self._make_request(message, payload, self, None, self._task_handler)
+        return self._answer(request)
+
+    def end(self, outcome: Outcome[Response]) -> None:
+        """Send the response to the request that was started, or leave the rest of it to the task."""
+        arrived, self._arrived = self._arrived, None
+        request, self._started = self._started, None
         parser, transport = self._parser, self.transport
-        if len(self._messages) > 1 or self._paused or parser is None or transport is None:
-            return False
-        if payload is not EMPTY_PAYLOAD or not _leaves_open(message):
-            return False
-        request = self._make_request(message, payload, self, None, self._task_handler)
-        try:
-            rest = eager.start(self._answer(request))
-        except Exception as error:  # noqa: BLE001  # raised again in the task, where aiohttp handles it
-            self._begun = _Begun(request, error)
-            return False
-        if not isinstance(rest, Written):
-            self._begun = _Begun(request, rest)
-            return False
-        self._messages.clear()
-        parser.message_consumed()
-        transport.write(rest.content)
-        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-        return True
+        if arrived is None or request is None or parser is None or transport is None:
+            return  # the connection was closed meanwhile
+        if isinstance(outcome, Written):
+            parser.message_consumed()
+            transport.write(outcome.content)
+        else:
+            self._begun = _Begun(request, outcome)
+            self._leave_to_task(arrived)
+        if self._closes:
+            self.close()
+        elif self._early:
+            early, self._early = self._early, b""
+            transport.resume_reading()
+            self.data_received(early)
+
+    def _leave_to_task(self, arrived: tuple[Any, StreamReader]) -> None:
+        self._messages.appendleft(arrived)
+        self._wake_task()
+
+    def _wake_task(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def _request_of(
         self, message: Any, payload: StreamReader, protocol: Any, writer: AbstractStreamWriter, task: Any
@@ -152,9 +198,9 @@ class EagerConnection(web.RequestHandler):
         """The response to a request in its task."""
         begun, self._begun = self._begun, None
         rest = self._answer(request) if begun is None else begun.rest
-        if isinstance(rest, Exception):
+        if isinstance(rest, BaseException):
             raise rest
-        response = rest if isinstance(rest, web.StreamResponse) else await rest
+        response = rest if isinstance(rest, Written | web.StreamResponse) else await rest
         return ReadyResponse(response) if isinstance(response, Written) else response
 
 

@@ -16,6 +16,7 @@ from readapi import errors
 from readapi.answers import HTML, Answer
 from readapi.errors import BadRequest, Internal, MethodNotAllowed, NotFound, TooLarge, refusal
 from readapi.http.access_log import AccessLog
+from readapi.http.cohort import next_stage
 from readapi.http.endpoint import Endpoint
 from readapi.http.limits.clients import Clients
 from readapi.http.limits.rate_limits import Allowance, RateLimits, Spent
@@ -110,6 +111,7 @@ class Gate:
                 allowance = counted if isinstance(counted, Allowance) else await counted
                 if not allowance.allowed:
                     raise Spent(allowance)
+                await next_stage()
                 made = self._result(request, application, requester)
                 result = made if isinstance(made, _READY_RESULT) else await made
         except Spent as spent:
@@ -131,6 +133,7 @@ class Gate:
             self._metrics.in_flight -= 1
         if requester is not None and requester.renewed_cookie is not None:
             result = self._renewing(result, requester.renewed_cookie)
+        await next_stage()
         request_id = self._request_id(request)
         response = self._responses.of(result, request, request_id, allowance)
         seconds = time.perf_counter() - started

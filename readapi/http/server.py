@@ -16,7 +16,8 @@ import structlog
 from aiohttp import web
 
 from readapi import errors
-from readapi.http.connection import EagerConnection, ReadyResponse
+from readapi.http.cohort import Cohort
+from readapi.http.connection import EagerConnection, ReadyResponse, Response
 from readapi.http.gate import Gate
 from readapi.http.limits.connections import ConnectionLimits, Seat
 from readapi.http.request import bodies
@@ -157,6 +158,7 @@ class _Server(web.Server):
         super().__init__(
             plain.request_handler, request_factory=make_request, handler_cancellation=True, **options
         )
+        self._cohort: Cohort[Response] = Cohort(self._loop)
         self._options = options
         self._router = router
         self._gate = gate
@@ -168,6 +170,7 @@ class _Server(web.Server):
             self,
             loop=self._loop,
             answer=partial(self._gate.answer, self._router.answer),
+            cohort=self._cohort,
             gate=self._gate,
             seats=self._seats,
             patience=self._patience,

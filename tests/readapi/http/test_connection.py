@@ -1,4 +1,4 @@
-"""Requests start where their bytes arrive: what needs no wait has no task, and all else is as with one."""
+"""Requests on one connection: what needs no wait is answered without a task, and all else is as with one."""
 
 import asyncio
 import contextlib
@@ -9,6 +9,7 @@ from aiohttp import web
 
 from readapi.answers import Answer
 from readapi.errors import NotFound
+from readapi.http import cohort
 from readapi.http.endpoint import Routes
 from readapi.http.server import ConnectionTimeouts
 from readapi.http.viewer import Requester, SignedIn
@@ -157,16 +158,25 @@ async def test_what_waits_for_nothing_has_no_task(site: Site, path: str, answer:
 
 
 class Wire(asyncio.Transport):
-    """A transport that counts the responses that are written to it."""
+    """A transport that keeps the bodies of the responses that are written to it."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 5), "sockname": ("127.0.0.1", 80)})
         self.answered = 0
+        self.is_read = True
+        self.bodies: list[bytes] = []
         self.was_written = asyncio.Event()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.answered += bytes(data).count(b"HTTP/1.1 200 OK")
+        self.bodies.append(bytes(data).rpartition(b"\r\n\r\n")[2])
         self.was_written.set()
+
+    def pause_reading(self) -> None:
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        self.is_read = True
 
     def is_closing(self) -> bool:
         return False
@@ -182,14 +192,140 @@ async def test_a_request_may_arrive_before_the_task_is_back_in_its_loop(site: Si
     connection, wire = site.connection(), Wire()
     connection.connection_made(wire)
     connection.data_received(request("/plain"))
-    assert wire.answered == 1
+    await asyncio.sleep(0)
+    assert wire.bodies == [b"false"]
 
     wire.was_written.clear()
     connection.data_received(request("/coroutine"))
     await wire.was_written.wait()
     connection.data_received(request("/plain"))
-    assert wire.answered == 3
+    await asyncio.sleep(0)
+    assert wire.bodies == [b"false", b"true", b"false"]
     connection.connection_lost(None)
+
+
+async def test_a_request_that_follows_at_once_is_answered_after_the_first(site: Site) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    for path in ("/plain", "/refuses", "/coroutine"):
+        connection.data_received(request(path))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(wire.bodies) < 3:
+            wire.was_written.clear()
+            await wire.was_written.wait()
+    assert [b"not_found" in body for body in wire.bodies] == [False, True, False]
+    connection.connection_lost(None)
+
+
+async def test_a_connection_is_not_closed_as_idle_between_a_request_and_its_start(site: Site) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    await asyncio.sleep(0)  # the task waits now
+    connection.keep_alive(True)
+    connection._next_keepalive_close_time = 0.0
+    connection.data_received(request("/plain"))
+    connection._process_keepalive()
+    await asyncio.sleep(0)
+    assert wire.bodies == [b"false"]
+    connection.connection_lost(None)
+
+
+async def test_a_connection_that_is_lost_between_a_request_and_its_start(site: Site, seen: Seen) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    connection.data_received(request("/plain"))
+    connection.connection_lost(None)
+    await asyncio.sleep(0)
+    assert wire.bodies == []
+    assert seen.calls == 0
+
+
+async def test_requests_that_arrive_together_are_answered_beside_one_another(site: Site, seen: Seen) -> None:
+    """One waits and one fails; the others are not held up."""
+    paths = ("/plain", "/waits", "/fails", "/nowhere", "/prompt")
+    wires = []
+    for path in paths:
+        connection, wire = site.connection(), Wire()
+        connection.connection_made(wire)
+        connection.data_received(request(path))
+        wires.append((connection, wire))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for _, wire in wires[:1] + wires[2:]:
+            await wire.was_written.wait()
+        assert wires[0][1].bodies == wires[4][1].bodies == [b"false"]
+        assert wires[1][1].bodies == []
+        seen.go_on.set()
+        await wires[1][1].was_written.wait()
+    assert wires[1][1].bodies == [b"true"]
+    for connection, _ in wires:
+        connection.connection_lost(None)
+
+
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop reads and closes connections between any two stages."""
+    monkeypatch.setattr(cohort, "TURN_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("short_turns")
+async def test_what_arrives_between_two_stages_of_a_request_is_read_after_its_answer(
+    site: Site, seen: Seen
+) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    await asyncio.sleep(0)  # the task waits now
+    connection.data_received(request("/plain"))
+    await asyncio.sleep(0)
+    connection.data_received(request("/refuses") + request("/plain?number=2")[:9])
+    assert (wire.bodies, wire.is_read) == ([], False)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(wire.bodies) < 2:
+            wire.was_written.clear()
+            await wire.was_written.wait()
+    assert (seen.calls, wire.is_read) == (1, True)
+    connection.data_received(request("/plain?number=2")[9:])
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(wire.bodies) < 3:
+            wire.was_written.clear()
+            await wire.was_written.wait()
+    assert [b"not_found" in body for body in wire.bodies] == [False, True, False]
+    assert seen.calls == 2
+    connection.connection_lost(None)
+
+
+@pytest.mark.usefixtures("short_turns")
+@pytest.mark.parametrize("path", ["/plain", "/waits"])
+async def test_a_connection_that_is_closed_between_two_stages_still_answers(
+    site: Site, seen: Seen, path: str
+) -> None:
+    """As when the service is stopped."""
+    seen.go_on.set()
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    await asyncio.sleep(0)
+    connection.data_received(request(path))
+    await asyncio.sleep(0)
+    connection.close()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await wire.was_written.wait()
+        await connection.shutdown(PATIENCE_SECONDS)
+    assert len(wire.bodies) == 1
+    assert wire.answered == 1
+    connection.connection_lost(None)
+
+
+@pytest.mark.usefixtures("short_turns")
+@pytest.mark.parametrize("path", ["/plain", "/waits", "/fails"])
+async def test_a_connection_that_is_lost_between_two_stages(site: Site, path: str) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    connection.data_received(request(path))
+    await asyncio.sleep(0)
+    connection.connection_lost(None)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert wire.bodies == []
+    assert site.metrics.in_flight == 0
 
 
 async def test_no_request_overtakes_one_that_waits(site: Site, seen: Seen) -> None:

@@ -1,0 +1,117 @@
+"""Requests that arrive together are answered together, one stage of all of them after the other.
+
+The code that answers one request does not fit into a core's second-level cache, while that of a stage does.
+One after another, requests would each load all of it again, which takes longer than to run it. See "cohort
+scheduling": Larus and Parkes, USENIX 2002.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Coroutine, Generator
+from types import coroutine
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from readapi.http.eager import Paused
+
+Result = TypeVar("Result")
+Running: TypeAlias = Coroutine[Any, Any, Result]
+Outcome: TypeAlias = Result | Paused[Result] | BaseException
+
+TURN_SECONDS: Final = 0.005  # after which the event loop sends, reads, and goes on here
+_STAGE: Final = object()
+
+
+class _Turn:
+    """Whether a cohort runs, and therefore no task: to ask for the current one costs ten times as much."""
+
+    is_running = False
+
+
+@coroutine
+def next_stage() -> Generator[object, None, None]:
+    """Let the other requests of the cohort come this far. In a task, return at once."""
+    if _Turn.is_running:
+        yield _STAGE
+
+
+class Member(Protocol[Result]):
+    """A connection on which a request has arrived."""
+
+    def begin(self) -> Running[Result] | None:
+        """The coroutine that answers the request; None when it is not for the cohort to run."""
+
+    def end(self, outcome: Outcome[Result]) -> None:
+        """Send the result. Of a coroutine that waits, or that has raised, take over the rest."""
+
+
+_Group: TypeAlias = deque[tuple[Member[Result], Running[Result]]]
+
+
+class Cohort(Generic[Result]):
+    """The requests of one event loop that are answered without a task, in groups that have come equally far.
+
+    Those that have come furthest go first. After TURN_SECONDS the rest is left to the next turn of the
+    loop, which sends what is written: a short request is not held up by long ones that arrived after it.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._arrived: list[Member[Result]] = []
+        self._groups: list[_Group[Result]] = []  # the last has come furthest
+        self._is_scheduled = False
+
+    def add(self, member: Member[Result]) -> None:
+        """Begin and answer this member's request when all sockets are read that can be."""
+        self._arrived.append(member)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        self._is_scheduled = False
+        arrived, self._arrived = self._arrived, []
+        begun = deque((member, running) for member in arrived if (running := member.begin()) is not None)
+        if begun:
+            self._groups.insert(0, begun)
+        _Turn.is_running = True
+        try:
+            ended = self._advance(time.perf_counter() + TURN_SECONDS)
+        finally:
+            _Turn.is_running = False
+        for member, outcome in ended:
+            member.end(outcome)
+        if self._groups:
+            self._schedule()
+
+    def _advance(self, until: float) -> list[tuple[Member[Result], Outcome[Result]]]:
+        """Take the furthest group from stage to stage, up to a time. Returns the requests that have ended."""
+        groups = self._groups
+        ended: list[tuple[Member[Result], Outcome[Result]]] = []
+        is_time = True
+        while groups and is_time:
+            group = groups[-1]
+            ahead: _Group[Result] = deque()
+            while group and is_time:
+                member, running = group.popleft()
+                try:
+                    wait = running.send(None)
+                except StopIteration as done:
+                    ended.append((member, done.value))
+                except BaseException as error:  # noqa: BLE001  # raised again in this request's own task
+                    ended.append((member, error))
+                else:
+                    if wait is _STAGE:
+                        ahead.append((member, running))
+                    else:
+                        ended.append((member, Paused(running, wait)))
+                is_time = time.perf_counter() < until
+            if not group:
+                groups.pop()
+            if not ahead:
+                break  # their responses are sent before the next group goes on
+            groups.append(ahead)
+        return ended
