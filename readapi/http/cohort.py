@@ -6,6 +6,7 @@ scheduling": Larus and Parkes, USENIX 2002.
 """
 
 import asyncio
+import threading
 import time
 from collections import deque
 from collections.abc import Coroutine, Generator
@@ -22,16 +23,19 @@ TURN_SECONDS: Final = 0.005  # after which the event loop sends, reads, and goes
 _STAGE: Final = object()
 
 
-class _Turn:
-    """Whether a cohort runs, and therefore no task: to ask for the current one costs ten times as much."""
+class _Turn(threading.local):
+    """Whether a cohort runs in this thread, so that no task does. To ask for that costs ten times as much."""
 
     is_running = False
+
+
+_turn = _Turn()
 
 
 @coroutine
 def next_stage() -> Generator[object, None, None]:
     """Let the other requests of the cohort come this far. In a task, return at once."""
-    if _Turn.is_running:
+    if _turn.is_running:
         yield _STAGE
 
 
@@ -77,11 +81,11 @@ class Cohort(Generic[Result]):
         begun = deque((member, running) for member in arrived if (running := member.begin()) is not None)
         if begun:
             self._groups.insert(0, begun)
-        _Turn.is_running = True
+        _turn.is_running = True
         try:
             ended = self._advance(time.perf_counter() + TURN_SECONDS)
         finally:
-            _Turn.is_running = False
+            _turn.is_running = False
         for member, outcome in ended:
             member.end(outcome)
         if self._groups:

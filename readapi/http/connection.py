@@ -112,7 +112,6 @@ class EagerConnection(web.RequestHandler):
     def _receive(self, data: bytes) -> None:
         if self._arrived is not None:  # requests that follow one another so closely are the task's
             self._leave_to_task(self._arrived)
-            self._arrived = None
         waiter = self._waiter
         if self._is_in_task or self._messages or (waiter is not None and waiter.done()):
             super().data_received(data)
@@ -149,8 +148,8 @@ class EagerConnection(web.RequestHandler):
 
     def end(self, outcome: Outcome[Response]) -> None:
         """Send the response to the request that was started, or leave the rest of it to the task."""
-        arrived, self._arrived = self._arrived, None
-        request, self._started = self._started, None
+        arrived, request = self._arrived, self._started
+        self._arrived = self._started = None
         parser, transport = self._parser, self.transport
         if arrived is None or request is None or parser is None or transport is None:
             return  # the connection was closed meanwhile
@@ -161,15 +160,18 @@ class EagerConnection(web.RequestHandler):
             self._begun = _Begun(request, outcome)
             self._leave_to_task(arrived)
         if self._closes:
-            self.close()
+            super().close()
         elif self._early:
             early, self._early = self._early, b""
             transport.resume_reading()
             self.data_received(early)
 
     def _leave_to_task(self, arrived: tuple[Any, StreamReader]) -> None:
+        self._arrived = None
         self._messages.appendleft(arrived)
         self._wake_task()
+        if self._closes:
+            super().close()
 
     def _wake_task(self) -> None:
         waiter = self._waiter

@@ -154,7 +154,8 @@ def _look_up_track(index: Index, name: str) -> Card | None:
 
 def _may_see(card: Card, viewer: Viewer | None, place: Place, *, adult: bool = False) -> bool:
     if viewer is None:
-        return _stranger_may_see(card.policy, place, adult)
+        policy, *_ = card.in_lists  # which its JSON needs as well
+        return _stranger_may_see(policy, place, adult)
     return may_see(card.access, viewer, place, adult=adult)
 
 

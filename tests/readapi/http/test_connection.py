@@ -314,6 +314,20 @@ async def test_a_connection_that_is_closed_between_two_stages_still_answers(
     connection.connection_lost(None)
 
 
+async def test_a_connection_that_is_closed_before_the_start_answers_what_has_arrived(site: Site) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    await asyncio.sleep(0)
+    connection.data_received(request("/plain"))
+    connection.close()
+    connection.data_received(request("/plain?number=2"))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await wire.was_written.wait()
+        await connection.shutdown(PATIENCE_SECONDS)
+    assert len(wire.bodies) == 1
+    connection.connection_lost(None)
+
+
 @pytest.mark.usefixtures("short_turns")
 @pytest.mark.parametrize("path", ["/plain", "/waits", "/fails"])
 async def test_a_connection_that_is_lost_between_two_stages(site: Site, path: str) -> None:
