@@ -42,11 +42,18 @@ def next_stage() -> Generator[object, None, None]:
 class Member(Protocol[Result]):
     """A connection on which a request has arrived."""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the client has gone, so that there is nobody to answer."""
+
     def begin(self) -> Running[Result] | None:
         """The coroutine that answers the request; None when it is not for the cohort to run."""
 
     def end(self, outcome: Outcome[Result]) -> None:
         """Send the result. Of a coroutine that waits, or that has raised, take over the rest."""
+
+    def abort(self) -> None:
+        """Close the connection: its own code has failed."""
 
 
 _Group: TypeAlias = deque[tuple[Member[Result], Running[Result]]]
@@ -56,7 +63,8 @@ class Cohort(Generic[Result]):
     """The requests of one event loop that are answered without a task, in groups that have come equally far.
 
     Those that have come furthest go first. After TURN_SECONDS the rest is left to the next turn of the
-    loop, which sends what is written: a short request is not held up by long ones that arrived after it.
+    loop, which sends what is written: those that arrived after a request hold it up for that long and one
+    stage more.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -78,7 +86,15 @@ class Cohort(Generic[Result]):
     def _run(self) -> None:
         self._is_scheduled = False
         arrived, self._arrived = self._arrived, []
-        begun = deque((member, running) for member in arrived if (running := member.begin()) is not None)
+        begun: _Group[Result] = deque()
+        for member in arrived:
+            try:
+                running = member.begin()
+            except Exception as error:  # noqa: BLE001  # reported
+                self._end_failed(member, error)
+            else:
+                if running is not None:
+                    begun.append((member, running))
         if begun:
             self._groups.insert(0, begun)
         _turn.is_running = True
@@ -87,9 +103,17 @@ class Cohort(Generic[Result]):
         finally:
             _turn.is_running = False
         for member, outcome in ended:
-            member.end(outcome)
+            try:
+                member.end(outcome)
+            except Exception as error:  # noqa: BLE001  # reported
+                self._end_failed(member, error)
         if self._groups:
             self._schedule()
+
+    def _end_failed(self, member: Member[Result], error: Exception) -> None:
+        """What fails in the code of one connection ends that connection, and none beside it."""
+        self._loop.call_exception_handler({"message": "a connection failed", "exception": error})
+        member.abort()
 
     def _advance(self, until: float) -> list[tuple[Member[Result], Outcome[Result]]]:
         """Take the furthest group from stage to stage, up to a time. Returns the requests that have ended."""
@@ -101,10 +125,15 @@ class Cohort(Generic[Result]):
             ahead: _Group[Result] = deque()
             while group and is_time:
                 member, running = group.popleft()
+                if member.is_lost:
+                    running.close()
+                    continue
                 try:
                     wait = running.send(None)
                 except StopIteration as done:
                     ended.append((member, done.value))
+                except (KeyboardInterrupt, SystemExit):
+                    raise
                 except BaseException as error:  # noqa: BLE001  # raised again in this request's own task
                     ended.append((member, error))
                 else:

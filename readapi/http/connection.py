@@ -5,12 +5,13 @@ Uses private names of aiohttp, as `request/request.py` does: `pyproject.toml` na
 # ruff: noqa: SLF001
 
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from aiohttp import StreamReader, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.streams import EMPTY_PAYLOAD
-from aiohttp.web_protocol import _ErrInfo
+from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from readapi.http.cohort import Cohort, Outcome
 from readapi.http.request.request import Request
@@ -74,6 +75,11 @@ class EagerConnection(web.RequestHandler):
         self._request_handler: Any = self._finish
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the client has gone."""
+        return self.transport is None
+
+    @property
     def is_busy(self) -> bool:
         """Whether a whole request has arrived and is not answered yet."""
         return bool(self._messages) or self._request_in_progress or self._arrived is not None
@@ -90,11 +96,22 @@ class EagerConnection(web.RequestHandler):
         else:
             self._closes = True
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # as asyncio has it
+        """The client sends no more. One that still waits for the cohort is answered before the end."""
+        self._closes = self._arrived is not None
+        return self._closes
+
+    def abort(self) -> None:
+        """Close the connection and drop what is still buffered."""
+        if self.transport is not None:
+            self.transport.abort()
+
     def data_received(self, data: bytes) -> None:
         """Parse the data, and have the request started that has arrived on an idle connection."""
         if self._started is not None and self.transport is not None:
-            self._early += data
-            self.transport.pause_reading()
+            if data:
+                self._early += data
+                self.transport.pause_reading()
             return
         before = self._request_count
         self._receive(data)
@@ -143,7 +160,12 @@ class EagerConnection(web.RequestHandler):
         if arrived is None or self.transport is None:
             return None
         message, payload = arrived
-        self._started = request = self._make_request(message, payload, self, None, self._task_handler)
+        try:
+            request = self._make_request(message, payload, self, None, self._task_handler)
+        except ValueError:  # refused in the task
+            self._leave_to_task(arrived)
+            return None
+        self._started = request
         return self._answer(request)
 
     def end(self, outcome: Outcome[Response]) -> None:
@@ -153,15 +175,16 @@ class EagerConnection(web.RequestHandler):
         parser, transport = self._parser, self.transport
         if arrived is None or request is None or parser is None or transport is None:
             return  # the connection was closed meanwhile
-        if isinstance(outcome, Written):
-            parser.message_consumed()
-            transport.write(outcome.content)
-        else:
+        if not isinstance(outcome, Written):
             self._begun = _Begun(request, outcome)
             self._leave_to_task(arrived)
-        if self._closes:
-            super().close()
-        elif self._early:
+        else:
+            parser.message_consumed()
+            transport.write(outcome.content)
+            if self._closes:
+                super().close()
+                transport.close()
+        if self._early:
             early, self._early = self._early, b""
             transport.resume_reading()
             self.data_received(early)
@@ -181,11 +204,20 @@ class EagerConnection(web.RequestHandler):
     def _request_of(
         self, message: Any, payload: StreamReader, protocol: Any, writer: AbstractStreamWriter, task: Any
     ) -> web.BaseRequest:
-        """The request for aiohttp's task: the one that was started, if any."""
+        """The request for aiohttp's task: the one that was started, if any.
+
+        One whose address has an impossible host, such as `http://xn--a/`, is refused: outside of a request
+        the error would end the task, and leave the connection open.
+        """
         self._is_in_task = True
+        made: Any
         if self._begun is None:
-            made: web.BaseRequest = self._make_request(message, payload, protocol, writer, task)
-            return made
+            try:
+                made = self._make_request(message, payload, protocol, writer, task)
+            except ValueError:
+                made = self._make_request(ERROR, payload, protocol, writer, task)
+                self._begun = _Begun(made, self.handle_error(made, HTTPStatus.BAD_REQUEST))
+            return made  # type: ignore[no-any-return]
         request = self._begun.request
         request._payload_writer, request._task = writer, task
         return request

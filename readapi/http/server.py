@@ -108,7 +108,7 @@ class _Connection(EagerConnection):
         transport = self.transport
         left = 0 if transport is None else transport.get_write_buffer_size()
         if left > than - LEAST_BYTES:
-            self._abort()
+            self.abort()
         else:
             self._stalled = self._loop.call_later(self._patience.stalled, self._expect_less, left)
 
@@ -118,12 +118,7 @@ class _Connection(EagerConnection):
     def _late(self) -> None:
         self._head = None
         if not self.is_busy:
-            self._abort()
-
-    def _abort(self) -> None:
-        """Close the connection and drop what is still buffered."""
-        if self.transport is not None:
-            self.transport.abort()
+            self.abort()
 
     def handle_error(
         self,

@@ -19,14 +19,24 @@ class Request:
         self, name: str, happened: list[str], last: Callable[[], Coroutine[Any, Any, object]]
     ) -> None:
         self.name = name
+        self.is_lost = False
+        self.was_aborted = False
+        self.fails_in = ""
         self.outcome: Outcome[str] | None = None
         self._happened = happened
         self._last = last
 
     def begin(self) -> Coroutine[Any, Any, str]:
+        if self.fails_in == "begin":
+            raise ValueError("the cause")
         return self._run()
 
+    def abort(self) -> None:
+        self.was_aborted = True
+
     def end(self, outcome: Outcome[str]) -> None:
+        if self.fails_in == "end":
+            raise ValueError("the cause")
         self.outcome = outcome
         self._happened.append(f"{self.name} sent")
 
@@ -100,6 +110,55 @@ async def test_a_failure_is_one_request_alone(failure: Callable[[], Coroutine[An
     _, (first, failed, last) = await ran(nothing, failure, nothing)
     assert (first.outcome, last.outcome) == ("a", "c")
     assert isinstance(failed.outcome, BaseException)
+
+
+@pytest.mark.parametrize("where", ["begin", "end"])
+async def test_a_failure_of_a_connection_ends_that_one_alone(where: str) -> None:
+    happened: list[str] = []
+    loop = asyncio.get_running_loop()
+    reported: list[dict[str, Any]] = []
+    loop.set_exception_handler(lambda _, context: reported.append(context))
+    first, failed, last = [Request(name, happened, nothing) for name in "abc"]
+    failed.fails_in = where
+    together: Cohort[str] = Cohort(loop)
+    for request in (first, failed, last):
+        together.add(request)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert (first.outcome, last.outcome) == ("a", "c")
+    assert [request.was_aborted for request in (first, failed, last)] == [False, True, False]
+    assert len(reported) == 1
+
+
+async def test_requests_that_arrive_meanwhile_come_after_those_that_have_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cohort, "TURN_SECONDS", 0.0)
+    happened: list[str] = []
+    together: Cohort[str] = Cohort(asyncio.get_running_loop())
+    for name in "ab":
+        together.add(Request(name, happened, nothing))
+    await asyncio.sleep(0)
+    for name in "cd":
+        together.add(Request(name, happened, nothing))
+    for _ in range(30):
+        await asyncio.sleep(0)
+    assert [step for step in happened if step.endswith("sent")] == ["a sent", "b sent", "c sent", "d sent"]
+    assert happened.index("b sent") < happened.index("c 1")
+
+
+async def test_a_request_whose_client_has_gone_is_ended_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cohort, "TURN_SECONDS", 0.0)
+    happened: list[str] = []
+    gone, stays = Request("a", happened, nothing), Request("b", happened, nothing)
+    together: Cohort[str] = Cohort(asyncio.get_running_loop())
+    together.add(gone)
+    together.add(stays)
+    await asyncio.sleep(0)
+    gone.is_lost = True
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert happened == ["a 1", "b 1", "b 2", "b 3", "b sent"]
 
 
 async def test_what_waits_is_handed_over_and_the_others_go_on() -> None:

@@ -135,6 +135,12 @@ async def answers(connection: Connection, count: int) -> list[tuple[int, bytes]]
     return found
 
 
+async def turns() -> None:
+    """Let the event loop turn a few times: a slow machine needs more than one for a request."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
 async def asked(site: Site, *sent: bytes) -> list[tuple[int, bytes]]:
     """The response to each of these requests, sent one after another on one connection."""
     connection = await connect(site)
@@ -166,6 +172,7 @@ class Wire(asyncio.Transport):
         self.is_read = True
         self.bodies: list[bytes] = []
         self.was_written = asyncio.Event()
+        self.was_closed = asyncio.Event()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.answered += bytes(data).count(b"HTTP/1.1 200 OK")
@@ -183,6 +190,7 @@ class Wire(asyncio.Transport):
 
     def abort(self) -> None:
         """Nothing is left to send."""
+        self.was_closed.set()
 
     close = abort
 
@@ -192,14 +200,14 @@ async def test_a_request_may_arrive_before_the_task_is_back_in_its_loop(site: Si
     connection, wire = site.connection(), Wire()
     connection.connection_made(wire)
     connection.data_received(request("/plain"))
-    await asyncio.sleep(0)
+    await turns()
     assert wire.bodies == [b"false"]
 
     wire.was_written.clear()
     connection.data_received(request("/coroutine"))
     await wire.was_written.wait()
     connection.data_received(request("/plain"))
-    await asyncio.sleep(0)
+    await turns()
     assert wire.bodies == [b"false", b"true", b"false"]
     connection.connection_lost(None)
 
@@ -225,7 +233,7 @@ async def test_a_connection_is_not_closed_as_idle_between_a_request_and_its_star
     connection._next_keepalive_close_time = 0.0
     connection.data_received(request("/plain"))
     connection._process_keepalive()
-    await asyncio.sleep(0)
+    await turns()
     assert wire.bodies == [b"false"]
     connection.connection_lost(None)
 
@@ -235,7 +243,7 @@ async def test_a_connection_that_is_lost_between_a_request_and_its_start(site: S
     connection.connection_made(wire)
     connection.data_received(request("/plain"))
     connection.connection_lost(None)
-    await asyncio.sleep(0)
+    await turns()
     assert wire.bodies == []
     assert seen.calls == 0
 
@@ -340,6 +348,55 @@ async def test_a_connection_that_is_lost_between_two_stages(site: Site, path: st
         await asyncio.sleep(0)
     assert wire.bodies == []
     assert site.metrics.in_flight == 0
+
+
+@pytest.mark.parametrize("lines", [(), ("Connection: close",)])
+async def test_an_address_with_an_impossible_host_is_refused_and_harms_no_other(
+    site: Site, lines: tuple[str, ...]
+) -> None:
+    bad = request("http://xn--a/", *lines)
+    wires = []
+    for sent in (request("/plain"), bad, request("/plain?number=2")):
+        connection, wire = site.connection(), Wire()
+        connection.connection_made(wire)
+        await asyncio.sleep(0)
+        wires.append((connection, wire, sent))
+    for connection, _, sent in wires:
+        connection.data_received(sent)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for _, wire, _ in wires:
+            await wire.was_written.wait()
+        await wires[1][1].was_closed.wait()
+    assert [wire.bodies for _, wire, _ in wires[::2]] == [[b"false"], [b"false"]]
+    assert b'"invalid_request"' in wires[1][1].bodies[0]
+    for connection, _, _ in wires:
+        connection.connection_lost(None)
+
+
+async def test_a_client_that_sends_no_more_is_answered_before_the_end(site: Site) -> None:
+    connection, wire = site.connection(), Wire()
+    connection.connection_made(wire)
+    await asyncio.sleep(0)
+    assert not connection.eof_received()
+    connection.data_received(request("/plain"))
+    assert connection.eof_received()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await wire.was_closed.wait()
+    assert wire.bodies == [b"false"]
+    connection.connection_lost(None)
+
+
+async def test_a_connection_takes_many_requests_and_then_several_at_once(site: Site) -> None:
+    """aiohttp's parser counts what it has given out, and stops when that is not taken back."""
+    many = 40  # more than it gives out at once
+    connection = await connect(site)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        for _ in range(many):
+            connection[1].write(request("/plain"))
+            assert await answers(connection, 1) == [(200, b"false")]
+        connection[1].write(request("/plain") * 3)
+        assert [status for status, _ in await answers(connection, 3)] == [200] * 3
+    connection[1].transport.abort()
 
 
 async def test_no_request_overtakes_one_that_waits(site: Site, seen: Seen) -> None:
