@@ -85,6 +85,8 @@ class Cohort(Generic[Result]):
 
     def _run(self) -> None:
         self._is_scheduled = False
+        if self._groups:
+            self._groups[-1] = _without_lost(self._groups[-1])
         arrived, self._arrived = self._arrived, []
         begun: _Group[Result] = deque()
         for member in arrived:
@@ -125,9 +127,6 @@ class Cohort(Generic[Result]):
             ahead: _Group[Result] = deque()
             while group and is_time:
                 member, running = group.popleft()
-                if member.is_lost:
-                    running.close()
-                    continue
                 try:
                     wait = running.send(None)
                 except StopIteration as done:
@@ -148,3 +147,14 @@ class Cohort(Generic[Result]):
                 break  # their responses are sent before the next group goes on
             groups.append(ahead)
         return ended
+
+
+def _without_lost(group: _Group[Result]) -> _Group[Result]:
+    """Those whose client has not gone since the last turn of the event loop; the others are ended."""
+    waiting: _Group[Result] = deque()
+    for member, running in group:
+        if member.is_lost:
+            running.close()
+        else:
+            waiting.append((member, running))
+    return waiting

@@ -67,9 +67,8 @@ class EagerConnection(web.RequestHandler):
         self._early = b""  # what has followed it meanwhile
         self._closes = False  # when it is answered
         self._begun: _Begun | None = None
-        self._is_in_task = (
-            False  # the task has taken a request, and none may start before it is done with that
-        )
+        # The task has taken a request, and none may start before it is done with that.
+        self._is_in_task = False
         self._make_request: Any = self._request_factory
         self._request_factory = self._request_of
         self._request_handler: Any = self._finish
@@ -139,9 +138,8 @@ class EagerConnection(web.RequestHandler):
         finally:
             self._waiter = waiter
         if self._can_start():
-            self._arrived = (
-                self._messages.popleft()
-            )  # else the task would take it when it is back in its loop
+            # Out of the sight of the task, which would take it when it is back in its loop.
+            self._arrived = self._messages.popleft()
             self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
             self._cohort.add(self)
         elif self._messages:
@@ -210,14 +208,14 @@ class EagerConnection(web.RequestHandler):
         the error would end the task, and leave the connection open.
         """
         self._is_in_task = True
-        made: Any
+        made: Request
         if self._begun is None:
             try:
                 made = self._make_request(message, payload, protocol, writer, task)
             except ValueError:
                 made = self._make_request(ERROR, payload, protocol, writer, task)
                 self._begun = _Begun(made, self.handle_error(made, HTTPStatus.BAD_REQUEST))
-            return made  # type: ignore[no-any-return]
+            return made
         request = self._begun.request
         request._payload_writer, request._task = writer, task
         return request

@@ -154,7 +154,7 @@ def _look_up_track(index: Index, name: str) -> Card | None:
 
 def _may_see(card: Card, viewer: Viewer | None, place: Place, *, adult: bool = False) -> bool:
     if viewer is None:
-        policy, *_ = card.in_lists  # which its JSON needs as well
+        policy, _, _ = card.in_lists  # which its JSON needs as well
         return _stranger_may_see(policy, place, adult)
     return may_see(card.access, viewer, place, adult=adult)
 

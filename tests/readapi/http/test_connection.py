@@ -179,6 +179,13 @@ class Wire(asyncio.Transport):
         self.bodies.append(bytes(data).rpartition(b"\r\n\r\n")[2])
         self.was_written.set()
 
+    async def until(self, count: int) -> None:
+        """Wait for so many responses."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(self.bodies) < count:
+                self.was_written.clear()
+                await self.was_written.wait()
+
     def pause_reading(self) -> None:
         self.is_read = False
 
@@ -217,10 +224,7 @@ async def test_a_request_that_follows_at_once_is_answered_after_the_first(site: 
     connection.connection_made(wire)
     for path in ("/plain", "/refuses", "/coroutine"):
         connection.data_received(request(path))
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while len(wire.bodies) < 3:
-            wire.was_written.clear()
-            await wire.was_written.wait()
+    await wire.until(3)
     assert [b"not_found" in body for body in wire.bodies] == [False, True, False]
     connection.connection_lost(None)
 
@@ -286,16 +290,10 @@ async def test_what_arrives_between_two_stages_of_a_request_is_read_after_its_an
     await asyncio.sleep(0)
     connection.data_received(request("/refuses") + request("/plain?number=2")[:9])
     assert (wire.bodies, wire.is_read) == ([], False)
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while len(wire.bodies) < 2:
-            wire.was_written.clear()
-            await wire.was_written.wait()
+    await wire.until(2)
     assert (seen.calls, wire.is_read) == (1, True)
     connection.data_received(request("/plain?number=2")[9:])
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while len(wire.bodies) < 3:
-            wire.was_written.clear()
-            await wire.was_written.wait()
+    await wire.until(3)
     assert [b"not_found" in body for body in wire.bodies] == [False, True, False]
     assert seen.calls == 2
     connection.connection_lost(None)
