@@ -14,7 +14,7 @@ if [ -z "${CI:-}" ] || there chromium nginx caddy promtool systemd-analyze curl 
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends chromium curl fonts-dejavu-core nginx openssl systemd tmux
+apt-get install -y -qq --no-install-recommends chromium curl fonts-dejavu-core nginx openssl systemd tmux xfsprogs
 # One program of each, without the services and libraries that their packages bring.
 folder="$(mktemp -d)"
 cd "$folder"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import duckdb
 import pytest
 from aiohttp import web
 
-from indexer.catalog.published.snapshots import Snapshots
+from indexer.catalog.published.snapshots import Snapshots, copy_file
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from schemas.settings import Settings
@@ -193,6 +194,40 @@ def test_copying_keeps_other_processes_out_of_the_live_file(
 
     assert opened.returncode == 1
     assert "lock" in opened.stderr
+
+
+@pytest.fixture
+def xfs(tmp_path: Path) -> Iterator[Path]:
+    """A folder on an XFS of its own. Only root can mount one."""
+    image, folder = tmp_path / "xfs.img", tmp_path / "xfs"
+    folder.mkdir()
+    with image.open("wb") as file:
+        file.truncate(320 << 20)
+    if shutil.which("mkfs.xfs") is None or subprocess.run(["mkfs.xfs", "-q", image], check=False).returncode:
+        pytest.skip("no XFS can be made")
+    mounted = subprocess.run(["mount", "-o", "loop", image, folder], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no XFS can be mounted: {mounted.stderr.decode()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_snapshot_shares_its_blocks_where_the_file_system_can(xfs: Path) -> None:
+    """It takes no room, and shows the state of its time when the catalogue has gone on."""
+    original, copy = xfs / "original", xfs / "copy"
+    content = os.urandom(32 << 20)
+    original.write_bytes(content)
+    os.sync()
+    free = os.statvfs(xfs).f_bavail
+
+    with original.open("rb+") as file:
+        copy_file(file.fileno(), copy)
+        os.sync()
+        taken = (free - os.statvfs(xfs).f_bavail) * os.statvfs(xfs).f_frsize
+        file.write(b"changed")
+
+    assert taken < 1 << 20
+    assert copy.read_bytes() == content
 
 
 def test_leftovers_go_and_numbers_go_on(
