@@ -21,7 +21,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -189,10 +189,9 @@ class Seen:
                 self.failed[f"{status} {path}"] += 1
             await asyncio.sleep(READ_SECONDS)
 
-    def most(self, name: str) -> Memory:
-        """The most that a process held for itself, and with mapped files, which the system takes back."""
-        held = [sample[name] for sample in self.memory if name in sample]
-        return Memory(*(max(column) for column in zip(*map(astuple, held), strict=True)))
+    def most(self, name: str) -> float:
+        """The most that a process held, mapped files included."""
+        return max(sample[name].resident for sample in self.memory if name in sample)
 
     def growth(self, name: str) -> float:
         """What the private memory of the last quarter is beyond that of the third, as a share."""
@@ -282,7 +281,7 @@ def _summary(
     middle, last = seen.memory[len(seen.memory) // 2], seen.memory[-1]
     faults = [
         *(f"{number} answers of {what}" for what, number in seen.failed.items()),
-        *(f"{name} held {most[name].private} MB" for name in names if most[name].private > limits[name]),
+        *(f"{name} held {most[name]} MB" for name in names if most[name] > limits[name]),
         *(
             f"{name} grew by {growth[name]:.1%} in the second half"
             for name in names
@@ -299,10 +298,9 @@ def _summary(
         "frames_per_second": round(sent / (minutes * 60)),
         "answers": {str(status): number for status, number in sorted(seen.statuses.items())},
         "most_snapshots": seen.snapshots,
-        "peak_megabytes": {name: most[name].private for name in names},
-        "peak_megabytes_with_mapped_files": {name: most[name].resident for name in names},
-        "halfway_megabytes": {name: middle[name].private for name in names if name in middle},
-        "last_megabytes": {name: last[name].private for name in names},
+        "peak_megabytes": most,
+        "halfway_megabytes": {name: middle[name].resident for name in names if name in middle},
+        "last_megabytes": {name: last[name].resident for name in names},
         "limit_megabytes": limits,
         "growth_in_second_half": growth,
         "private_megabytes_of_index": [
