@@ -1,6 +1,6 @@
 #!/bin/sh
 # Programs that some tests run and neither pip nor npm brings, on machines of CI: a browser, proxies, promtool,
-# systemd-analyze, curl, openssl and tmux. Elsewhere those tests are skipped, and say so.
+# systemd-analyze, curl, openssl, tmux and mkfs.xfs. Elsewhere those tests are skipped, and say so.
 set -eu
 
 there() {
@@ -9,7 +9,7 @@ there() {
     done
 }
 
-if [ -z "${CI:-}" ] || there chromium nginx caddy promtool systemd-analyze curl openssl tmux; then
+if [ -z "${CI:-}" ] || there chromium nginx caddy promtool systemd-analyze curl openssl tmux mkfs.xfs; then
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive

@@ -4,7 +4,6 @@ import itertools
 import os
 import random
 import resource
-import subprocess
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -22,6 +21,7 @@ from indexer.repo.changes import RecordChange
 from schemas import data_folder
 from tests.indexer.changes import START, album, comment, contents, delete, like, put, settings, uri, write
 from tests.indexer.killing import children, killed
+from tests.mounting import mounted_in_memory
 
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
 SOURCE = "source"
@@ -105,21 +105,13 @@ def test_kills_at_any_instant_lose_nothing(tmp_path: Path) -> None:
         assert recount.find_wrong_counts(con) == []
 
 
-def mount(options: str, where: Path) -> None:
-    """Mount a file system in memory, or skip the test."""
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(where)]
-    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("mounting a file system takes more rights than we have")
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 16 megabytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount("size=16m", disk)
-    yield disk
-    subprocess.run(["umount", "--lazy", disk], check=True)
+    with mounted_in_memory(disk, "size=16m"):
+        yield disk
 
 
 def leave(disk: Path, room: int) -> Path:
@@ -216,10 +208,8 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
     """The sentence says which, and which setting names another."""
-    mount("ro", tmp_path)
-
-    try:
-        with pytest.raises(StoreError, match="written; correct its permissions or set FMSVC_DATA_DIR"):
-            Writer.open(settings(tmp_path))
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
+    with (
+        mounted_in_memory(tmp_path, "ro"),
+        pytest.raises(StoreError, match="written; correct its permissions or set FMSVC_DATA_DIR"),
+    ):
+        Writer.open(settings(tmp_path))

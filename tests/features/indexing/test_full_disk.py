@@ -7,7 +7,6 @@ import asyncio
 import os
 import random
 import resource
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tests.features.indexing.test_crash import SOURCE, event
 from tests.indexer.changes import START, contents, settings
 from tests.indexer.killing import children
 from tests.indexer.search.test_index import contents as documents
+from tests.mounting import mounted_in_memory
 
 ROUNDS = int(os.environ.get("FULL_DISK_ROUNDS", "1"))
 SEED = int(os.environ.get("SEED", "1"))
@@ -72,11 +72,8 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[type[
     if request.param is Limit:
         yield Limit, folder
         return
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
-    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("mounting a file system takes more rights than we have; files that cannot grow stand in")
-    yield SmallDisk, folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    with mounted_in_memory(folder, f"size={DISK_BYTES}"):
+        yield SmallDisk, folder
 
 
 class Indexer:
