@@ -19,10 +19,29 @@ def columns(profile: Profile, uri: AtUri) -> Row:
 
 
 def mark_stale(applied: Applied, documents: Documents) -> None:
-    """The artists, and everything that shows their names."""
-    documents.renamed({row["did"] for row in documents.written(applied)})
+    """The artists; where the name or the picture is another, everything that shows these."""
+    before, after = applied.before, applied.after
+    documents.renamed(
+        {
+            row["did"]
+            for row in documents.written(applied)
+            if _shown(before.get(row["key"])) != _shown(after.get(row["key"]))
+        }
+    )
+
+
+def _shown(row: Row | None) -> tuple[str | None, str | None]:
+    """The name and the picture that other documents have of a profile."""
+    if row is None or row["state"] != "live":
+        return None, None
+    return row["display_name"], row["avatar_cid"]
 
 
 projection = Projection(
-    name="profile", table="profiles", model=Profile, columns=columns, mark_stale=mark_stale
+    name="profile",
+    table="profiles",
+    model=Profile,
+    columns=columns,
+    remembered=("display_name", "avatar_cid"),
+    mark_stale=mark_stale,
 )

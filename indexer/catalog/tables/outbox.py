@@ -70,7 +70,7 @@ class Stale:
             return
         self.named("artist", dids)
         mine = f"where did in {LISTED}"
-        self.lists_with(self._found("track", f"select key from tracks {mine}", dids))
+        self._found("track", f"select key from tracks {mine}", dids)
         self._found("list", f"select key from lists {mine}", dids)
         self._found("track", f"select distinct track_key from track_features {mine}", dids)
 
@@ -87,6 +87,8 @@ class Stale:
         if not dids:
             return
         self.renamed(dids)
+        tracks = self._catalogue.rows(f"select key from tracks where did in {LISTED}", [join_words(dids)])
+        self.lists_with([key for (key,) in tracks])
         mine = f"where did in {LISTED} and state = 'live'"
         for projection in projections.ALL:
             if projection.own_document is not None:

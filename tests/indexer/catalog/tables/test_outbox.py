@@ -165,7 +165,7 @@ def test_an_album_marks_its_artists_other_albums_and_their_tracks(writer: Writer
 
 
 def test_a_new_name_marks_what_shows_it(writer: Writer) -> None:
-    """Own tracks and lists, lists that hold the tracks, tracks that feature the artist; not the likes."""
+    """Own tracks and lists, and tracks that feature the artist; not the likes, nor others' playlists."""
     stale(
         writer,
         put("ana", "track", at=1),
@@ -183,11 +183,26 @@ def test_a_new_name_marks_what_shows_it(writer: Writer) -> None:
         artist("ana"),
         doc("track", TRACK),
         doc("list", ALBUM),
-        doc("list", uri("ben", "list")),
         doc("track", uri("ben", "track")),
     }
     assert identity == profile
     assert same == set()
+
+
+def test_a_profile_marks_tracks_only_when_they_show_the_change(writer: Writer) -> None:
+    """They show the name and the picture, also those of a profile that goes and comes back."""
+    stale(writer, put("ana", "track", at=1), put("ana", "profile", at=1, displayName="Ana"))
+    named = {artist("ana"), doc("track", TRACK)}
+
+    words = stale(writer, put("ana", "profile", at=2, displayName="Ana", bio="Of the sea."))
+    gone = stale(writer, delete("ana", "profile", at=3))
+    back = stale(writer, put("ana", "profile", at=4, displayName="Ana"))
+    nameless = stale(writer, put("ben", "track", at=1), put("ben", "profile", at=1, bio="Of the hills."))
+    invalid = stale(writer, put("ana", "profile", at=5, displayName=7))
+
+    assert words == {artist("ana")}
+    assert [gone, back, invalid] == [named] * 3
+    assert nameless == {artist("ben"), doc("track", uri("ben", "track"))}
 
 
 def test_a_hidden_account_marks_everything_that_it_wrote_and_touched(writer: Writer) -> None:
