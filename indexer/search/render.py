@@ -82,8 +82,9 @@ class Refs:
 
 
 class Rendering:
-    """Renders from one state of the catalogue. `works`: what accounts have published, and tags are used for.
+    """Renders from one state of the catalogue.
 
+    `works`: what accounts have published, lists hold, and tags are used for.
     `base_url` is the service's own origin: audio at its URLs is identified by the hash in them.
     """
 
@@ -125,7 +126,7 @@ class Rendering:
         for one in ranked:
             yield one.documents(texts, everyone if one.did in self._withheld else known)
         if rows:
-            contents = lists.load_tracklists(con, rows, shelves, hidden)
+            contents = lists.load_tracklists(con, rows, shelves, hidden, self._works.items)
             yield from (lists.list_documents(row, known, shelves, contents, given) for row in rows)
         yield from self._artists({did: known[did] for did in refs.artists & known.keys()}, given)
 

@@ -1,4 +1,6 @@
-"""What accounts have published and tags are used for, by the search index itself: no scan of the catalogue.
+"""What accounts have published, lists hold and tags are used for, by the search index itself.
+
+To read it from the catalogue takes scans, and rows that lie apart.
 
 The catalog index has every visible track with its tags and exact counts, the social index every visible like
 and comment. A step replaces some of these documents, so its own take the place of the committed ones.
@@ -11,13 +13,15 @@ from functools import cached_property
 import orjson
 
 from indexer.search.documents.fields import Documents, Fields
+from indexer.search.documents.lists import Item
 from indexer.search.documents.tag import TagCounts
 from indexer.search.documents.track import TrackRow
 from indexer.search.folder import IndexFolder
 from indexer.search.render import Refs
 from schemas.access import may_see
+from schemas.ids import Did
 from schemas.search_index import COUNT_SHIFT, place_term
-from schemas.stored import Card
+from schemas.stored import Card, Stored, read_access
 
 PUBLIC = "track@direct"  # the `place` of every track that is not private
 LISTED = place_term("track", "discovery", adult=False)  # the `place` of tracks that tags count
@@ -41,6 +45,7 @@ class IndexedWorks:
         self._counts: defaultdict[str, list[int]] = defaultdict(list)  # of the step's public tracks
         self._present: set[str] = set()
         self._plays: defaultdict[str, list[int]] = defaultdict(list)  # of the step's listed tracks, by tag
+        self._items: dict[int, Item] = {}  # the step's tracks
 
     @property
     def owners(self) -> Collection[str]:
@@ -66,9 +71,13 @@ class IndexedWorks:
         self._present.update(fields["did"] for fields in reactions)
 
     def noted(self, documents: Iterable[Documents]) -> Iterator[Documents]:
-        """Pass on the step's rendered documents, and add the tags of tracks among them."""
+        """Pass on the step's rendered documents, tracks first; add what lists and tags tell of these."""
         for both in documents:
-            self._add_tags(both.shown)
+            shown = both.shown
+            if shown["kind"] == "track":
+                key = shown["key"]
+                self._items[key] = _item(key, shown["did"], shown["access"], shown["plays"])
+                self._add_tags(shown)
             yield both
 
     def popularity(self, dids: Collection[str]) -> dict[str, int]:
@@ -79,6 +88,17 @@ class IndexedWorks:
     def present(self, dids: Collection[str]) -> set[str]:
         """Those of these accounts that have a track, a like or a comment."""
         return {did for did in dids if did in self._present or self._has_committed(did)}
+
+    def items(self, keys: Collection[int]) -> dict[int, Item]:
+        """Those of these tracks that somebody may see, by key. The step's own are `noted` by then."""
+        found = {key: self._items[key] for key in keys if key in self._items}
+        others = [key for key in keys if key not in self._replaced_tracks]
+        plays = self._catalog.numbers("plays", others, by="key")
+        for key, packed in self._catalog.stored(others).items():
+            known = Stored(memoryview(packed))
+            if known.is_named(b"track:"):
+                found[key] = _item(key, known.did, known.policy, plays[key])
+        return found
 
     def tagged(self, names: Collection[str]) -> Iterator[tuple[str, TagCounts]]:
         """The counts of those of these tags that a listed track carries."""
@@ -116,3 +136,9 @@ class IndexedWorks:
         return any(key not in self._replaced_tracks for (key,) in tracks) or any(
             name not in self._replaced_reactions for name in self._social.find_names({"did": did})
         )
+
+
+def _item(key: int, did: str, policy: bytes, plays: int) -> Item:
+    access = read_access(Did(did), policy)
+    visibility = "private" if access.labelled == "hidden" else access.visibility
+    return Item(key, did, visibility, plays, access.labelled == "adult")

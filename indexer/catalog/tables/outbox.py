@@ -11,6 +11,7 @@ from indexer.catalog.tables.track_counts import Moved
 from schemas.ids import Did
 from schemas.search_index import round_count
 
+_TURNS: Final = {"list": 1, "artist": 2, "person": 2, "tag": 2}
 NO_RECORD: Final = ""  # of a like that has no live record any more
 
 
@@ -37,12 +38,12 @@ class Stale:
     def rows(self, first_op: int) -> list[dict[str, Any]]:
         """The outbox's rows, numbered from `first_op`.
 
-        Artists and tags come last, since their documents count those of records: a step that ends within a
-        transaction has replaced these by then. Of two rows of a like the last holds, so what is to be looked
-        up comes after what is known.
+        Lists come after tracks, and artists and tags last, since their documents count what those of others
+        show: a step that ends within a transaction has replaced these by then. Of two rows of a like the last
+        holds, so what is to be looked up comes after what is known.
         """
         likes = [("like", pair, record) for pair, record in self._likes.items()]
-        others = sorted(self._documents, key=lambda document: document[0] in ("artist", "person", "tag"))
+        others = sorted(self._documents, key=lambda document: _TURNS.get(document[0], 0))
         return [
             {"op": op, "kind": kind, "key": key, "name": name}
             for op, (kind, key, name) in enumerate([*likes, *others], first_op)

@@ -6,7 +6,7 @@ from typing import Protocol
 import duckdb
 
 from indexer.catalog.database import join_words
-from indexer.search.documents import tag
+from indexer.search.documents import lists, tag
 from indexer.search.documents.fields import (
     EPOCH,
     Documents,
@@ -18,6 +18,7 @@ from indexer.search.documents.fields import (
     unless_hidden,
 )
 from indexer.search.documents.labels import Labels
+from indexer.search.documents.lists import Item
 from indexer.search.documents.people import Person
 from indexer.search.documents.tag import TagCounts
 from schemas.ids import record_id
@@ -53,13 +54,16 @@ PRESENT = """
 
 
 class Works(Protocol):
-    """What visible accounts have published, and what tags are used for."""
+    """What visible accounts have published, what lists hold, and what tags are used for."""
 
     def popularity(self, dids: Collection[str]) -> dict[str, int]:
         """The sum of likes and plays of the public tracks of each of these accounts that has such tracks."""
 
     def present(self, dids: Collection[str]) -> set[str]:
         """Those of these accounts that have a track, a like or a comment."""
+
+    def items(self, keys: Collection[int]) -> Mapping[int, Item]:
+        """Those of these tracks that somebody may see, by key."""
 
     def tagged(self, names: Collection[str]) -> Iterable[tuple[str, TagCounts]]:
         """The counts of those of these tags that a listed track carries."""
@@ -76,6 +80,9 @@ class CataloguedWorks:
 
     def present(self, dids: Collection[str]) -> set[str]:
         return {did for (did,) in self._con.execute(PRESENT, {"dids": join_words(dids)}).fetchall()}
+
+    def items(self, keys: Collection[int]) -> Mapping[int, Item]:
+        return lists.load_items(self._con, keys)
 
     def tagged(self, names: Collection[str]) -> Iterable[tuple[str, TagCounts]]:
         return tag.load_tags(self._con, names)

@@ -1,7 +1,7 @@
 """Album and playlist records -> search documents."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -40,28 +40,23 @@ LISTS = """
       and (l.list_type is null or l.list_type in ('album', 'playlist'))
 """
 
-ITEMS = f"""
-    with items as materialized (
-        select list_key, position, subject_key from list_items where list_key in ({{keys}})
-    ),
-    tracks as materialized (
+ITEMS = "select list_key, subject_key from list_items where list_key in ({keys}) order by list_key, position"
+
+TRACKS = f"""
+    with tracks as materialized (
         select key, did, cid, labels,
                case when state = 'live' then visibility else 'private' end as visibility
         from tracks
-        where rowid in (select rowid from tracks where key in (select subject_key from items))
-          and state in ('live', 'withheld')
+        where rowid in (select rowid from tracks where key in ({{keys}})) and state in ('live', 'withheld')
     ),
     rated as materialized (
         select key, did, visibility, {IS_ADULT} as is_adult from tracks
     ),
     counts as materialized (
-        select subject_key, plays from track_counts where subject_key in (select subject_key from items)
+        select subject_key, plays from track_counts where subject_key in (select key from tracks)
     )
-    select items.list_key, rated.key, rated.did, rated.visibility, coalesce(counts.plays, 0), rated.is_adult
-    from items
-    join rated on rated.key = items.subject_key
-    left join counts on counts.subject_key = rated.key
-    order by items.list_key, items.position
+    select key, did, visibility, coalesce(plays, 0), is_adult
+    from rated left join counts on subject_key = key
 """
 
 # Tracks of visible artists that may belong to an album by naming it, in the order of the album.
@@ -140,14 +135,29 @@ def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int], hidden:
     return [row for row in map(ListRow._make, found) if row.did not in hidden]
 
 
+def load_items(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Item]:
+    """Those of these tracks that somebody may see, by key, as the catalogue has them."""
+    found = con.execute(TRACKS.format(keys=join_keys(track_keys))).fetchall()
+    return {row[0]: Item(*row) for row in found}
+
+
 def load_tracklists(
-    con: duckdb.DuckDBPyConnection, rows: Sequence[ListRow], shelves: AlbumsByArtist, hidden: Set[str]
+    con: duckdb.DuckDBPyConnection,
+    rows: Sequence[ListRow],
+    shelves: AlbumsByArtist,
+    hidden: Set[str],
+    tracks_of: Callable[[Collection[int]], Mapping[int, Item]],
 ) -> Tracklists:
-    """The visible tracks of these lists. `shelves` knows the albums of all their owners."""
+    """The visible tracks of these lists. `shelves` knows the albums of all their owners.
+
+    `tracks_of` gives those of some tracks, by key, that somebody may see.
+    """
+    held = con.execute(ITEMS.format(keys=join_keys(row.key for row in rows))).fetchall()
+    tracks = tracks_of({track_key for _, track_key in held}) if held else {}
     items: dict[int, list[Item]] = defaultdict(list)
-    for list_key, *item in con.execute(ITEMS.format(keys=join_keys(row.key for row in rows))).fetchall():
-        track = Item(*item)
-        if track.did not in hidden:
+    for list_key, track_key in held:
+        track = tracks.get(track_key)
+        if track is not None and track.did not in hidden:
             items[list_key].append(track)
     named: dict[int, list[Item]] = defaultdict(list)
     dids = {row.did for row in rows if row.list_type == "album"}

@@ -19,7 +19,7 @@ from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
 from indexer.search.folder import IndexFolder
-from indexer.search.index import SearchIndex
+from indexer.search.index import STEP_ENTRIES, SearchIndex
 from indexer.search.rebuild import rebuild_index
 from indexer.search.render import Rendering
 from schemas import data_folder, search_index
@@ -154,6 +154,49 @@ def test_a_change_of_labels_reaches_every_document_that_tells_it(writer, index, 
         writer.write(Batch(labels=[label._replace(negated=True)]))
         caught_up(index, writer)
         assert contents(tmp_path / data_folder.SEARCH) == before
+
+
+@pytest.mark.parametrize("step", [1, STEP_ENTRIES])
+def test_lists_follow_what_becomes_of_their_tracks(writer, index, tmp_path, step):
+    """Also where a step ends within a transaction: the documents are those of a rebuild after each change."""
+    again, number = tmp_path / "again" / data_folder.SEARCH, itertools.count(10)
+    held = [*(uri("ana", "track", n) for n in range(5)), uri("ben", "track"), uri("ben", "list", 9)]
+    private = {"visibility": "private", "listening": "public", "downloads": "open"}
+    write(writer, *(put("ana", "track", n, at=1) for n in range(5)), put("ben", "track", at=1))
+    write(writer, album("ana", held, at=2), album("ben", held, 9, at=3, listType="playlist"))
+    index.step_entries = step
+    changes: list[Batch] = [
+        Batch(plays={record_key(str(held[0])): 3}),
+        Batch(changes=[put("ana", "track", 1, at=next(number), access=private)]),
+        Batch(
+            changes=[put("ana", "track", 2, at=next(number), access={**private, "visibility": "unlisted"})]
+        ),
+        Batch(labels=[Label(did("labeler"), str(held[3]), None, "nudity", instant(next(number)))]),
+        Batch(labels=[Label(did("labeler"), str(held[4]), None, "!hide", instant(next(number)))]),
+        Batch(labels=[Label(did("labeler"), did("ben"), None, "nudity", instant(next(number)))]),
+        Batch(changes=[delete("ana", "track", 0, at=next(number)), put("ana", "track", 1, at=next(number))]),
+        Batch(changes=[put("ana", "profile", at=next(number), displayName="Ana of the hills")]),
+        Batch(
+            changes=[
+                album("ana", held, at=next(number), name="The list first"),
+                put("ana", "track", 1, at=next(number), access=private),
+            ]
+        ),
+        Batch(accounts=[account("ben", "deactivated", at=next(number))]),
+        Batch(accounts=[account("ben", "active", at=next(number))]),
+    ]
+
+    cards = set()
+    for change in changes:
+        writer.write(change)
+        caught_up(index, writer)
+        with writer.reader() as con:
+            rebuild_index(con, again, BASE, lambda done, total: None)
+        found = contents(tmp_path / data_folder.SEARCH)
+        assert found == contents(again)
+        cards.add(found[f"list:{record_key(str(uri('ana', 'list')))}"].card)
+
+    assert len(cards) >= 6
 
 
 def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer, index, tmp_path):

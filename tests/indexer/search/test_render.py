@@ -483,10 +483,10 @@ def test_a_list_and_a_tag_cost_what_their_tracks_cost(known: Writer) -> None:
             "where title is not null limit 50000"
         )
         ours = {"names": "rare"}
-        list_key = record_key(str(uri("ana", "list")))
+        track_key = record_key(str(uri("ana", "track")))
         read = [
             labels_read(con, tag.TAGS, ours),
-            labels_read(con, lists.ITEMS.format(keys=list_key), {}),
+            labels_read(con, lists.TRACKS.format(keys=track_key), {}),
             labels_read(con, lists.NAMING, {"dids": did("ana")}),
         ]
 

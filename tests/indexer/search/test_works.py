@@ -1,4 +1,4 @@
-"""What the search index knows of artists and tags is what the catalogue says, whatever came before."""
+"""What the search index knows of artists, lists and tags is what the catalogue says, whatever came before."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from schemas.ids import record_key
 from schemas.labels import Label
 from schemas.search_index import COUNT_SHIFT
 from tests import documents
-from tests.indexer.changes import account, comment, delete, did, instant, like, put, uri, write
+from tests.indexer.changes import account, album, comment, delete, did, instant, like, put, uri, write
 from tests.indexer.search.test_index import BASE, caught_up, contents
 
 STEPS = int(os.environ.get("WORKS_STEPS", "80"))
@@ -29,7 +29,7 @@ VISIBILITIES = ["public", "public", "unlisted", "private"]
 def random_change(dice: random.Random, at: int) -> RecordChange | Account:
     person, number = dice.choice(ARTISTS), dice.randrange(3)
     subject = uri(dice.choice(ARTISTS), "track", number)
-    match dice.choice("ttlllcdddapFFFF"):
+    match dice.choice("ttlllcdddapssFFFF"):
         case "t":
             access = {"listening": "public", "downloads": "open", "visibility": dice.choice(VISIBILITIES)}
             return put(person, "track", number, at=at, tags=dice.sample("xyz", 2), access=access)
@@ -37,6 +37,10 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
             return like(person, subject, dice.randrange(9), at=at)
         case "c":
             return comment(person, subject, number, at=at)
+        case "s":
+            kind = dice.choice(["album", "playlist"])
+            held = [uri(dice.choice(ARTISTS), "track", dice.randrange(3)) for _ in range(dice.randrange(6))]
+            return album(person, held, number, at=at, name=f"{kind} {at}", listType=kind)
         case "p":
             return put(person, "profile", at=at, displayName=f"{person} {at}")
         case "a":
@@ -46,7 +50,7 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
             written = put(fan, kind, at=at, subject=documents.strong_ref(str(subject)))
             return dice.choice([written, delete(fan, kind, at=at)])
         case _:
-            return delete(person, dice.choice(["track", "like", "like", "comment"]), number, at=at)
+            return delete(person, dice.choice(["track", "like", "like", "comment", "list"]), number, at=at)
 
 
 def random_facts(dice: random.Random, at: int) -> Batch:
@@ -65,7 +69,7 @@ def random_facts(dice: random.Random, at: int) -> Batch:
 
 @pytest.mark.parametrize(("seed", "entries"), [(0, STEP_ENTRIES), (1, STEP_ENTRIES), (2, 3)])
 def test_random_histories_leave_what_a_rebuild_makes(writer, tmp_path: Path, seed: int, entries: int) -> None:
-    """A step reads artists and the counts of tags from the index itself, a rebuild from the catalogue.
+    """A step reads artists, lists' tracks and the counts of tags from the index itself, a rebuild does not.
 
     However many entries of the outbox a step takes: a transaction's may be the work of several.
     """
