@@ -11,6 +11,8 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Final, Literal
 
 import prometheus_client
@@ -29,6 +31,7 @@ from schemas.ids import Did, Tid, is_tid
 
 PERIOD_SECONDS: Final = 86_400
 LOOK_SECONDS: Final = 60.0
+AT_A_TIME: Final = 2000  # repos that are looked at before others have their turn: about a millisecond
 GRACE_SECONDS: Final = 60.0
 AT_ONCE_AT_A_HOST: Final = 2
 HOST_SECONDS: Final = 3600.0  # repos of a host that are not compared in that time are left for another day
@@ -66,7 +69,7 @@ class Suspect:
 
 
 class Audit:
-    """`repos` lists the active repos, `ours` gives our state of one; None: it is no longer active.
+    """`repos` lists all repos, `ours` gives our state of one; None: it is not active.
 
     `drifted` is called with each repo that has to be fetched again.
     """
@@ -76,7 +79,7 @@ class Audit:
         outbound: Outbound,
         hosts: HostTurns,
         *,
-        repos: Callable[[], Iterable[Audited]],
+        repos: Callable[[], Iterable[Did]],
         ours: Callable[[Did], Audited | None],
         drifted: Callable[[Did], None],
         grace_seconds: float = GRACE_SECONDS,
@@ -97,14 +100,22 @@ class Audit:
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
                 now = self._clock()
-                due = [repo for repo in self._repos() if is_due(repo.did, looked, now)]
+                due = await self._active(partial(is_due, after=looked, until=now))
                 # A slow host must not delay the repos of the others.
                 group.create_task(self.check(due))
                 looked = now
 
     async def check_all(self) -> Counter[Outcome]:
         """Compare every repo now."""
-        return await self.check(list(self._repos()))
+        return await self.check(await self._active())
+
+    async def _active(self, is_wanted: Callable[[Did], bool] = lambda did: True) -> list[Audited]:
+        """The active ones of the wanted repos, of which there may be millions: others have their turns."""
+        dids, found = iter(list(self._repos())), list[Audited]()
+        while some := list(islice(dids, AT_A_TIME)):
+            found += filter(None, map(self._ours, filter(is_wanted, some)))
+            await asyncio.sleep(0)
+        return found
 
     async def check(self, repos: Iterable[Audited]) -> Counter[Outcome]:
         """Compare these repos, and have those fetched that differ. Returns the number of repos by outcome."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
@@ -64,7 +63,7 @@ class Maintenance:
         self._audit = Audit(
             outbound,
             hosts,
-            repos=self._audited,
+            repos=lambda: self._repos,
             ours=self._ours,
             drifted=self._drifted,
             grace_seconds=settings.drift_seconds,
@@ -141,9 +140,6 @@ class Maintenance:
     def _heard(self, account: Account) -> None:
         self._applier.account(account, self._intake.batch)
         self._intake.added(1)
-
-    def _audited(self) -> Iterator[Audited]:
-        return filter(None, [self._ours(did) for did, _ in self._repos.in_step()])
 
     def _ours(self, did: Did) -> Audited | None:
         """Our state of a repo; None when it is not active, or its account is not: a PDS hides such a repo."""

@@ -143,7 +143,3 @@ class Repos:
     def chaining(self) -> list[Did]:
         """Repos that waiting commits alone should make active: losing one of these would go unnoticed."""
         return [did for did, repo in self._repos.items() if repo.state != "active" and not repo.fetch]
-
-    def in_step(self) -> Iterator[tuple[Did, Repo]]:
-        """Active repos."""
-        return ((did, repo) for did, repo in self._repos.items() if repo.state == "active")

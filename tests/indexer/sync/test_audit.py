@@ -1,5 +1,6 @@
 """The audit finds every repo that is not what its server has, and troubles nobody about the others."""
 
+import asyncio
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -28,7 +29,8 @@ class Ours:
     def __init__(self) -> None:
         self.repos: dict[Did, Audited] = {}
         self.drifted: list[Did] = []
-        self.meanwhile: Callable[[], object] = lambda: None
+        self.meanwhile: Callable[[], object] = lambda: None  # called from the second look at a repo on
+        self._listed: set[Did] = set()
 
     def take(self, url: str, *repos: ForgedRepo) -> None:
         """As of now."""
@@ -39,7 +41,9 @@ class Ours:
         self.repos[Did(repo.did)] = Audited(Did(repo.did), url, rev)
 
     def now(self, did: Did) -> Audited | None:
-        self.meanwhile()
+        if did in self._listed:
+            self.meanwhile()
+        self._listed.add(did)
         return self.repos.get(did)
 
     @asynccontextmanager
@@ -48,7 +52,7 @@ class Ours:
             yield Audit(
                 outbound,
                 HostTurns(),
-                repos=lambda: list(self.repos.values()),
+                repos=lambda: self.repos,
                 ours=self.now,
                 drifted=self.drifted.append,
                 grace_seconds=0.01,
@@ -186,6 +190,25 @@ def test_every_repo_has_one_hour_of_the_day() -> None:
             if audit.is_due(did, start + look * step, start + (look + 1) * step)
         )
         assert found == Counter(dids)
+
+
+async def test_others_have_their_turns_while_many_repos_are_looked_at(ours: Ours) -> None:
+    """None of these is active, so nothing is asked of any host."""
+    ours.repos = dict.fromkeys(map(Did, map("did:plc:{}".format, range(20 * audit.AT_A_TIME))))  # type: ignore[arg-type]
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(others())
+    outcomes = await ours.check()
+    beside.cancel()
+
+    assert not outcomes
+    assert turns >= 20
 
 
 def test_the_work_is_spread_over_the_day() -> None:

@@ -50,7 +50,7 @@ def test_stored_repos_are_as_they_were() -> None:
         b"tree",
         "key",
     )
-    assert [did for did, _ in repos.in_step()] == [ANA]
+    assert list(repos) == [ANA]
     assert not list(repos.out_of_step())
 
 
