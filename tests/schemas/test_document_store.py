@@ -43,6 +43,37 @@ def test_documents_are_those_that_tantivy_tells_of(indexed):
     assert indexed.index.catalog.stored(found) == told
 
 
+def test_what_is_read_ahead_is_what_is_read(indexed, tmp_path, monkeypatch):
+    """The entry and all of each document, of the last ones of blocks too; and no more."""
+    indexed.write(numbered(*range(400)))
+    folder = tmp_path / data_folder.SEARCH / "catalog"
+    store = DocumentStore(max(folder.glob("*.store"), key=lambda path: path.stat().st_size))
+    fetched: list[bytes] = []
+    monkeypatch.setattr(
+        DocumentStore, "_fetch", lambda self, begin, end: fetched.append(self._bytes[begin:end].tobytes())
+    )
+
+    store.read_ahead(range(store.count))
+
+    entries, documents = fetched[: store.count], fetched[store.count :]
+    assert {len(entry) for entry in entries} == {8}
+    assert all(
+        document.endswith(store.get(number)) and len(document) <= len(store.get(number)) + 10
+        for number, document in enumerate(documents)
+    )
+
+
+def test_reading_ahead_changes_no_answer(indexed):
+    """The system is asked for pages up to the end of the file."""
+    indexed.write(numbered(*range(100)))
+    [store, *_] = indexed.index.catalog._stores
+    before = [store.get(number).tobytes() for number in range(store.count)]
+
+    store.read_ahead(range(store.count))
+
+    assert [store.get(number) for number in range(store.count)] == before
+
+
 def test_an_index_that_stores_otherwise_is_asked(indexed, tmp_path):
     """Slower, with the same answers."""
     folder = tmp_path / "other"

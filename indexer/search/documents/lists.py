@@ -36,7 +36,7 @@ LISTS = """
            l.created_at, least(l.created_at, l.indexed_at) as since, i.width, i.height
     from lists l
     left join images i on i.cid = l.image_cid and i.width > 0
-    where l.key in ({keys}) and l.state = 'live'
+    where l.rowid in (select rowid from lists where key in ({keys})) and l.state = 'live'
       and (l.list_type is null or l.list_type in ('album', 'playlist'))
 """
 
