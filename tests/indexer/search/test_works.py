@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexer.catalog.writing.batch import Batch
-from indexer.events import Account
+from indexer.events import Account, IdentityFact
 from indexer.repo.changes import RecordChange
 from indexer.search.index import STEP_ENTRIES, SearchIndex
 from indexer.search.rebuild import rebuild_index
@@ -54,15 +54,18 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
 
 
 def random_facts(dice: random.Random, at: int) -> Batch:
-    """Now and then plays of a track, or a label of it or of its artist that begins or ceases to stand."""
+    """Now and then plays of a track, a label of it or of its artist, or an artist's new handle or server."""
     track = uri(dice.choice(ARTISTS), "track", dice.randrange(3))
-    match dice.choice("pl    "):
+    match dice.choice("pli    "):
         case "p":
             return Batch(plays={record_key(str(track)): at})
         case "l":
             subject, value = dice.choice([(track, "porn"), (track, "!hide"), (track.did, "porn")])
             said = Label(did("labeler"), str(subject), None, value, instant(at), None, dice.random() < 0.7)
             return Batch(labels=[said])
+        case "i":
+            pds = f"https://pds{at % 2}.example"
+            return Batch(identities=[IdentityFact(track.did, f"{dice.choice('xyz')}.example", pds)])
         case _:
             return Batch()
 
