@@ -20,7 +20,6 @@ import duckdb
 from indexer.faults import StoreError
 from indexer.search.documents.artist import CataloguedWorks
 from indexer.search.documents.fields import Documents
-from indexer.search.documents.people import KnownPeople
 from indexer.search.folder import HEAP_BYTES, REBUILD, IndexFolder, explain_errors
 from indexer.search.merge_threads import lower_merge_priority
 from indexer.search.render import Refs, Rendering
@@ -31,9 +30,6 @@ from schemas.search_index import COUNT_SHIFT, kind_id, round_count
 
 STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
 BESIDE_ENTRIES: Final = 1000  # of a step whose likes and comments are committed while the rest is rendered
-
-
-_Entry = tuple[int, str, int | None, str | None]  # of the outbox: op, kind, key, name
 
 
 class Everything(NamedTuple):
@@ -66,7 +62,6 @@ class SearchIndex:
         self._path = path
         self._base_url = base_url
         self._compared = False
-        self._people = KnownPeople()
         self._beside = ThreadPoolExecutor(1, "committing")
         self.step_entries = STEP_ENTRIES
 
@@ -107,8 +102,6 @@ class SearchIndex:
                 "select op, kind, key, name from outbox where op > ? order by op limit ?",
                 [self.watermark, self.step_entries],
             ).fetchall()
-            if entries:
-                self._people.forget(self._changed_people(con, entries))
             reactions = self._replace(con, entries) if entries else None
         if reactions is not None:
             self._commit(entries[-1][0], reactions)
@@ -149,7 +142,9 @@ class SearchIndex:
         for folder in self._folders:
             folder.close()
 
-    def _replace(self, con: duckdb.DuckDBPyConnection, entries: Sequence[_Entry]) -> Future[None]:
+    def _replace(
+        self, con: duckdb.DuckDBPyConnection, entries: list[tuple[int, str, int | None, str | None]]
+    ) -> Future[None]:
         """Replace the stale documents. Returns the commit of likes and comments, which has begun.
 
         Of a large step it begins last, so that readers do not see them long before the rest.
@@ -160,7 +155,7 @@ class SearchIndex:
         known = self._catalog.stored(counted)
         refs.tracks |= counted - known.keys()
         works = IndexedWorks(self._catalog, self._social, refs, known)
-        rendering = Rendering(con, self._base_url, works, self._people)
+        rendering = Rendering(con, self._base_url, works)
         tracks = rendering.tracks(refs.tracks)
         cards, reactions = list(rendering.counts(known)), list(rendering.social(refs))
         works.add_tracks(tracks)
@@ -176,16 +171,6 @@ class SearchIndex:
         self._add(works.noted(rendering.catalogue(tracks, cards, refs)))
         self._add(rendering.tags(refs))
         return committing or self._commit_reactions(op)
-
-    def _changed_people(self, con: duckdb.DuckDBPyConnection, entries: Sequence[_Entry]) -> Iterable[str]:
-        """Accounts that may be others than the last step read, by what is in the outbox after that step.
-
-        Artists are the last entries of a transaction, so that a step may have those of what names them alone.
-        """
-        if len(entries) < self.step_entries:
-            return (name for _, kind, _, name in entries if kind == "artist" and name is not None)
-        query = "select distinct name from outbox where op > ? and kind = 'artist'"
-        return (name for (name,) in con.execute(query, [self.watermark]).fetchall())
 
     def _commit_reactions(self, op: int) -> Future[None]:
         """Begin the commit of the social index. Until it ends, that index can be read and not written."""

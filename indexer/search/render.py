@@ -21,7 +21,7 @@ from indexer.search.documents import (
 from indexer.search.documents.artist import Works
 from indexer.search.documents.fields import Documents, Fields
 from indexer.search.documents.labels import Labels
-from indexer.search.documents.people import KnownPeople, Person
+from indexer.search.documents.people import Person
 from indexer.search.documents.track import TrackRow
 
 
@@ -86,14 +86,10 @@ class Rendering:
 
     `works`: what accounts have published, lists hold, and tags are used for.
     `base_url` is the service's own origin: audio at its URLs is identified by the hash in them.
-    `known`: accounts as earlier states have them, without those that are not the same in this one.
     """
 
-    def __init__(
-        self, con: duckdb.DuckDBPyConnection, base_url: str, works: Works, known: KnownPeople | None = None
-    ) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, base_url: str, works: Works) -> None:
         self._con = con
-        self._people = known or KnownPeople()
         self._base_url = base_url
         self._works = works
         self._gone = people.load_hidden(con)
@@ -118,7 +114,7 @@ class Rendering:
         featured = {did for row in tracks for did in row.features or ()}
         wanted = owners | featured | refs.artists
         named = wanted.union(*(one.people for one in ranked))
-        everyone = self._people.load(con, named, self._gone)
+        everyone = people.load_people(con, named, self._gone) if named else {}
         known = {did: person for did, person in everyone.items() if did not in self._withheld}
         given = self._labels(wanted, [*(row.key for row in tracks), *(row.key for row in rows)])
         shelves = albums.load_albums(con, owners) if owners else albums.AlbumsByArtist()

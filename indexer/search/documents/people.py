@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -35,9 +34,6 @@ PEOPLE = """
     )
     select known.*, presented.* exclude (did) from known left join presented using (did)
 """
-
-
-MOST_KNOWN = 5000  # accounts that are kept, of at most some kilobytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,38 +104,9 @@ def load_withheld(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(did for (did,) in con.execute(WITHHELD).fetchall())
 
 
-class KnownPeople:
-    """Accounts of one catalogue, kept from step to step: the same ones are named again and again.
-
-    An account with another name, picture or server has a stale document: `forget` it before it is asked for.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, Person] = {}
-
-    def forget(self, dids: Iterable[str]) -> None:
-        """Read these accounts again when they are asked for."""
-        for did in dids:
-            self._known.pop(did, None)
-
-    def load(
-        self, con: duckdb.DuckDBPyConnection, dids: Iterable[str], hidden: Set[str]
-    ) -> dict[str, Person]:
-        """The visible ones among these accounts."""
-        wanted = set(dids) - hidden
-        found = {did: self._known[did] for did in wanted & self._known.keys()}
-        if unknown := wanted - found.keys():
-            read = load_people(con, unknown)
-            if len(self._known) + len(read) > MOST_KNOWN:
-                self._known.clear()
-            self._known.update(islice(read.items(), MOST_KNOWN))
-            found |= read
-        return found
-
-
-def load_people(con: duckdb.DuckDBPyConnection, dids: Iterable[str]) -> dict[str, Person]:
-    """These accounts, as the catalogue has them."""
-    rows = con.execute(PEOPLE, {"dids": join_words(dids)}).fetchall()
+def load_people(con: duckdb.DuckDBPyConnection, dids: Iterable[str], hidden: Set[str]) -> dict[str, Person]:
+    """The visible ones among these accounts."""
+    rows = con.execute(PEOPLE, {"dids": join_words(set(dids) - hidden)}).fetchall()
     return {row[0]: _person(*row) for row in rows}
 
 
