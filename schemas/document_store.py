@@ -9,6 +9,7 @@ import mmap
 import re
 from array import array
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from itertools import accumulate, pairwise, repeat
 from pathlib import Path
 from struct import Struct
@@ -101,7 +102,8 @@ class DocumentStore:
     def _fetch(self, begin: int, end: int) -> None:
         if _WILL_NEED is not None:
             first = begin & -mmap.PAGESIZE
-            self._mapped.madvise(_WILL_NEED, first, end - first)
+            with suppress(OSError):  # it is only advice: without it `get` waits
+                self._mapped.madvise(_WILL_NEED, first, end - first)
 
 
 def map_segments(
