@@ -99,11 +99,11 @@ class IndexFolder:
             added += 1
         return added
 
-    def numbers(self, field: str, values: Collection[int], by: str = "id") -> dict[int, int]:
-        """A numeric field of each committed document with one of these ids, or values of another field."""
+    def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
+        """A numeric field of each committed document with one of these ids."""
         with explain_errors(self._path):
             searcher = self._read().searcher
-            found = self._find(searcher, by, values)
+            found = self._find(searcher, "id", ids)
             return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
 
     def stored(self, keys: Collection[int]) -> dict[int, bytes]:

@@ -18,10 +18,10 @@ from indexer.search.documents.tag import TagCounts
 from indexer.search.documents.track import TrackRow
 from indexer.search.folder import IndexFolder
 from indexer.search.render import Refs
-from schemas.access import may_see
+from schemas.access import Access, may_see
 from schemas.ids import Did
 from schemas.search_index import COUNT_SHIFT, place_term
-from schemas.stored import Card, Stored, read_access
+from schemas.stored import Card, read_access
 
 PUBLIC = "track@direct"  # the `place` of every track that is not private
 LISTED = place_term("track", "discovery", adult=False)  # the `place` of tracks that tags count
@@ -76,7 +76,8 @@ class IndexedWorks:
             shown = both.shown
             if shown["kind"] == "track":
                 key = shown["key"]
-                self._items[key] = _item(key, shown["did"], shown["access"], shown["plays"])
+                access = read_access(Did(shown["did"]), shown["access"])
+                self._items[key] = _item(key, access, shown["plays"])
                 self._add_tags(shown)
             yield both
 
@@ -93,11 +94,11 @@ class IndexedWorks:
         """Those of these tracks that somebody may see, by key. The step's own are `noted` by then."""
         found = {key: self._items[key] for key in keys if key in self._items}
         others = [key for key in keys if key not in self._replaced_tracks]
-        plays = self._catalog.numbers("plays", others, by="key")
         for key, packed in self._catalog.stored(others).items():
-            known = Stored(memoryview(packed))
+            known = Card(memoryview(packed))
             if known.is_named(b"track:"):
-                found[key] = _item(key, known.did, known.policy, plays[key])
+                card = orjson.loads(known.card + b"}")
+                found[key] = _item(key, known.access, card["play_count"])
         return found
 
     def tagged(self, names: Collection[str]) -> Iterator[tuple[str, TagCounts]]:
@@ -138,7 +139,6 @@ class IndexedWorks:
         )
 
 
-def _item(key: int, did: str, policy: bytes, plays: int) -> Item:
-    access = read_access(Did(did), policy)
+def _item(key: int, access: Access, plays: int) -> Item:
     visibility = "private" if access.labelled == "hidden" else access.visibility
-    return Item(key, did, visibility, plays, access.labelled == "adult")
+    return Item(key, access.artist, visibility, plays, access.labelled == "adult")

@@ -69,7 +69,7 @@ class Suspect:
 
 
 class Audit:
-    """`repos` lists all repos, `ours` gives our state of one; None: it is not active.
+    """`repos` are all repos at every moment, `ours` gives our state of one; None: it is not active.
 
     `drifted` is called with each repo that has to be fetched again.
     """
@@ -79,7 +79,7 @@ class Audit:
         outbound: Outbound,
         hosts: HostTurns,
         *,
-        repos: Callable[[], Iterable[Did]],
+        repos: Iterable[Did],
         ours: Callable[[Did], Audited | None],
         drifted: Callable[[Did], None],
         grace_seconds: float = GRACE_SECONDS,
@@ -111,7 +111,7 @@ class Audit:
 
     async def _active(self, is_wanted: Callable[[Did], bool] = lambda did: True) -> list[Audited]:
         """The active ones of the wanted repos, of which there may be millions: others have their turns."""
-        dids, found = iter(list(self._repos())), list[Audited]()
+        dids, found = iter(list(self._repos)), list[Audited]()
         while some := list(islice(dids, AT_A_TIME)):
             found += filter(None, map(self._ours, filter(is_wanted, some)))
             await asyncio.sleep(0)

@@ -63,7 +63,7 @@ class Maintenance:
         self._audit = Audit(
             outbound,
             hosts,
-            repos=lambda: self._repos,
+            repos=self._repos,
             ours=self._ours,
             drifted=self._drifted,
             grace_seconds=settings.drift_seconds,

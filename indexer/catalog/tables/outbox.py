@@ -67,13 +67,17 @@ class Stale:
 
     def renamed(self, dids: Collection[Did]) -> None:
         """Mark all documents that show an account's name, picture or PDS."""
-        if not dids:
-            return
+        if dids:
+            self._named_in(dids)
+
+    def _named_in(self, dids: Collection[Did]) -> list[int]:
+        """Mark what shows the names of these accounts. Returns the keys of their tracks."""
         self.named("artist", dids)
         mine = f"where did in {LISTED}"
-        self._found("track", f"select key from tracks {mine}", dids)
+        tracks = self._found("track", f"select key from tracks {mine}", dids)
         self._found("list", f"select key from lists {mine}", dids)
         self._found("track", f"select distinct track_key from track_features {mine}", dids)
+        return tracks
 
     def labelled(self, dids: Collection[Did]) -> None:
         """Mark all documents that tell an account's labels. Comments have them joined when read."""
@@ -87,9 +91,7 @@ class Stale:
         """Mark all documents that depend on an account's visibility."""
         if not dids:
             return
-        self.renamed(dids)
-        tracks = self._catalogue.rows(f"select key from tracks where did in {LISTED}", [join_words(dids)])
-        self.lists_with([key for (key,) in tracks])
+        self.lists_with(self._named_in(dids))
         mine = f"where did in {LISTED} and state = 'live'"
         for projection in projections.ALL:
             if projection.own_document is not None:

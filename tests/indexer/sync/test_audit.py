@@ -52,7 +52,7 @@ class Ours:
             yield Audit(
                 outbound,
                 HostTurns(),
-                repos=lambda: self.repos,
+                repos=self.repos,
                 ours=self.now,
                 drifted=self.drifted.append,
                 grace_seconds=0.01,
