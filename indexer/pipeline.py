@@ -83,6 +83,7 @@ class Pipeline:
         self._begins_anew = False
         source.finished = lambda: self.finished
         intake.written = self.written
+        intake.is_held, follower.rested = lambda: follower.is_at_work, intake.release
 
     async def read(self, *, anew: bool = False) -> None:
         """Process frames until the source ends. While too much is uncommitted, this waits.

@@ -18,7 +18,8 @@ class Follower:
     """`follow` indexes outbox entries and returns the watermark; `prune` deletes entries up to it.
 
     Every step has a fixed cost. So each is followed by a pause in which more entries collect, unless a caller
-    waits or there are enough for a whole step. A watermark below 0 means that the
+    waits or there are enough for a whole step. From a step's beginning to the end of its pause the follower
+    `is_at_work`; then `rested` is called. A watermark below 0 means that the
     index is being rebuilt, a part at each step, and cannot be searched yet.
     """
 
@@ -31,6 +32,8 @@ class Follower:
         op: int,
     ) -> None:
         self.watermark = watermark
+        self.is_at_work = False
+        self.rested: Callable[[], None] = lambda: None
         self._follow = follow
         self._prune = prune
         self._op = op
@@ -63,7 +66,10 @@ class Follower:
     async def run(self) -> None:
         """Follow for ever. An error of the index ends it: our own store is at fault."""
         while True:
+            self.is_at_work = False
+            self.rested()
             await self._wake.wait()
+            self.is_at_work = True
             self._wake.clear()
             self._hurry.clear()
             closing = self._closing

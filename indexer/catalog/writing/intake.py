@@ -12,6 +12,7 @@ from indexer.catalog.writing.batch import Batch, BatchResult
 
 IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
 ROW_BYTES = 1024  # what a row costs in memory besides its bytes
+HELD_SECONDS = 0.5  # at most, while the search index is at work
 AHEAD = 4  # batches' worth of rows that may be read while one is written
 
 BATCH_ROWS = Histogram(
@@ -28,6 +29,9 @@ class Intake:
     once; also when a caller awaits its commit, and when the intake closes. Every write has a fixed cost, so a
     pause is at least as long as the last write. While a batch is written the next one grows, up to
     `buffer_bytes` for both. `written` is called with each committed batch.
+
+    A batch that is not full and not awaited is held while `is_held`, at most `HELD_SECONDS`: the search index
+    is at work then and would take it at its next step only. Call `release` when that ends.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class Intake:
     ) -> None:
         self._write = write
         self.written: Callable[[Batch, BatchResult], None] = lambda batch, written: None
+        self.is_held: Callable[[], bool] = lambda: False
         self._batch_rows = batch_rows
         self._batch_seconds = batch_seconds
         self._buffer_bytes = buffer_bytes
@@ -94,6 +99,7 @@ class Intake:
         """Wait until the present `batch` is committed."""
         if self._awaited is None:
             self._awaited = asyncio.get_running_loop().create_future()
+            self._changed.set()
         return await asyncio.shield(self._awaited)
 
     async def committed(self) -> BatchResult:
@@ -102,6 +108,10 @@ class Intake:
         self.added()
         self._changed.set()
         return await self.stored()
+
+    def release(self) -> None:
+        """Write what was held."""
+        self._changed.set()
 
     def close(self) -> None:
         """Make the last batch due; `run` ends after it."""
@@ -149,6 +159,7 @@ class Intake:
             return math.inf
         if self._urgent or self._is_full(len(self.batch)):
             return 0.0
-        if self._has_rows:
-            return self._next_at - time.monotonic()
-        return self._since + IDLE_SECONDS - time.monotonic()
+        due = self._next_at if self._has_rows else self._since + IDLE_SECONDS
+        if self._awaited is None and self.is_held():
+            due = max(due, self._since + HELD_SECONDS)
+        return due - time.monotonic()

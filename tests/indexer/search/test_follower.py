@@ -103,6 +103,18 @@ async def test_after_a_long_step_comes_a_longer_pause(index: Index, follower: Fo
     assert index.steps == 3  # the first has nothing to do
 
 
+async def test_it_is_at_work_until_the_pause_ends(index: Index, follower: Follower) -> None:
+    rested = asyncio.Event()
+    await until(lambda: index.steps == 1 and not follower.is_at_work)  # the first step has nothing to do
+    index.seconds, follower.rested, began = 0.1, rested.set, time.monotonic()
+    commit(index, follower, 1)
+    await until(lambda: follower.is_at_work)
+    await rested.wait()
+
+    assert not follower.is_at_work
+    assert time.monotonic() - began >= index.seconds * (1 + PAUSE)
+
+
 async def test_in_a_flood_the_pauses_are_longer_and_end_with_it(index: Index, follower: Follower) -> None:
     index.seconds = 0.05
     began = time.monotonic()

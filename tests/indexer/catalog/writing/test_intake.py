@@ -1,14 +1,14 @@
 """One batch fills while one is written; nothing is held beyond the buffer or passed by the cursor."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.writing.batch import Batch, BatchResult
-from indexer.catalog.writing.intake import Intake
+from indexer.catalog.writing.intake import HELD_SECONDS, Intake
 from tests.indexer.changes import START
 from tests.patience import PATIENCE_SECONDS
 
@@ -100,6 +100,53 @@ async def test_after_a_long_write_comes_as_long_a_pause(intake: Intake, disk: Di
     await asyncio.sleep(0.2)
 
     assert [len(batch) for batch in disk.batches] == [1, 2]
+
+
+async def test_a_batch_is_held_while_the_search_index_is_at_work(intake: Intake, disk: Disk) -> None:
+    """Written beside a step it would be found no sooner, and both would take longer."""
+    at_work = True
+    intake.is_held = lambda: at_work
+    put(intake, 1)
+    await asyncio.sleep(0.05)
+    held = len(disk.batches)
+    at_work = False
+    intake.release()
+    await asyncio.sleep(0.05)
+
+    assert (held, len(disk.batches)) == (0, 1)
+
+
+async def test_a_batch_is_not_held_for_long(intake: Intake, disk: Disk) -> None:
+    intake.is_held = lambda: True
+    put(intake, 1)
+    await asyncio.sleep(HELD_SECONDS / 2)
+    held = len(disk.batches)
+    await asyncio.sleep(HELD_SECONDS)
+
+    assert (held, len(disk.batches)) == (0, 1)
+
+
+@pytest.mark.parametrize("awaits", [Intake.stored, Intake.committed])
+async def test_a_batch_that_a_caller_awaits_is_not_held(
+    intake: Intake, disk: Disk, awaits: Callable[[Intake], Awaitable[BatchResult]]
+) -> None:
+    intake.is_held = lambda: True
+    put(intake, 1)
+    await asyncio.sleep(0.01)
+
+    async with asyncio.timeout(HELD_SECONDS / 2):
+        await awaits(intake)
+
+    assert len(disk.batches) == 1
+
+
+async def test_a_full_batch_is_not_held(intake: Intake, disk: Disk) -> None:
+    intake.is_held = lambda: True
+    for seq in range(10):
+        put(intake, seq)
+    await asyncio.sleep(0.05)
+
+    assert len(disk.batches) == 1
 
 
 async def test_a_cursor_alone_is_written_after_a_second(intake: Intake, disk: Disk) -> None:
