@@ -14,6 +14,7 @@ Way = Literal["plain", "gzip", "unchanged"]
 SMALLEST_ZIPPED_BYTES = 4096
 _GZIP = 31  # the largest window, and gzip's header and trailer
 _SHORT_TAG_BYTES = 16  # what is no longer is shown as it is
+FEWEST_NOTED = 4096  # addresses, however few answers are kept
 _OVERHEAD_BYTES = 1000  # of an entry's Python objects, besides its body
 
 
@@ -50,7 +51,11 @@ class Kept:
 
 
 class AnswerCache:
-    """The most recently used answers of one version of the stores, up to a number of bytes."""
+    """The most recently used answers of one version of the stores, up to a number of bytes.
+
+    An answer is kept when its address is asked for a second time, whatever the version: to keep one costs as
+    much as to make a small one, and a crawler, which asks for each address once, leaves the others alone.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self.hits = 0
@@ -59,6 +64,9 @@ class AnswerCache:
         self._most_bytes = most_bytes
         self._version: object = None
         self._kept: OrderedDict[str, tuple[Kept, int]] = OrderedDict()
+        # Hashes of addresses that were asked for once: the newest, and as many before them.
+        self._noted: set[int] = set()
+        self._noted_before: set[int] = set()
 
     def find(self, address: str, version: object) -> Kept | None:
         """The cached answer for an address, if it was made from this version of the stores."""
@@ -75,7 +83,9 @@ class AnswerCache:
         return found[0]
 
     def keep(self, address: str, version: object, kept: Kept) -> None:
-        """Cache an answer, unless the stores changed while it was made."""
+        """Cache an answer that was asked for before, unless the stores changed while it was made."""
+        if not self._is_noted(address):
+            return
         # Half as much again, for the compressed form that may follow.
         size = len(kept.answer.body) * 3 // 2 + len(address) + _OVERHEAD_BYTES
         if version != self._version or size > self._most_bytes or address in self._kept:
@@ -88,3 +98,13 @@ class AnswerCache:
         while self.bytes > self._most_bytes:
             _, (_, freed) = self._kept.popitem(last=False)
             self.bytes -= freed
+
+    def _is_noted(self, address: str) -> bool:
+        """Whether the address was asked for before, as far back as about twice as many others as are kept."""
+        name = hash(address)
+        if name in self._noted or name in self._noted_before:
+            return True
+        if len(self._noted) >= max(FEWEST_NOTED, len(self._kept)):
+            self._noted_before, self._noted = self._noted, set()
+        self._noted.add(name)
+        return False
