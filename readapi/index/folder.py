@@ -66,6 +66,7 @@ class IndexFolder:
         self.folder_id = 0  # of the folder being read: changes with a rebuild
         self._counts: dict[tuple[str, str], int] = {}  # of terms, in the state that is shown
         self._kinds: dict[Hashable, dict[Kind, int]] = {}  # of named queries, in the state that is shown
+        self.first_pages: dict[Hashable, list[Any]] = {}  # of searches that match much, in the same state
         self.refusal = ""  # a sentence, when what is there was made by another version of the program
 
     def refresh(self) -> bool:
@@ -105,6 +106,7 @@ class IndexFolder:
         self.op, self.folder_id = state.op, state.folder_id
         self._counts.clear()
         self._kinds.clear()
+        self.first_pages.clear()
         return changed
 
     def search(

@@ -4,8 +4,9 @@ Few matches are all kept, sorted here. Of many only the best ones are, in the sa
 them, or after a cursor, is walked tier by tier.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
@@ -27,6 +28,7 @@ FEW = 50  # matches without a typo, below which those with one join
 PAGE = 20  # matches with those, below which the relaxed tier joins
 MOST_RELAXED = 100  # matches of that tier, the best ones
 AT_ONCE: Final = 160
+MOST_PAGES: Final = 500  # first pages of many matches that are remembered
 
 # What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
 Match = tuple[int, int, int, DocAddress]
@@ -109,9 +111,21 @@ class Matches:
             self._count()
 
     def after(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
-        """The matches of a kind in order, from a place on; read by about `limit` at a time."""
+        """The matches of a kind in order, from a place on: `limit` and one more, if there are so many."""
         if self._few:
             return self._few_after(kind, place)
+        if self._name is None or place is not None:
+            return self._walk(kind, place, limit)
+        pages, name = self._folder.first_pages, (self._name, self._sort, kind, limit)
+        page = pages.get(name)
+        if page is None:
+            page = list(islice(self._walk(kind, None, limit), limit + 1))
+            if len(pages) < MOST_PAGES:
+                pages[name] = page
+        return iter(page)
+
+    def _walk(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
+        """Many matches of a kind in order, from a place on; read by about `limit` at a time."""
         if self._sort == "relevance":
             return self._tier_by_tier(kind, place, limit) if place else self._best_first(kind, limit)
         everything = self._everything()
@@ -129,6 +143,11 @@ class Matches:
         these = match_any(*(self._folder.term("id", -hit.minus_id) for hit in hits))
         found = self._found(self._tiers, these, most=len(hits))
         return {minus_id: tier for tier, _, minus_id, _ in found.matches}
+
+    @property
+    def _name(self) -> Hashable:
+        """What tells this search from others, for what is remembered of it; None if it is narrowed."""
+        return None if self._is_narrowed else (self.wanted.wanted, self._tiers, len(self._filters))
 
     @property
     def _tiers(self) -> range:
@@ -164,9 +183,7 @@ class Matches:
         everything = self._everything()
         if everything is not None and not self.totals:
             # Each page of many matches asks again.
-            words = self.wanted.wanted
-            name = None if self._is_narrowed else (words.whole, words.words, self._tiers, len(self._filters))
-            self.totals = self._folder.count_kinds(match_all(everything, *self._filters), name)
+            self.totals = self._folder.count_kinds(match_all(everything, *self._filters), self._name)
         return self.totals
 
     def _with_relaxed(self, better: list[Match]) -> list[Match]:

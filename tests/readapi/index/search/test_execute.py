@@ -9,11 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from indexer.search.documents.fields import Documents
 from readapi.errors import InvalidCursor
 from readapi.index.search import matches
 from readapi.index.search.execute import Search, execute_search
 from readapi.index.search.suggest import MOST, suggest_names
 from schemas.api.search import SearchPage
+from schemas.search_index import ADULT, KINDS
 from tests.readapi.indexed import Indexed, artist_documents, person, tag_documents, track_documents
 
 ANA, BEN = person("ana", "Ana Ray"), person("ben", "Beñat Étoile")
@@ -87,6 +89,7 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
     )
 
     def pages() -> list[tuple[list[bytes], object]]:
+        index.index.words.first_pages.clear()
         found, after = [], None
         while not found or after:
             page = execute_search(index.index, Search("night rain"), after, 50)
@@ -98,6 +101,43 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
     monkeypatch.setattr(matches, "MANY", 100)
     assert pages() == at_once
     assert sum(len(results) for results, _ in at_once) > 160
+    index.close()
+
+
+def test_the_first_page_of_many_matches_is_remembered_until_the_index_changes(tmp_path, monkeypatch):
+    """Of each search apart, whatever tells it from others."""
+    index, titles = Indexed(tmp_path), ("Echo Hall {}", "Echo Night {}", "Echo Sea")
+    index.write(
+        track_documents(key, titles[key % 3].format(key), ANA if key % 4 else BEN, likes=key % 50)
+        for key in range(1, 801)
+    )
+    shown, words = track_documents(900, "Echo", BEN, likes=49)
+    assert words is not None
+    index.write([Documents(shown, {**words, "kind": ["track", ADULT]})])
+    index.write([artist_documents(person("cyd", "Echo")), artist_documents(person("eve", "Echo Hall"))])
+    asked = [
+        (Search(text, kinds=kinds, sort=sort, adult=adult, artist_did=did), limit)
+        for text in ("echo", "echo ", "ech", "echo hall", "e")
+        for kinds in (KINDS, ("track",))
+        for sort, adult in (("relevance", False), ("relevance", True), ("recent", False), ("popular", True))
+        for did in (None, ANA.did, BEN.did)
+        for limit in (20, 50)
+    ]
+
+    def answers() -> list[object]:
+        return [execute_search(index.index, search, None, limit) for search, limit in asked]
+
+    with monkeypatch.context() as nothing_remembered:
+        nothing_remembered.setattr(matches, "MOST_PAGES", 0)
+        expected = answers()
+    assert answers() == expected
+    assert answers() == expected
+
+    broad, before = Search("ech"), index.index.words.rows_read
+    assert execute_search(index.index, broad, None, 20) == expected[asked.index((broad, 20))]
+    assert index.index.words.rows_read == before
+    index.write([track_documents(1000, "Echo of Yesterday", ANA, likes=5000)])
+    assert b"Echo of Yesterday" in execute_search(index.index, broad, None, 20).results[0]
     index.close()
 
 
