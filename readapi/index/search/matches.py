@@ -120,7 +120,7 @@ class Matches:
         page = pages.get(name)
         if page is None:
             page = list(islice(self._walk(kind, None, limit), limit + 1))
-            if len(pages) < MOST_PAGES:
+            if page and len(pages) < MOST_PAGES:
                 pages[name] = page
         return iter(page)
 
