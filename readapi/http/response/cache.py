@@ -84,11 +84,11 @@ class AnswerCache:
 
     def keep(self, address: str, version: object, kept: Kept) -> None:
         """Cache an answer that was asked for before, unless the stores changed while it was made."""
-        if not self._is_noted(address):
-            return
         # Half as much again, for the compressed form that may follow.
         size = len(kept.answer.body) * 3 // 2 + len(address) + _OVERHEAD_BYTES
         if version != self._version or size > self._most_bytes or address in self._kept:
+            return
+        if not self._note(address):
             return
         # orjson's bytes keep the room of the buffer in which they were written, 4 KB at least.
         # The tag, of which there is an ETag now, may be as long as the body.
@@ -99,8 +99,8 @@ class AnswerCache:
             _, (_, freed) = self._kept.popitem(last=False)
             self.bytes -= freed
 
-    def _is_noted(self, address: str) -> bool:
-        """Whether the address was asked for before, as far back as about twice as many others as are kept."""
+    def _note(self, address: str) -> bool:
+        """Note the address. Returns whether it was noted before, at most about two caches' worth ago."""
         name = hash(address)
         if name in self._noted or name in self._noted_before:
             return True
