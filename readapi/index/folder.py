@@ -1,10 +1,10 @@
 """Reads one Tantivy index on disk, and notices when it appears, grows or is replaced."""
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 import structlog
@@ -16,10 +16,13 @@ from schemas.document_store import DocumentStore, UnknownFormat, map_segments
 from schemas.search_index import KIND_SPAN, KINDS, Kind, kind_of
 from schemas.stored import Stored
 
+Found = TypeVar("Found")
+
 log = structlog.get_logger()
 
 _ONE_BY_ONE = 200
 MOST_COUNTS = 20_000  # terms whose number of documents is remembered
+MOST_PAGES = 500  # first pages of searches that are remembered
 MOST_KINDS = 1_000  # queries of which the number of documents of each kind is
 _ATTEMPTS = 5
 _BY_KIND = {"kinds": {"histogram": {"field": "id", "interval": float(KIND_SPAN)}}}
@@ -66,7 +69,7 @@ class IndexFolder:
         self.folder_id = 0  # of the folder being read: changes with a rebuild
         self._counts: dict[tuple[str, str], int] = {}  # of terms, in the state that is shown
         self._kinds: dict[Hashable, dict[Kind, int]] = {}  # of named queries, in the state that is shown
-        self.first_pages: dict[Hashable, list[Any]] = {}  # of searches that match much, in the same state
+        self._first_pages: dict[Hashable, list[Any]] = {}  # of searches that match much, in the same state
         self.refusal = ""  # a sentence, when what is there was made by another version of the program
 
     def refresh(self) -> bool:
@@ -106,7 +109,7 @@ class IndexFolder:
         self.op, self.folder_id = state.op, state.folder_id
         self._counts.clear()
         self._kinds.clear()
-        self.first_pages.clear()
+        self._first_pages.clear()
         return changed
 
     def search(
@@ -201,6 +204,15 @@ class IndexFolder:
         if name is not None and len(self._kinds) < MOST_KINDS:
             self._kinds[name] = dict(counts)
         return counts
+
+    def first_page(self, name: Hashable, find: Callable[[], list[Found]]) -> list[Found]:
+        """What `find` returns; remembered while this state is shown, under a name that is its own."""
+        page = self._first_pages.get(name)
+        if page is None:
+            page = find()
+            if page and len(self._first_pages) < MOST_PAGES:
+                self._first_pages[name] = page
+        return page
 
     def _look(self) -> tuple[int, ...] | None:
         try:

@@ -28,7 +28,6 @@ FEW = 50  # matches without a typo, below which those with one join
 PAGE = 20  # matches with those, below which the relaxed tier joins
 MOST_RELAXED = 100  # matches of that tier, the best ones
 AT_ONCE: Final = 160
-MOST_PAGES: Final = 500  # first pages of many matches that are remembered
 
 # What a Hit is made of; hundreds of them are sorted, of which a page shows a few.
 Match = tuple[int, int, int, DocAddress]
@@ -116,13 +115,12 @@ class Matches:
             return self._few_after(kind, place)
         if self._name is None or place is not None:
             return self._walk(kind, place, limit)
-        pages, name = self._folder.first_pages, (self._name, self._sort, kind, limit)
-        page = pages.get(name)
-        if page is None:
-            page = list(islice(self._walk(kind, None, limit), limit + 1))
-            if page and len(pages) < MOST_PAGES:
-                pages[name] = page
-        return iter(page)
+        return iter(
+            self._folder.first_page(
+                (self._name, self._sort, kind, limit),
+                lambda: list(islice(self._walk(kind, None, limit), limit + 1)),
+            )
+        )
 
     def _walk(self, kind: Kind, place: Place | None, limit: int) -> Iterator[Hit]:
         """Many matches of a kind in order, from a place on; read by about `limit` at a time."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from indexer.search.documents.fields import Documents
 from readapi.errors import InvalidCursor
+from readapi.index import folder
 from readapi.index.search import matches
 from readapi.index.search.execute import Search, execute_search
 from readapi.index.search.suggest import MOST, suggest_names
@@ -89,7 +90,6 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
     )
 
     def pages() -> list[tuple[list[bytes], object]]:
-        index.index.words.first_pages.clear()
         found, after = [], None
         while not found or after:
             page = execute_search(index.index, Search("night rain"), after, 50)
@@ -97,6 +97,7 @@ def test_many_matches_of_two_words_come_tier_by_tier_in_the_same_order(tmp_path,
             found.append((page.results, page.counts))
         return found
 
+    monkeypatch.setattr(folder, "MOST_PAGES", 0)
     at_once = pages()
     monkeypatch.setattr(matches, "MANY", 100)
     assert pages() == at_once
@@ -128,7 +129,7 @@ def test_the_first_page_of_many_matches_is_remembered_until_the_index_changes(tm
         return [execute_search(index.index, search, None, limit) for search, limit in asked]
 
     with monkeypatch.context() as nothing_remembered:
-        nothing_remembered.setattr(matches, "MOST_PAGES", 0)
+        nothing_remembered.setattr(folder, "MOST_PAGES", 0)
         expected = answers()
     assert answers() == expected
     assert answers() == expected
