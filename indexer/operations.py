@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import aiohttp
 import duckdb
 import orjson
 
@@ -18,7 +17,6 @@ from indexer.catalog.writing.writer import Writer
 from indexer.control import dead_letters, repairs
 from indexer.control.check import CheckReport, check_catalogue, check_live
 from indexer.control.replay import ReplayProgress
-from indexer.network.identity.dns import Dns
 from indexer.search.index import SearchIndex
 from indexer.search.rebuild import rebuild_index
 from indexer.service import Indexer, choose_source, open_indexer
@@ -47,10 +45,9 @@ async def record_stream(
     settings: Settings, path: Path, seconds: float | None, frames: int | None, progress: Progress
 ) -> None:
     """Write the frames of the relay (or Jetstream) to a file, until either limit."""
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
-        source = choose_source(settings, session)
-        async with _watched(source, progress):
-            await recording.record_frames(source, path, seconds=seconds, frames=frames)
+    source = choose_source(settings)
+    async with _watched(source, progress):
+        await recording.record_frames(source, path, seconds=seconds, frames=frames)
 
 
 def rebuild_search(settings: Settings, progress: ProgressOf) -> None:
@@ -107,10 +104,7 @@ async def replay_letters(settings: Settings, wanted: LetterFilter, progress: Pro
         await follow(dead_letters.replay_letters(settings, wanted))
         return last
     require_catalogue(settings)
-    async with (
-        aiohttp.ClientSession() as session,
-        open_indexer(settings, choose_source(settings, session)) as indexer,
-    ):
+    async with open_indexer(settings, choose_source(settings)) as indexer:
         await indexer.replay(follow(indexer.retrial.run(wanted)))
     return last
 
@@ -129,10 +123,7 @@ async def audit_repos(settings: Settings) -> Counter[audits.Outcome]:
     async def compare(indexer: Indexer) -> None:
         outcomes.append(await indexer.upkeep.audit())
 
-    async with (
-        aiohttp.ClientSession() as session,
-        open_indexer(settings, choose_source(settings, session)) as indexer,
-    ):
+    async with open_indexer(settings, choose_source(settings)) as indexer:
         await indexer.replay(compare(indexer))
     return outcomes[0]
 

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import aiohttp
 import structlog
 
 from indexer.catalog import projections
@@ -29,7 +28,6 @@ from indexer.labels.follow import Labels
 from indexer.network import connect
 from indexer.network.connect import Internet
 from indexer.network.http.throttle import HostTurns
-from indexer.network.identity.dns import Dns
 from indexer.network.identity.resolver import KEEP_SECONDS
 from indexer.network.retry_queue import RetryQueue
 from indexer.pipeline import Pipeline
@@ -333,9 +331,9 @@ class Indexer:
         )
 
 
-def choose_source(settings: Settings, session: aiohttp.ClientSession) -> Source:
+def choose_source(settings: Settings) -> Source:
     """The source that the settings ask for, of the collections that are indexed."""
-    return select.choose_source(settings, projections.indexed_nsids(settings.collections), session)
+    return select.choose_source(settings, projections.indexed_nsids(settings.collections))
 
 
 async def run_indexer(settings: Settings) -> None:
@@ -344,16 +342,15 @@ async def run_indexer(settings: Settings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Dns())) as session:
-        source = choose_source(settings, session)
-        async with open_indexer(settings, source) as indexer:
-            log.info("indexer started", source=source.name, cursor=indexer.pipeline.finished)
-            # Every known account stays in memory; the garbage collector spent 5 % of all time walking them.
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
-            await indexer.run(stop)
-            log.info("indexer stopped", cursor=indexer.pipeline.finished)
+    source = choose_source(settings)
+    async with open_indexer(settings, source) as indexer:
+        log.info("indexer started", source=source.name, cursor=indexer.pipeline.finished)
+        # Every known account stays in memory; the garbage collector spent 5 % of all time walking them.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+        await indexer.run(stop)
+        log.info("indexer stopped", cursor=indexer.pipeline.finished)
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import structlog
@@ -16,6 +17,8 @@ from indexer.labels.labeler import Labeler
 from indexer.labels.subscription import BACKOFF, Subscription
 from indexer.network.connect import Internet
 from indexer.network.http.throttle import HostTurns
+from indexer.network.ssrf import is_public
+from indexer.network.websockets import WebSocketClient
 from schemas.ids import Did
 from schemas.labels import open_labels
 from schemas.service_identity import service_did
@@ -40,6 +43,8 @@ class Labels:
         self._intake = intake
         self._writer = writer
         collections = projections.indexed_nsids(settings.collections)
+        may_visit = partial(is_public, allow_loopback=settings.allow_loopback)  # labelers are where they say
+        client = WebSocketClient(may_visit=may_visit)
         asked = {one.source: one for one in writer.listings() if one.collection == METHOD}
         inquiry = Inquiry(
             ways.outbound,
@@ -51,7 +56,7 @@ class Labels:
         self.subscriptions = [
             Subscription(
                 Labeler(did, ways.resolver, collections),
-                ways.sockets,
+                client,
                 intake,
                 inquiry,
                 cursor=writer.cursor(did),

@@ -5,7 +5,6 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import aiohttp
 import structlog
 from yarl import URL
 
@@ -18,9 +17,10 @@ from indexer.labels import inquiry
 from indexer.labels.inquiry import Inquiry
 from indexer.labels.labeler import Checked, Labeler, NoLabeler
 from indexer.network.http.client import OutboundError
+from indexer.network.websockets import WebSocketClient
 from indexer.stream import envelope
 from indexer.stream.envelope import Body, Unreadable
-from indexer.stream.websocket import Stream
+from indexer.stream.websocket.stream import Stream
 from schemas.backoff import Backoff
 from schemas.labels import LabelKey
 
@@ -39,7 +39,7 @@ class Subscription:
     def __init__(
         self,
         labeler: Labeler,
-        session: aiohttp.ClientSession,
+        client: WebSocketClient,
         intake: Intake,
         asking: Inquiry,
         *,
@@ -48,7 +48,7 @@ class Subscription:
         backoff: Backoff = BACKOFF,
     ) -> None:
         self.labeler = labeler
-        self._session = session
+        self._client = client
         self._intake = intake
         self._inquiry = asking
         self._cursor = cursor
@@ -90,7 +90,7 @@ class Subscription:
         address = URL(url.replace("http", "ws", 1)).joinpath("xrpc", METHOD)
         stream = Stream(
             self.labeler.did,
-            self._session,
+            self._client,
             address=lambda: address.with_query(cursor=self._start()),
             farewell=self._farewell,
             backoff=self._backoff,

@@ -4,10 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-import aiohttp
-
 from indexer.network.clock import ClockOffset
-from indexer.network.http.client import Outbound, guarded_session
+from indexer.network.http.client import Outbound
 from indexer.network.http.operator_client import Operators
 from indexer.network.http.slots import SlotLimits
 from indexer.network.identity.dns import Dns
@@ -25,7 +23,7 @@ class Internet(NamedTuple):
 
     Long downloads do not use up the connections of short requests: `downloads` is for repos and recordings,
     `outbound` for everything else, and identities have connections of their own. Only `operators` may reach
-    the addresses in the operator's settings. `sockets` opens websockets to addresses from DID documents.
+    the addresses in the operator's settings.
     """
 
     outbound: Outbound
@@ -34,7 +32,6 @@ class Internet(NamedTuple):
     handles: Handles
     resolver: Resolver
     clock: ClockOffset
-    sockets: aiohttp.ClientSession
 
 
 @asynccontextmanager
@@ -48,7 +45,6 @@ async def open_internet(settings: Settings) -> AsyncIterator[Internet]:
         Outbound(dns, allow_loopback=allow_loopback, limits=CALLS) as lookups,
         Outbound(dns, allow_loopback=allow_loopback, limits=CALLS) as outbound,
         Outbound(dns, allow_loopback=allow_loopback, limits=DOWNLOADS) as downloads,
-        guarded_session(dns, allow_loopback=allow_loopback) as sockets,
     ):
         handles = Handles(
             lookups, dns, service=settings.handle_resolver, operators=operators, allow_test=allow_loopback
@@ -64,4 +60,4 @@ async def open_internet(settings: Settings) -> AsyncIterator[Internet]:
         clock = ClockOffset()
         for client in (operators, lookups, outbound, downloads):
             client.heard = clock.heard
-        yield Internet(outbound, downloads, operators, handles, resolver, clock, sockets)
+        yield Internet(outbound, downloads, operators, handles, resolver, clock)

@@ -43,6 +43,15 @@ def is_public(address: str, *, allow_loopback: bool = False) -> bool:
     return ip in _GLOBAL_UNICAST and not any(ip in block for block in _SPECIAL_IPV6)
 
 
+def is_address(host: str) -> bool:
+    """True for an IP address, also with a zone; False for a name."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
 def check_url(url: str, *, allow_loopback: bool = False) -> URL:
     """Parse a URL and check its form: https, a public host, no user name, no port below 1024 but 443.
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
 from typing import Literal
 
-import aiohttp
 from yarl import URL
 
 from indexer.events import Decode, Frame
+from indexer.network.websockets import WebSocketClient
 from indexer.stream.decode import decode_frame, stream_error
 from indexer.stream.prefilter import Prefilter
-from indexer.stream.websocket import HEARTBEAT_SECONDS, Stream
+from indexer.stream.websocket.stream import HEARTBEAT_SECONDS, Stream
 from schemas.backoff import Backoff
 
 PATH = "/xrpc/com.atproto.sync.subscribeRepos"
@@ -27,7 +27,7 @@ class Firehose:
     def __init__(
         self,
         relay: str,
-        session: aiohttp.ClientSession,
+        client: WebSocketClient,
         *,
         start: Literal["oldest", "live"] = "oldest",
         backoff: Backoff | None = None,
@@ -44,7 +44,7 @@ class Firehose:
         self._refused: int | None = None
         self._stream = Stream(
             self.name,
-            session,
+            client,
             address=self._address,
             farewell=self._farewell,
             backoff=backoff,

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
-import aiohttp
 import orjson
 from yarl import URL
 
 from indexer.events import Decode, Frame
+from indexer.network.websockets import WebSocketClient
 from indexer.stream.decode_jetstream import EPOCH, MICROSECOND, decode_json, stream_error
 from indexer.stream.dialects import JETSTREAM_PATHS
 from indexer.stream.prefilter import Prefilter
-from indexer.stream.websocket import HEARTBEAT_SECONDS, Stream
+from indexer.stream.websocket.stream import HEARTBEAT_SECONDS, Stream
 from schemas.backoff import Backoff
 from schemas.ids import Nsid
 
@@ -50,7 +50,7 @@ class Jetstream:
     def __init__(
         self,
         url: str,
-        session: aiohttp.ClientSession,
+        client: WebSocketClient,
         collections: frozenset[Nsid],
         *,
         version: Version = "1",
@@ -70,7 +70,7 @@ class Jetstream:
         self._outdated = False
         self._stream = Stream(
             self.name,
-            session,
+            client,
             address=self._address,
             farewell=self._farewell,
             protocols=wire.protocols,

@@ -13,7 +13,7 @@ from collections.abc import Container
 from os.path import commonprefix
 from typing import Final
 
-from indexer.repo import limits
+from indexer.repo.limits import MAX_FRAME_BYTES
 from schemas.ids import Did, Nsid
 
 _HEADER: Final = b"\xa2at\x67#commitbop\x01"  # {"t": "#commit", "op": 1}
@@ -33,39 +33,43 @@ _REPO: Final = b"drepox"
 
 
 class Prefilter:
-    """Checks the frames of one bunch in order; call `begin` before the first."""
+    """Checks frames in order, as they arrive; call `begin` when the consumer takes those that stayed."""
 
     def __init__(self, collections: frozenset[Nsid], tracked: Container[Did]) -> None:
         # Other names with this prefix are left to the decoder; without a common prefix, all frames are.
         self._name = commonprefix(sorted(collections)).encode()  # noqa: RUF071 - of names, not of paths
+        self._name_end = 7 + len(self._name)  # after the path's beginning
         self._tracked = tracked
+        # Accounts with a commit that waits for the consumer, and with one that the consumer is processing.
+        # It may make the account a tracked one, so that account's later frames do not pass.
         self._waiting: set[str] = set()
+        self._taken: set[str] = set()
 
     def begin(self) -> None:
-        """Start a new bunch: the frames of the one before are processed, and `tracked` is up to date."""
-        self._waiting.clear()
+        """Start a new bunch: the consumer has processed the frames of the one before, and takes the next."""
+        self._waiting, self._taken = set(), self._waiting
 
     def passes(self, raw: bytes) -> bool:
         """True when the frame needs no decoding."""
         path_at = _BEGINNINGS.get(raw[:_LENGTH])
         if path_at is None and not raw.startswith(_HEADER):
             return False
-        at = raw.find(_REPO, path_at or len(_HEADER), -1)
-        if at < 0 or len(raw) > limits.MAX_FRAME_BYTES:
+        key_at = raw.find(_REPO, path_at or len(_HEADER))
+        if key_at < 0 or len(raw) > MAX_FRAME_BYTES:
             return False
-        begin = at + 7
+        did_at = key_at + 7
         try:
-            repo = raw[begin : begin + raw[at + 6]].decode()
-        except ValueError:
+            repo = raw[did_at : did_at + raw[did_at - 1]].decode()
+        except (IndexError, ValueError):
             return False
         if (
             path_at is not None
             and raw[path_at : path_at + 6] == _PATH
-            and not raw.startswith(self._name, path_at + 7)
+            and raw[path_at + 7 : path_at + self._name_end] != self._name
             and repo not in self._tracked
             and repo not in self._waiting
+            and repo not in self._taken
         ):
             return True
-        # This commit may make its account a tracked one, so that account's later frames do not pass.
         self._waiting.add(repo)
         return False

@@ -8,9 +8,7 @@ client and a much slower one for asyncio. Both are shown; the target is set agai
 """
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 import logging
 import multiprocessing
 import random
@@ -22,16 +20,17 @@ from datetime import timedelta
 from multiprocessing.connection import Connection
 from typing import Final
 
-import aiohttp
 import structlog
 
 from indexer.events import Passed
+from indexer.network.websockets import WebSocketClient
 from indexer.pipeline import decode_frames
 from indexer.stream.firehose import Firehose
 from schemas.collections import Collections
 from schemas.ids import Did, tid_at
 from tests.bench.rows import Row, rounded
 from tests.network.forge import START, ForgedRepo
+from tests.network.handshake import handshake_to
 
 REPOS, RECORDS_BEFORE = 2, 1_500
 REPLY = {
@@ -78,13 +77,7 @@ def serve(frames: list[bytes], total: int, port: Connection) -> None:
     messages = b"".join(b"\x82\x7e" + struct.pack(">H", len(frame)) + frame for frame in frames)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        key = next(line for line in head.split("\r\n") if line.lower().startswith("sec-websocket-key"))
-        accept = hashlib.sha1((key.split(": ")[1] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
-        writer.write(
-            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Accept: " + base64.b64encode(accept) + b"\r\n\r\n"
-        )
+        writer.write(handshake_to(await reader.readuntil(b"\r\n\r\n")))
         with contextlib.suppress(ConnectionError):
             for _ in range(-(-total // len(frames))):
                 writer.write(messages)
@@ -106,19 +99,18 @@ def read_ours(url: str, count: int) -> float:
     tracked = frozenset[Did]()
 
     async def run() -> float:
-        async with aiohttp.ClientSession() as session:
-            reading = decode_frames(Firehose(url, session), None, Collections().all, tracked)
-            async with contextlib.aclosing(reading) as frames:
-                started, taken = 0.0, 0
-                async for frame, [passed] in frames:
-                    assert isinstance(passed, Passed)
-                    if not started:
-                        started = time.process_time()
-                        continue
-                    taken += 1 + frame.passed
-                    if taken >= count:
-                        break
-                return taken / (time.process_time() - started)
+        reading = decode_frames(Firehose(url, WebSocketClient()), None, Collections().all, tracked)
+        async with contextlib.aclosing(reading) as frames:
+            started, taken = 0.0, 0
+            async for frame, [passed] in frames:
+                assert isinstance(passed, Passed)
+                if not started:
+                    started = time.process_time()
+                    continue
+                taken += 1 + frame.passed
+                if taken >= count:
+                    break
+            return taken / (time.process_time() - started)
 
     return asyncio.run(run())
 

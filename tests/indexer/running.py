@@ -10,6 +10,7 @@ import aiohttp
 import orjson
 
 from indexer import service
+from indexer.network.websockets import WebSocketClient
 from indexer.service import Indexer
 from indexer.stream.firehose import Firehose
 from schemas import data_folder
@@ -81,8 +82,8 @@ async def running(
     """Start, and stop as SIGTERM does."""
     empty_catalogues.begin(settings.data_dir)
     socket = aiohttp.UnixConnector(str(settings.data_dir / data_folder.CONTROL_SOCKET))
-    async with aiohttp.ClientSession() as session, aiohttp.ClientSession(connector=socket) as control:
-        source = Firehose(settings.relay, session, start=settings.start, backoff=QUICK)
+    async with aiohttp.ClientSession(connector=socket) as control:
+        source = Firehose(settings.relay, WebSocketClient(), start=settings.start, backoff=QUICK)
         async with service.open_indexer(settings, source) as indexer:
             stop = asyncio.Event()
             task = asyncio.create_task(indexer.run(stop, give_back_seconds))

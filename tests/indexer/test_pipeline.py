@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
 
-import aiohttp
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from indexer.catalog.writing.intake import Intake
 from indexer.events import Frame
 from indexer.faults import StoreError
 from indexer.network.retry_queue import RetryQueue
+from indexer.network.websockets import WebSocketClient
 from indexer.pipeline import Pipeline
 from indexer.repo import extract
 from indexer.search.follower import Follower
@@ -277,8 +277,8 @@ async def test_a_repo_that_is_too_large_is_shown_commit_by_commit(
 async def test_a_store_that_is_at_fault_stops_the_indexer(
     indexer_settings: Settings, hosted_repo: ForgedRepo
 ) -> None:
-    async with Relay(frames_of(hosted_repo, 1)) as relay, aiohttp.ClientSession() as session:
-        source = Firehose(relay.url, session, start="oldest", backoff=QUICK)
+    async with Relay(frames_of(hosted_repo, 1)) as relay:
+        source = Firehose(relay.url, WebSocketClient(), start="oldest", backoff=QUICK)
         async with service.open_indexer(indexer_settings, source) as indexer:
             indexer.stores.index.close()
 

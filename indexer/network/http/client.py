@@ -6,7 +6,6 @@ address is checked again when the socket is made.
 """
 
 import errno
-import ipaddress
 import socket
 import ssl
 import time
@@ -15,7 +14,6 @@ from asyncio import Timeout
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
@@ -41,7 +39,7 @@ from indexer.network.http.exchange import (
     pieces_of,
 )
 from indexer.network.http.slots import SlotLimits, Slots
-from indexer.network.ssrf import NotPermitted, check_url, is_public
+from indexer.network.ssrf import NotPermitted, check_url, is_address, is_public
 
 # Users of a client import its errors and replies from here.
 __all__ = [
@@ -237,7 +235,7 @@ class Outbound(Client):
         host, port = url.raw_host or "", url.port or 0
         until, places = self._known.get((host, port), (0.0, []))
         if until < time.monotonic():
-            found = [HostAddress(host, port)] if _is_address(host) else await self._looked_up(host, port)
+            found = [HostAddress(host, port)] if is_address(host) else await self._looked_up(host, port)
             places = [place for place in found if self._may_visit(place.address)][:MOST_ADDRESSES]
             if not places:
                 raise Forbidden("not a public address")
@@ -271,12 +269,6 @@ def open_guarded(target: AddrInfoType, *, allow_loopback: bool) -> socket.socket
     return socket.socket(family, kind, protocol)
 
 
-def guarded_session(resolver: AbstractResolver, *, allow_loopback: bool) -> aiohttp.ClientSession:
-    """A session for websockets to addresses from outside: each socket is checked as those of Outbound."""
-    factory = partial(open_guarded, allow_loopback=allow_loopback)
-    return session_over(aiohttp.TCPConnector(resolver=resolver, socket_factory=factory))
-
-
 def session_over(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
     """A session that adds no cookies, no compression and no proxy to a request."""
     return aiohttp.ClientSession(
@@ -293,11 +285,3 @@ def session_over(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
 def open_body(body: Body) -> bytes | BinaryIO | None:
     """Open a body that is a file, as aiohttp sends it."""
     return body.open("rb") if isinstance(body, Path) else body
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True

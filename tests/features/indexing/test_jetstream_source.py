@@ -60,12 +60,8 @@ def configured(tmp_path: Path, forged: ForgedNetwork) -> Settings:
 @contextlib.asynccontextmanager
 async def following(configured: Settings, host: JetstreamDouble, **fields: str) -> AsyncIterator[Indexer]:
     settings = configured.model_copy(update={"jetstream": host.url, **fields})
-    async with (
-        aiohttp.ClientSession() as session,
-        service.open_indexer(
-            settings, select.choose_source(settings, settings.collections.all, session)
-        ) as indexer,
-    ):
+    source = select.choose_source(settings, settings.collections.all)
+    async with service.open_indexer(settings, source) as indexer:
         stop = asyncio.Event()
         task = asyncio.create_task(indexer.run(stop))
         yield indexer

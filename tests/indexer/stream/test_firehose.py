@@ -1,20 +1,20 @@
 """The firehose goes on for ever: after every close code, from where the work is finished."""
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 
-import aiohttp
 import pytest
 
-from indexer.stream import decode, envelope, websocket
+from indexer.network.websockets import WebSocketClient
+from indexer.stream import decode, envelope
 from indexer.stream.firehose import Firehose
 from indexer.stream.prefilter import Prefilter
+from indexer.stream.websocket import stream
 from schemas.backoff import Backoff
 from schemas.collections import Collections
 from tests.network import forge
 from tests.network.forge import ForgedRepo
+from tests.network.handshake import handshake_to
 from tests.network.relay import Close, Cut, Refuse, Relay, Send
 from tests.patience import PATIENCE_SECONDS
 
@@ -32,9 +32,8 @@ def frames_of(count, seed="ana", collection="fm.svc.like"):
 
 
 @pytest.fixture
-async def session():
-    async with aiohttp.ClientSession() as session:
-        yield session
+def client():
+    return WebSocketClient()
 
 
 async def until(condition):
@@ -69,18 +68,18 @@ class Reader:
 
 
 @contextlib.asynccontextmanager
-async def reading(relay, session, after=None, **options):
-    source = Firehose(relay.url, session, **{"backoff": QUICK, **options})
+async def reading(relay, client, after=None, **options):
+    source = Firehose(relay.url, client, **{"backoff": QUICK, **options})
     reader = Reader(source, after)
     async with contextlib.aclosing(reader.stream):
         yield source, reader
 
 
-async def test_frames_come_as_they_were_sent(session):
+async def test_frames_come_as_they_were_sent(client):
     """Bytes, order, the relay's name, and the counters that health shows."""
     sent = frames_of(3)
 
-    async with Relay(sent) as relay, reading(relay, session, after=0) as (source, reader):
+    async with Relay(sent) as relay, reading(relay, client, after=0) as (source, reader):
         got = await reader.read(3)
 
         assert [frame.raw for frame in got] == sent
@@ -94,11 +93,11 @@ async def test_frames_come_as_they_were_sent(session):
 @pytest.mark.parametrize(
     "code", [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1011, 1012, 1013, 1014, 3000, 4999]
 )
-async def test_every_close_code_is_followed_by_a_reconnection(session, code):
+async def test_every_close_code_is_followed_by_a_reconnection(client, code):
     """A polite goodbye is no reason to stop; each is counted by its code."""
     async with (
         Relay(frames_of(4), faults=[Close(code, after=2)]) as relay,
-        reading(relay, session, after=0) as (source, reader),
+        reading(relay, client, after=0) as (source, reader),
     ):
         assert await reader.seqs(4) == [1, 2, 3, 4]
         assert relay.cursors == [0, 2]
@@ -106,21 +105,21 @@ async def test_every_close_code_is_followed_by_a_reconnection(session, code):
         assert source.status.error is None
 
 
-async def test_a_connection_cut_in_a_message_is_resumed(session):
+async def test_a_connection_cut_in_a_message_is_resumed(client):
     """Half a message is no message."""
     async with (
         Relay(frames_of(3), faults=[Cut(after=1)]) as relay,
-        reading(relay, session, after=0) as (source, reader),
+        reading(relay, client, after=0) as (source, reader),
     ):
         assert await reader.seqs(3) == [1, 2, 3]
         assert source.status.reconnects == {"1006": 1}
 
 
-async def test_it_resumes_at_finished_work_not_at_what_was_read(session):
+async def test_it_resumes_at_finished_work_not_at_what_was_read(client):
     """Frames that were read but not worked off come again."""
     async with (
         Relay(frames_of(4), faults=[Close(1011, after=3)]) as relay,
-        reading(relay, session, after=1) as (source, reader),
+        reading(relay, client, after=1) as (source, reader),
     ):
         source.finished = lambda: 1
 
@@ -128,12 +127,12 @@ async def test_it_resumes_at_finished_work_not_at_what_was_read(session):
         assert relay.cursors == [1, 1]
 
 
-async def test_a_new_install_begins_where_it_is_told(session):
+async def test_a_new_install_begins_where_it_is_told(client):
     """`oldest` asks for everything kept, `live` for what comes next."""
     async with Relay(frames_of(2)) as relay:
-        async with reading(relay, session, start="oldest") as (_, reader):
+        async with reading(relay, client, start="oldest") as (_, reader):
             assert await reader.seqs(2) == [1, 2]
-        async with reading(relay, session, start="live") as (source, reader):
+        async with reading(relay, client, start="live") as (source, reader):
             waiting = asyncio.ensure_future(reader.seqs(1))
             await until(lambda: source.status.connected)
             await asyncio.sleep(0.02)
@@ -144,21 +143,21 @@ async def test_a_new_install_begins_where_it_is_told(session):
         assert relay.cursors == [0, None]
 
 
-async def test_refusals_are_waited_out(session):
+async def test_refusals_are_waited_out(client):
     """A server error and a refused connection end in another attempt and a sentence."""
     async with (
         Relay(frames_of(1), faults=[Refuse(500), Refuse(404)]) as relay,
-        reading(relay, session) as (source, reader),
+        reading(relay, client) as (source, reader),
     ):
         assert await reader.seqs(1) == [1]
         assert source.status.reconnects == {"http_500": 1, "http_404": 1}
 
 
-async def test_retry_after_is_honoured(session):
+async def test_retry_after_is_honoured(client):
     """The server's wish outweighs our own, shorter wait."""
     async with (
         Relay(frames_of(1), faults=[Refuse(429, retry_after="1")]) as relay,
-        reading(relay, session) as (source, reader),
+        reading(relay, client) as (source, reader),
     ):
         waiting = asyncio.ensure_future(reader.seqs(1))
         await until(lambda: source.status.error)
@@ -174,17 +173,14 @@ async def test_retry_after_is_honoured(session):
 @pytest.mark.parametrize("asked", ["soon", "-5", "Wed, 21 Oct 2015 07:28:00 GMT", "", "٣", "1" * 400])
 def test_an_odd_retry_after_is_no_trap(asked):
     """Neither text nor a past date stops us, and nobody makes us wait longer than an hour."""
-    headers = {"Retry-After": asked}
-    error = aiohttp.WSServerHandshakeError(None, (), status=429, headers=headers)
-
-    assert 0 <= websocket._retry_after(error) <= 3600
+    assert 0 <= stream._pause_asked(asked) <= 3600
 
 
-async def test_a_relay_that_is_not_there_is_tried_again(session):
+async def test_a_relay_that_is_not_there_is_tried_again(client):
     """It may come later; until then the status says why there is nothing."""
     async with Relay() as relay:
         url, port = relay.url, int(relay.url.rsplit(":", 1)[1])
-    source = Firehose(url, session, backoff=QUICK)
+    source = Firehose(url, client, backoff=QUICK)
     reader = Reader(source)
     waiting = asyncio.ensure_future(reader.seqs(1))
     await until(lambda: source.status.reconnects["unreachable"] > 2)
@@ -198,12 +194,12 @@ async def test_a_relay_that_is_not_there_is_tried_again(session):
     await late.stop()
 
 
-async def test_a_cursor_that_the_relay_does_not_know_is_given_up(session):
+async def test_a_cursor_that_the_relay_does_not_know_is_given_up(client):
     """After FutureCursor the stream begins anew, and the sentence says so."""
     slow = Backoff(first_seconds=0.3)
     async with (
         Relay(frames_of(2)) as relay,
-        reading(relay, session, after=900, backoff=slow) as (source, reader),
+        reading(relay, client, after=900, backoff=slow) as (source, reader),
     ):
         [error] = await reader.read(1)
         resumed = asyncio.ensure_future(reader.seqs(2))
@@ -217,20 +213,20 @@ async def test_a_cursor_that_the_relay_does_not_know_is_given_up(session):
         assert relay.cursors == [900, 0]
 
 
-async def test_a_relay_that_was_reset_is_followed_from_its_new_numbers(session):
+async def test_a_relay_that_was_reset_is_followed_from_its_new_numbers(client):
     """Once work is finished in the new sequence, that is where it resumes."""
     faults = [Send(forge.error_frame("FutureCursor")), Close(1001, after=1)]
-    async with Relay(frames_of(3), faults=faults) as relay, reading(relay, session, after=900) as (_, reader):
+    async with Relay(frames_of(3), faults=faults) as relay, reading(relay, client, after=900) as (_, reader):
         await reader.read(1)
 
         assert await reader.seqs(3) == [1, 2, 3]
         assert relay.cursors == [900, 0, 1]
 
 
-async def test_other_errors_of_the_stream_lead_to_a_reconnection(session):
+async def test_other_errors_of_the_stream_lead_to_a_reconnection(client):
     """A consumer that was too slow tries again; the frame itself is passed on."""
     fault = Send(forge.error_frame("ConsumerTooSlow", "try harder"))
-    async with Relay(frames_of(1), faults=[fault]) as relay, reading(relay, session) as (source, reader):
+    async with Relay(frames_of(1), faults=[fault]) as relay, reading(relay, client) as (source, reader):
         first, second = await reader.read(2)
 
         assert decode.stream_error(first.raw).message == "try harder"
@@ -238,9 +234,9 @@ async def test_other_errors_of_the_stream_lead_to_a_reconnection(session):
         assert source.status.reconnects.total() == 1
 
 
-async def test_an_outdated_cursor_is_passed_on(session):
+async def test_an_outdated_cursor_is_passed_on(client):
     """The note comes before the oldest frame, so whoever decodes can tell of the gap."""
-    async with Relay(frames_of(9), window=2) as relay, reading(relay, session, after=3) as (_, reader):
+    async with Relay(frames_of(9), window=2) as relay, reading(relay, client, after=3) as (_, reader):
         note, frame = await reader.read(2)
 
         assert (
@@ -249,13 +245,13 @@ async def test_an_outdated_cursor_is_passed_on(session):
         assert envelope.seq_of(frame.raw) == 8
 
 
-async def test_text_and_giants_are_passed_on_as_they_are(session):
+async def test_text_and_giants_are_passed_on_as_they_are(client):
     """What is no frame is the decoder's to say; one message over the limit does not stop the stream."""
     giant = bytes(9 << 20)
     repo_frames = frames_of(1)
     async with (
         Relay([giant, *repo_frames], faults=[Send("héllo")]) as relay,
-        reading(relay, session) as (source, reader),
+        reading(relay, client) as (source, reader),
     ):
         text, big, good = await reader.read(3)
 
@@ -265,9 +261,9 @@ async def test_text_and_giants_are_passed_on_as_they_are(session):
         assert source.status.reconnects == {"1008": 1, "1009": 1}
 
 
-async def test_a_slow_consumer_stops_the_socket(session):
+async def test_a_slow_consumer_stops_the_socket(client):
     """Unread frames stay with the relay, not in our memory."""
-    async with Relay(frames_of(1)) as relay, reading(relay, session) as (_, reader):
+    async with Relay(frames_of(1)) as relay, reading(relay, client) as (_, reader):
         await relay.send(*[b"\xff" * 100_000] * 400)
 
         await reader.read(1)
@@ -277,10 +273,10 @@ async def test_a_slow_consumer_stops_the_socket(session):
         assert relay.sent < 200
 
 
-async def test_strangers_commits_are_let_go_while_more_come_with_them(session):
+async def test_strangers_commits_are_let_go_while_more_come_with_them(client):
     """The last that came is always there, and every one is counted."""
     sent = frames_of(50, "bea", POST)
-    async with Relay(sent) as relay, reading(relay, session, after=0) as (source, reader):
+    async with Relay(sent) as relay, reading(relay, client, after=0) as (source, reader):
         source.prefilter = Prefilter(Collections().all, ())
         reader.stream = source.frames(0)
         taken = await reader.read(1)
@@ -293,17 +289,22 @@ async def test_strangers_commits_are_let_go_while_more_come_with_them(session):
         await reader.stream.aclose()
 
 
-async def test_whose_commits_are_strangers_is_asked_when_all_before_is_worked_off(session):
-    """A frame that is still worked on may make an account one of ours."""
+async def test_commits_behind_an_unprocessed_record_of_ours_are_kept(client):
+    """Their account may become one of ours by it, also while they are received."""
     tracked = set()
-    first, *rest = frames_of(4, "bea", POST)
-    async with Relay([first]) as relay, reading(relay, session, after=0) as (source, reader):
+    repo = ForgedRepo(seed="bea")
+    repo.create("fm.svc.like", {})
+    first = repo.commit_frame(1)
+    async with Relay([first]) as relay, reading(relay, client, after=0) as (source, reader):
         source.prefilter = Prefilter(Collections().all, tracked)
         reader.stream = source.frames(0)
         await reader.read(1)
-        await relay.send(*rest)
+        for seq in (2, 3, 4):
+            repo.create(POST, {"text": "hi"})
+            await relay.send(repo.commit_frame(seq))
+        await until(lambda: relay.sent == 4)
         await asyncio.sleep(0.05)
-        tracked.add(forge.did_of("bea"))
+        tracked.add(repo.did)
 
         assert [(envelope.seq_of(frame.raw), frame.passed) for frame in await reader.read(3)] == [
             (2, 0),
@@ -313,9 +314,9 @@ async def test_whose_commits_are_strangers_is_asked_when_all_before_is_worked_of
         await reader.stream.aclose()
 
 
-async def test_a_silent_relay_is_not_a_dead_one(session):
+async def test_a_silent_relay_is_not_a_dead_one(client):
     """Pings are answered, so a stream without events is left alone."""
-    async with Relay() as relay, reading(relay, session, heartbeat_seconds=0.1) as (source, reader):
+    async with Relay() as relay, reading(relay, client, heartbeat_seconds=0.1) as (source, reader):
         waiting = asyncio.ensure_future(reader.seqs(1))
         await asyncio.sleep(0.5)
         await relay.send(*frames_of(1))
@@ -324,11 +325,11 @@ async def test_a_silent_relay_is_not_a_dead_one(session):
         assert source.status.reconnects == {}
 
 
-async def test_a_dead_relay_is_noticed_by_its_silence_to_pings(session):
+async def test_a_dead_relay_is_noticed_by_its_silence_to_pings(client):
     """A host that vanished without a goodbye never answers; another connection is made."""
     silent = await asyncio.start_server(accept_and_say_nothing_more, "127.0.0.1", 0)
     url = f"ws://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
-    source = Firehose(url, session, backoff=QUICK, heartbeat_seconds=0.1)
+    source = Firehose(url, client, backoff=QUICK, heartbeat_seconds=0.1)
     reading = asyncio.ensure_future(anext(source.frames(None)))
 
     await until(lambda: source.status.error)
@@ -341,19 +342,7 @@ async def test_a_dead_relay_is_noticed_by_its_silence_to_pings(session):
 
 async def accept_and_say_nothing_more(reader, writer):
     """Speak HTTP just long enough to begin a websocket."""
-    head = (await reader.readuntil(b"\r\n\r\n")).decode()
-    key = next(
-        line.split(": ")[1] for line in head.split("\r\n") if line.lower().startswith("sec-websocket-key")
-    )
-    answer = f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    writer.write(
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Accept: " + accept_of(answer) + b"\r\n\r\n"
-    )
+    writer.write(handshake_to(await reader.readuntil(b"\r\n\r\n")))
     while await reader.read(1000):
         pass
     writer.close()
-
-
-def accept_of(text):
-    return base64.b64encode(hashlib.sha1(text.encode()).digest())

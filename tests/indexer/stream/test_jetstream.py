@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from datetime import UTC, datetime, timedelta
 
-import aiohttp
 import orjson
 import pytest
 
 from indexer.events import Identity, Info, Sync, Unverified
+from indexer.network.websockets import WebSocketClient
 from indexer.stream.decode_jetstream import EPOCH, MICROSECOND
 from indexer.stream.jetstream import OLDEST, Jetstream
 from indexer.stream.recording import Recorded, record_frames
@@ -51,19 +51,18 @@ def ana() -> ForgedRepo:
 @contextlib.asynccontextmanager
 async def reading(host: JetstreamDouble, version: str = "1", after: int | None = None, **options):
     """The source, and what reads the next so many of its events."""
-    async with aiohttp.ClientSession() as session:
-        source = Jetstream(host.url, session, OURS, version=version, backoff=QUICK, **options)
-        async with contextlib.aclosing(source.frames(after)) as stream:
+    source = Jetstream(host.url, WebSocketClient(), OURS, version=version, backoff=QUICK, **options)
+    async with contextlib.aclosing(source.frames(after)) as stream:
 
-            async def read(count: int):
-                events = []
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    while len(events) < count:
-                        frame = await anext(stream)
-                        events += source.decode(frame.raw, OURS, [forge.did_of("ana")], frame.received_at)
-                return events
+        async def read(count: int):
+            events = []
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while len(events) < count:
+                    frame = await anext(stream)
+                    events += source.decode(frame.raw, OURS, [forge.did_of("ana")], frame.received_at)
+            return events
 
-            yield source, read
+        yield source, read
 
 
 @both
@@ -143,9 +142,8 @@ async def test_a_cursor_that_is_too_old_is_told_of(ana, version):
 
 async def test_one_host_goes_on_where_another_ended(ana):
     """The cursor of an instant is its microsecond, on any host."""
-    async with aiohttp.ClientSession() as session:
-        here = Jetstream("wss://one.example", session, OURS)
-        there = Jetstream("wss://two.example", session, OURS, version="2")
+    here = Jetstream("wss://one.example", WebSocketClient(), OURS)
+    there = Jetstream("wss://two.example", WebSocketClient(), OURS, version="2")
 
     assert here.name == "wss://one.example/subscribe"
     assert there.name == "wss://two.example/xrpc/network.bsky.jetstream.subscribeEvents"
@@ -184,8 +182,8 @@ async def test_an_error_frame_ends_the_connection_with_a_sentence(ana):
 
 async def test_a_recording_of_a_jetstream_is_read_as_such(ana, tmp_path):
     """The recording's name says whose frames they are."""
-    async with JetstreamDouble(likes(2, ana)) as host, aiohttp.ClientSession() as session:
-        source = Jetstream(host.url, session, OURS)
+    async with JetstreamDouble(likes(2, ana)) as host:
+        source = Jetstream(host.url, WebSocketClient(), OURS)
         assert await record_frames(source, tmp_path / "a", frames=2) == 2
         assert source.finished() == micros(NOW)
 

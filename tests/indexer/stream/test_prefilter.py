@@ -82,14 +82,17 @@ def test_no_commit_of_an_account_of_ours_passes(repo):
 
 
 @pytest.mark.parametrize("operations", [1, 2])
-def test_what_follows_a_record_of_ours_in_one_bunch_is_no_strangers(repo, operations):
-    """Its account becomes one of ours when the record is applied, which is later than the prefilter."""
+def test_an_account_with_an_unprocessed_record_of_ours_is_no_stranger(repo, operations):
+    """It becomes one of ours when the record is applied: before the next bunch is taken."""
     for _ in range(operations):
         repo.create("fm.svc.like", {})
     ours, after = repo.commit_frame(2), post(repo)
     prefilter = Prefilter(OURS, ())
 
     assert [prefilter.passes(ours), prefilter.passes(after)] == [False, False]
+    prefilter.begin()
+    assert not prefilter.passes(after)
+    prefilter.begin()
     prefilter.begin()
     assert prefilter.passes(after)
 

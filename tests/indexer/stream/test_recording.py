@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-import aiohttp
 import pytest
 
 from indexer.events import Frame
+from indexer.network.websockets import WebSocketClient
 from indexer.stream.firehose import Firehose
 from indexer.stream.recording import Recorded, Recorder, RecordingError, record_frames
 from schemas.backoff import Backoff
@@ -100,8 +100,8 @@ def test_sources_are_not_mixed(tmp_path):
 async def test_a_stream_is_recorded_across_reconnections(tmp_path):
     """So many frames and no more, none twice although the relay hung up in between."""
     sent = frames_of(5)
-    async with aiohttp.ClientSession() as session, Relay(sent, faults=[Close(1001, after=2)]) as relay:
-        source = Firehose(relay.url, session, backoff=Backoff(first_seconds=0.01))
+    async with Relay(sent, faults=[Close(1001, after=2)]) as relay:
+        source = Firehose(relay.url, WebSocketClient(), backoff=Backoff(first_seconds=0.01))
 
         written = await record_frames(source, tmp_path / "a", frames=4)
 
@@ -111,8 +111,8 @@ async def test_a_stream_is_recorded_across_reconnections(tmp_path):
 
 async def test_recording_ends_with_its_time(tmp_path):
     """A quiet stream does not keep it waiting."""
-    async with aiohttp.ClientSession() as session, Relay(frames_of(1)) as relay:
-        written = await record_frames(Firehose(relay.url, session), tmp_path / "a", seconds=0.3)
+    async with Relay(frames_of(1)) as relay:
+        written = await record_frames(Firehose(relay.url, WebSocketClient()), tmp_path / "a", seconds=0.3)
 
     assert written == 1
     assert len(await frames_in(tmp_path / "a")) == 1

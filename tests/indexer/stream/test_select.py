@@ -1,15 +1,12 @@
 """The settings choose the source; a new one goes on about where another ended."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import aiohttp
-import pytest
 
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
+from indexer.network.websockets import WebSocketClient
 from indexer.stream import select
 from indexer.stream.firehose import Firehose
 from indexer.stream.jetstream import Jetstream
@@ -22,34 +19,28 @@ MICROS = 1_740_830_400_000_000
 TEN_MINUTES = 600_000_000
 
 
-@pytest.fixture
-async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-async def test_a_jetstream_takes_the_relays_place(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+async def test_a_jetstream_takes_the_relays_place(tmp_path: Path) -> None:
     """Only where one is set."""
     plain, other = settings(tmp_path), settings(tmp_path, jetstream=JETSTREAM, jetstream_version="2")
 
-    assert isinstance(select.choose_source(plain, plain.collections.all, session), Firehose)
-    assert select.choose_source(other, other.collections.all, session).name.startswith(f"{JETSTREAM}/xrpc/")
+    assert isinstance(select.choose_source(plain, plain.collections.all), Firehose)
+    assert select.choose_source(other, other.collections.all).name.startswith(f"{JETSTREAM}/xrpc/")
 
 
-async def test_each_source_goes_on_at_its_own_cursor(writer: Writer, session: aiohttp.ClientSession) -> None:
+async def test_each_source_goes_on_at_its_own_cursor(writer: Writer) -> None:
     """A relay that was never followed begins where a new install does: its numbers know no time."""
-    relay = Firehose("wss://relay.example", session)
+    relay = Firehose("wss://relay.example", WebSocketClient())
     writer.write(Batch(cursors={relay.name: StreamCursor(7, AT)}))
 
     assert choose_cursor(relay, writer) == 7
-    assert choose_cursor(Firehose("wss://other.example", session), writer) is None
+    assert choose_cursor(Firehose("wss://other.example", WebSocketClient()), writer) is None
 
 
 async def test_a_jetstream_goes_on_at_the_time_where_another_source_ended(
-    writer: Writer, session: aiohttp.ClientSession
+    writer: Writer,
 ) -> None:
     """Ten minutes before it: the clocks of servers differ. A clock that is fast is not believed."""
-    jetstream = Jetstream(JETSTREAM, session, frozenset())
+    jetstream = Jetstream(JETSTREAM, WebSocketClient(), frozenset())
     nowhere = choose_cursor(jetstream, writer)
     writer.write(Batch(cursors={"wss://relay.example": StreamCursor(7, AT)}))
     after_a_relay = choose_cursor(jetstream, writer)

@@ -1,0 +1,122 @@
+"""Opens websockets (RFC 6455). Hosts are looked up here, and each address is checked before it is visited."""
+
+import contextlib
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import aiohappyeyeballs
+from aiohttp.abc import AbstractResolver
+from picows import WSError, WSHandshakeError, WSListener, WSParsedURL, WSTransport, ws_connect
+from yarl import URL
+
+from indexer.network.identity.dns import Dns
+from indexer.network.ssrf import is_address
+
+HANDSHAKE_SECONDS = 20.0
+
+_HEADERS = {"User-Agent": "fmsvc"}
+_READ_BYTES = 256 << 10  # the first size of a connection's buffer, which grows to its largest message
+_SECOND_ADDRESS_SECONDS = 0.25  # after which the next address of a host is tried as well (RFC 8305)
+_QUIET = logging.Logger("picows", logging.CRITICAL + 1)  # what ends a connection is reported by its reader
+
+
+class NotUpgraded(ConnectionError):
+    """The server answered the handshake with another HTTP status than 101."""
+
+    def __init__(self, status: int, retry_after: str) -> None:
+        super().__init__(f"HTTP {status} instead of a websocket")
+        self.status = status
+        self.retry_after = retry_after  # the header, or ""
+
+
+def anywhere(_: str) -> bool:
+    """For the addresses in the operator's own settings."""
+    return True
+
+
+class WebSocketClient:
+    """Connects to the addresses that `may_visit` allows. No redirect is followed, no proxy is used."""
+
+    def __init__(
+        self,
+        resolver: AbstractResolver | None = None,
+        *,
+        may_visit: Callable[[str], bool] = anywhere,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._resolver = resolver or Dns()
+        self._may_visit = may_visit
+        self._given_tls = tls
+
+    async def connect(
+        self, url: URL, listener: WSListener, *, max_frame_bytes: int, protocols: Sequence[str] = ()
+    ) -> WSTransport:
+        """Connect `listener` to a ws or wss URL. Raises NotUpgraded, any other OSError, and TimeoutError.
+
+        Pings are answered. `protocols`: the subprotocols to offer (RFC 6455, section 1.9).
+        """
+        opened: list[socket.socket] = []
+
+        async def open_socket(parsed: WSParsedURL) -> socket.socket:
+            opened.append(await self._open_socket(parsed.host, parsed.port))
+            return opened[0]
+
+        headers = {**_HEADERS, "Sec-WebSocket-Protocol": ", ".join(protocols)} if protocols else _HEADERS
+        try:
+            transport, connected = await ws_connect(
+                lambda *_: listener,
+                str(url),
+                ssl_context=self._tls if url.scheme == "wss" else None,
+                websocket_handshake_timeout=HANDSHAKE_SECONDS,
+                logger_name=_QUIET,
+                max_frame_size=max_frame_bytes,
+                extra_headers=headers,
+                max_redirects=0,
+                read_buffer_init_size=_READ_BYTES,
+                socket_factory=open_socket,
+                use_aiofastnet=False,
+            )
+        except BaseException as error:
+            for connection in opened:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)  # its transport, if there is one, closes it
+            if isinstance(error, WSHandshakeError) and error.response is not None:
+                retry_after = error.response.headers.get("Retry-After", "")
+                raise NotUpgraded(int(error.response.status), retry_after) from error
+            if isinstance(error, WSError):
+                raise ConnectionError(str(error)) from error
+            raise
+        if connected is None:
+            raise ConnectionError("the server hung up during the handshake")
+        return transport
+
+    async def _open_socket(self, host: str, port: int) -> socket.socket:
+        """Connect to the first address of the host that answers."""
+        found = [(host, port)] if is_address(host) else await self._look_up(host, port)
+        places = [
+            (
+                socket.AF_INET6 if ":" in address else socket.AF_INET,
+                socket.SOCK_STREAM,
+                0,
+                "",
+                (address, port),
+            )
+            for address, port in found
+            if self._may_visit(address)
+        ]
+        if not places:
+            raise PermissionError(errno.EACCES, "not a public address")
+        return await aiohappyeyeballs.start_connection(places, happy_eyeballs_delay=_SECOND_ADDRESS_SECONDS)
+
+    async def _look_up(self, host: str, port: int) -> list[tuple[str, int]]:
+        return [
+            (one["host"], one["port"] or port) for one in await self._resolver.resolve(host.rstrip("."), port)
+        ]
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return self._given_tls or ssl.create_default_context()
