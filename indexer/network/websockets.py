@@ -3,16 +3,20 @@
 import contextlib
 import errno
 import logging
+import re
 import socket
 import ssl
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import aiohappyeyeballs
+from aiohttp import encode_basic_auth
 from aiohttp.abc import AbstractResolver
 from picows import WSError, WSHandshakeError, WSListener, WSParsedURL, WSTransport, ws_connect
 from yarl import URL
 
+from indexer.network.http.client import MOST_ADDRESSES
 from indexer.network.identity.dns import Dns
 from indexer.network.ssrf import is_address
 
@@ -65,12 +69,16 @@ class WebSocketClient:
             opened.append(await self._open_socket(parsed.host, parsed.port))
             return opened[0]
 
-        headers = {**_HEADERS, "Sec-WebSocket-Protocol": ", ".join(protocols)} if protocols else _HEADERS
+        headers = dict(_HEADERS)
+        if protocols:
+            headers["Sec-WebSocket-Protocol"] = ", ".join(protocols)
+        if url.user is not None:
+            headers["Authorization"] = encode_basic_auth(url.user, url.password or "")
         try:
             transport, connected = await ws_connect(
                 lambda *_: listener,
-                str(url),
-                ssl_context=self._tls if url.scheme == "wss" else None,
+                str(url.with_user(None)),
+                **self._tls_options(url),
                 websocket_handshake_timeout=HANDSHAKE_SECONDS,
                 logger_name=_QUIET,
                 max_frame_size=max_frame_bytes,
@@ -84,9 +92,8 @@ class WebSocketClient:
             for connection in opened:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)  # its transport, if there is one, closes it
-            if isinstance(error, WSHandshakeError) and error.response is not None:
-                retry_after = error.response.headers.get("Retry-After", "")
-                raise NotUpgraded(int(error.response.status), retry_after) from error
+            if isinstance(error, WSHandshakeError):
+                raise _refusal(error.raw_header or b"") or ConnectionError(str(error)) from error
             if isinstance(error, WSError):
                 raise ConnectionError(str(error)) from error
             raise
@@ -97,6 +104,7 @@ class WebSocketClient:
     async def _open_socket(self, host: str, port: int) -> socket.socket:
         """Connect to the first address of the host that answers."""
         found = [(host, port)] if is_address(host) else await self._look_up(host, port)
+        visited = [place for place in found if self._may_visit(place[0])][:MOST_ADDRESSES]
         places = [
             (
                 socket.AF_INET6 if ":" in address else socket.AF_INET,
@@ -105,8 +113,7 @@ class WebSocketClient:
                 "",
                 (address, port),
             )
-            for address, port in found
-            if self._may_visit(address)
+            for address, port in visited
         ]
         if not places:
             raise PermissionError(errno.EACCES, "not a public address")
@@ -117,6 +124,21 @@ class WebSocketClient:
             (one["host"], one["port"] or port) for one in await self._resolver.resolve(host.rstrip("."), port)
         ]
 
+    def _tls_options(self, url: URL) -> dict[str, Any]:
+        """The certificate is of the name without the dot that ends it in DNS."""
+        if url.scheme != "wss":
+            return {}
+        return {"ssl_context": self._tls, "server_hostname": (url.host or "").rstrip(".")}
+
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         return self._given_tls or ssl.create_default_context()
+
+
+def _refusal(head: bytes) -> NotUpgraded | None:
+    """The HTTP answer with this head, also of a status that has no name; None for anything else."""
+    status = re.match(rb"HTTP/1\.[01] ([2-9][0-9]{2})\b", head)
+    if status is None:
+        return None
+    retry_after = re.search(rb"(?im)^retry-after:[ \t]*([^\r\n]*)", head)
+    return NotUpgraded(int(status[1]), retry_after[1].decode("latin-1").strip() if retry_after else "")

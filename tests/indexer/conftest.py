@@ -1,5 +1,6 @@
 """Fixtures of the indexer's tests: an empty catalogue, an empty forged network, and settings."""
 
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from indexer.catalog.writing.writer import Writer
 from schemas.settings import Settings
 from tests.indexer import empty_catalogues
 from tests.indexer.changes import settings
+from tests.network.certificate import tls_contexts
 from tests.network.forged_network import ForgedNetwork
 
 
@@ -46,3 +48,9 @@ def indexer_settings(tmp_path: Path, forged_network: ForgedNetwork) -> Settings:
 def impatient_settings(indexer_settings: Settings) -> Settings:
     """The same, but what fails or drifts is looked at again within a tenth of a second."""
     return indexer_settings.model_copy(update={"retry_seconds": 0.05, "drift_seconds": 0.1})
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """A server's and a client's context that trust each other for HANDLE."""
+    return tls_contexts(tmp_path_factory.mktemp("tls"))

@@ -22,8 +22,7 @@ CONNECT_SECONDS = 20.0
 STABLE_SECONDS = 30.0  # a connection that lasted so long ends a row of failures
 MAX_RETRY_AFTER_SECONDS = 3_600.0
 MAX_MESSAGE_BYTES = 8 << 20
-# Refusing a message for ever would stop the stream at it; the decoders refuse frames above their own limits.
-MAX_GIANT_BYTES = 64 << 20
+MAX_GIANT_BYTES = 64 << 20  # the next connection's; the decoders refuse frames above their own limits
 
 _MAX_SENTENCE = 300
 
@@ -102,10 +101,7 @@ class Stream:
             url = self._address()
             connection = Connection(prefilter, max_bytes=self._max_bytes, heartbeat_seconds=self._heartbeat)
             try:
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    await self._client.connect(
-                        url, connection, max_frame_bytes=self._max_bytes, protocols=self._protocols
-                    )
+                await self._open(url, connection)
             except NotUpgraded as error:
                 failure = f"{self.name} answered HTTP {error.status} instead of a stream."
                 await self._wait(f"http_{error.status}", failure, _pause_asked(error.retry_after))
@@ -118,6 +114,17 @@ class Stream:
                 log.info("source connected", source=self.name, cursor=url.query.get("cursor"))
                 return connection
 
+    async def _open(self, url: URL, connection: Connection) -> None:
+        """Raises NotUpgraded, any other OSError, and TimeoutError; nothing is left open then."""
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._client.connect(
+                    url, connection, max_frame_bytes=self._max_bytes, protocols=self._protocols
+                )
+        except BaseException:
+            connection.abort()
+            raise
+
     async def _lost(self, connection: Connection) -> None:
         ended, code = self._ended, connection.close_code
         if connection.error is not None and faults.is_fatal(connection.error):
@@ -128,8 +135,8 @@ class Stream:
             ended = f"{self.name} fell silent and did not answer a ping."
         if ended is None and code == ABNORMAL_CLOSURE:
             ended = f"The connection to {self.name} broke off."
-        if code == MESSAGE_TOO_BIG:
-            self._max_bytes = MAX_GIANT_BYTES
+        # Refusing a message for ever would stop the stream at it. Others are not allowed so much memory.
+        self._max_bytes = MAX_GIANT_BYTES if code == MESSAGE_TOO_BIG else MAX_MESSAGE_BYTES
         await self._wait(str(code), ended or f"{self.name} closed the connection with code {code}.")
 
     async def _wait(self, reason: str, failure: str, at_least_seconds: float = 0.0) -> None:

@@ -122,6 +122,30 @@ async def test_another_status_is_reported_with_its_retry_after() -> None:
     assert (refused.value.status, refused.value.retry_after) == (429, "7")
 
 
+@pytest.mark.parametrize("line", [b"HTTP/1.1 522", b"HTTP/1.0 503 ", b"HTTP/1.1 429 Too Many Requests"])
+async def test_a_status_without_a_name_is_one(line: bytes) -> None:
+    """Proxies have their own, and names of statuses are optional (RFC 9112, section 4)."""
+    with pytest.raises(NotUpgraded) as refused:
+        await hello_of_raw(line + b"\r\nretry-after:  9 \r\n\r\n")
+
+    assert (refused.value.status, refused.value.retry_after) == (int(line[9:12]), "9")
+
+
+async def test_a_user_name_is_sent_as_credentials_and_a_last_dot_is_not_the_certificates(
+    tls: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    serving, trusting = tls
+    async with hosting(serving) as host:
+        names = Names({HANDLE: ("127.0.0.1", host.port)})
+        client = WebSocketClient(names, tls=trusting)
+        assert await hello_of(client, URL(f"wss://me:secret@{HANDLE}.:{host.port}/")) == b"hello"
+
+    request = host.came[0].request
+    assert request is not None
+    assert request.headers["Authorization"] == "Basic bWU6c2VjcmV0"
+    assert "secret" not in request.headers["Host"]
+
+
 async def test_a_redirect_is_not_followed() -> None:
     async with hosting() as there, hosting() as here:
         here.answer = Response(302, "Found", Headers({"Location": str(there.url)}), b"")
@@ -137,7 +161,7 @@ async def test_a_redirect_is_not_followed() -> None:
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n",
-        b"HTTP/1.1 999 \xff\r\n\r\n",
+        b"HTTP/2 200\r\n\r\n",
         b"220 mail.example ESMTP\r\n\r\n",
         b"x" * 100_000,
         b"",
@@ -145,6 +169,14 @@ async def test_a_redirect_is_not_followed() -> None:
 )
 async def test_a_server_of_something_else_is_an_error(answer: bytes) -> None:
     """Its answer is not a handshake (RFC 6455, section 4.1), and never grows beyond what a head may be."""
+    with pytest.raises(ConnectionError) as error:
+        await hello_of_raw(answer)
+
+    assert not isinstance(error.value, NotUpgraded)
+
+
+async def hello_of_raw(answer: bytes) -> None:
+    """Connect to a server that gives this answer and hangs up."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -152,10 +184,8 @@ async def test_a_server_of_something_else_is_an_error(answer: bytes) -> None:
         writer.close()
 
     server = await asyncio.start_server(talk, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    with pytest.raises(ConnectionError):
-        await hello_of(WebSocketClient(), URL(f"ws://127.0.0.1:{port}/"))
-    server.close()
+    async with server:
+        await hello_of(WebSocketClient(), URL(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/"))
 
 
 async def test_a_handshake_that_is_given_up_leaves_no_connection() -> None:

@@ -1,10 +1,9 @@
-"""A server with a certificate."""
+"""TLS for a server in a test, with a certificate that only its client trusts."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -13,9 +12,8 @@ from cryptography.x509.oid import NameOID
 from tests.network.doubles import HANDLE
 
 
-@pytest.fixture(scope="module")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's and a client's context that trust each other for HANDLE."""
+def tls_contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """A server's and a client's context that trust each other for HANDLE. A file in the folder is left."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HANDLE)])
     now = datetime.now(UTC)
@@ -27,7 +25,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.S
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
-    pem: Path = tmp_path_factory.mktemp("tls") / "pair.pem"
+    pem = folder / "pair.pem"
     pem.write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
