@@ -1,5 +1,6 @@
 """Pictures of records: their blobs' URLs at a PDS, and the sizes that this service makes of them. Pure."""
 
+import re
 from typing import Final, Literal, get_args
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -10,6 +11,10 @@ SIDES: Final[tuple[Side, ...]] = get_args(Side)
 LARGEST: Final[Side] = 800
 
 _GET_BLOB: Final = "/xrpc/com.atproto.sync.getBlob"
+# As `blob_url` writes it, for most PDSes.
+_AS_WRITTEN: Final = re.compile(
+    rf"https?://[a-zA-Z0-9.:-]+{re.escape(_GET_BLOB)}\?did=[a-z0-9:.-]+&cid=([a-z0-9]+)"
+)
 
 
 def blob_url(pds: str, did: str, cid: str) -> str:
@@ -21,6 +26,9 @@ def picture_of(url: str | None) -> Cid | None:
     """The CID in such a URL; None for any other URL, whose picture this service does not show."""
     if url is None or _GET_BLOB not in url:
         return None
+    written = _AS_WRITTEN.fullmatch(url)
+    if written is not None:
+        return Cid(written[1]) if is_cid(written[1]) else None
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,7 +1,6 @@
 """Finds a track, album, playlist or artist by URL and describes its player as oEmbed (https://oembed.com)."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import orjson
@@ -14,14 +13,13 @@ from readapi.pages.public import player as player_page
 from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
 from readapi.pages.urls import Addresses, AlbumAddress, ArtistAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.api.oembed import OEmbed
-from schemas.pictures import SIDES, Side, fit_picture, picture_of
+from schemas.pictures import LARGEST, SIDES, Side, fit_picture, picture_of
 from schemas.stored import Card
 
 CACHE_SECONDS = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddable:
+class Embeddable(NamedTuple):
     """A record with a player. `image_size` is the picture's actual size, if it is known."""
 
     title: str
@@ -34,8 +32,7 @@ class Embeddable:
     image_size: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """The consumer's maximum size for a player or a thumbnail; None: no limit."""
 
     width: int | None = None
@@ -47,6 +44,8 @@ class Box:
 
     def largest_side(self, size: tuple[int, int]) -> Side | None:
         """The largest of our sizes in which a picture of this original size fits; None: none does."""
+        if self.width is None and self.height is None:
+            return LARGEST
         fitting = (side for side in reversed(SIDES) if self._holds(fit_picture(size, side)))
         return next(fitting, None)
 
