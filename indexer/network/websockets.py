@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import logging
+import os
 import re
 import socket
 import ssl
@@ -117,7 +118,14 @@ class WebSocketClient:
         ]
         if not places:
             raise PermissionError(errno.EACCES, "not a public address")
-        return await aiohappyeyeballs.start_connection(places, happy_eyeballs_delay=_SECOND_ADDRESS_SECONDS)
+        try:
+            return await aiohappyeyeballs.start_connection(
+                places, happy_eyeballs_delay=_SECOND_ADDRESS_SECONDS
+            )
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno)) from error
 
     async def _look_up(self, host: str, port: int) -> list[tuple[str, int]]:
         return [

@@ -113,6 +113,14 @@ async def test_a_private_address_is_not_connected_to(host: str) -> None:
         assert listening.came == []
 
 
+async def test_a_port_where_nothing_listens_refuses_the_connection() -> None:
+    """The message is the system's."""
+    async with hosting() as host:
+        gone = host.url
+    with pytest.raises(ConnectionRefusedError, match="Connection refused"):
+        await hello_of(WebSocketClient(), gone)
+
+
 async def test_another_status_is_reported_with_its_retry_after() -> None:
     async with hosting() as host:
         host.answer = Response(429, http.HTTPStatus(429).phrase, Headers({"Retry-After": "7"}), b"slow down")
