@@ -1,8 +1,10 @@
 """Tags and how much they are used."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from heapq import nsmallest
+from operator import itemgetter
 
 import orjson
 
@@ -12,10 +14,11 @@ from readapi.index.snapshots import Snapshots
 from schemas.api.tags import TagHead
 from schemas.ids import normalise_tag
 
-WELL_USED = 10_000  # tags that are counted once for everybody: of these one millisecond finds what begins so
+WELL_USED = 10_000  # tags that are counted once for everybody
+MOST = 100  # of one answer
 
 COUNTED = """
-    select tags.tag, count(*), coalesce(sum(counts.plays), 0)::bigint
+    select tags.tag, count(*) as tracks, coalesce(sum(counts.plays), 0)::bigint as plays
     from track_tags as tags
     join listed_tracks as tracks on tracks.key = tags.track_key
     left join track_counts as counts on counts.subject_key = tags.track_key
@@ -24,6 +27,16 @@ COUNTED = """
     order by count(*) desc, tags.tag
     limit $most
 """
+
+
+# In the order of code points, so that those with a prefix follow one another, each with its place by use.
+BY_NAME = f"""
+    select tag, tracks, plays, row_number() over (order by tracks desc, tag)
+    from ({COUNTED})
+    order by tag
+"""
+_AFTER_ALL = "\U0010ffff"  # after every character that a tag has
+_PLACE = itemgetter(3)
 
 
 @dataclass(slots=True)
@@ -38,12 +51,17 @@ class UsedTag:
 async def count_tags(catalog: Snapshots, prefix: str, limit: int) -> tuple[list[UsedTag], datetime]:
     """The most used tags with this prefix, and when they were counted."""
     beginning = normalise_tag(prefix)
-    used, as_of = await catalog.rows(COUNTED, beginning="", most=WELL_USED)
-    found = list(islice((row for row in used if row[0].startswith(beginning)), limit))
-    if len(found) < limit and len(used) == WELL_USED:
+    if not beginning:
+        used, as_of = await catalog.rows(COUNTED, beginning="", most=max(limit, MOST))
+        return [UsedTag(*row) for row in used[:limit]], as_of
+    named, as_of = await catalog.rows(BY_NAME, beginning="", most=WELL_USED)
+    first, end = bisect_left(named, (beginning,)), bisect_left(named, (beginning + _AFTER_ALL,))
+    if end - first < limit and len(named) == WELL_USED:
         # Any that are left are used less than all of these.
-        found, as_of = await catalog.rows(COUNTED, beginning=beginning, most=limit)
-    return [UsedTag(*row) for row in found], as_of
+        used, as_of = await catalog.rows(COUNTED, beginning=beginning, most=limit)
+        return [UsedTag(*row) for row in used], as_of
+    best = nsmallest(limit, named[first:end], key=_PLACE)
+    return [UsedTag(*row[:3]) for row in best], as_of
 
 
 def find_tag(index: Index, name: str) -> TagHead:

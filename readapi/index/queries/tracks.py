@@ -132,7 +132,7 @@ def filter_visible(
 ) -> list[Card]:
     """Those visible to this viewer in this place, in order."""
     if viewer is None:
-        return [card for card in cards if _stranger_may_see(card.policy, place, adult)]
+        return [card for card in cards if _stranger_may_see(card.in_lists[0], place, adult)]
     return [card for card in cards if may_see(card.access, viewer, place, adult=adult)]
 
 

@@ -55,3 +55,43 @@ async def test_the_most_used_come_first(catalog: Snapshots) -> None:
     used, _ = await catalog.rows(tags.COUNTED, beginning="", most=tags.WELL_USED)
     assert [tag.name for tag in found] == ["often1", "often10", "often100"]
     assert len(used) == tags.WELL_USED
+
+
+NAMES = (
+    "a",
+    "ab",
+    "abc",
+    "b",
+    "ä",
+    "äb",
+    "\uffff",
+    "\uffffx",
+    "\U00010000",
+    "\U0001f3b5",
+    "\U0001f3b5b",
+    "日本",
+    "日本語",
+)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+async def test_every_beginning_finds_what_the_catalogue_does(tmp_path: Path, limit: int) -> None:
+    """In the order of use and then of names, also where UTF-16 would order them otherwise."""
+    path = tmp_path / data_folder.SNAPSHOTS / "catalog-1.duckdb"
+    path.parent.mkdir()
+    with duckdb.connect(path) as con:
+        schema.prepare_tables(con)
+        con.execute(FILL.split(";")[0])
+        for number, name in enumerate(NAMES):
+            con.executemany(
+                "insert into track_tags values (?, 0, ?)", [[key, name] for key in range(1 + number % 2)]
+            )
+    path.with_name("current").symlink_to(path.name)
+    catalog = Snapshots(Settings(data_dir=tmp_path))
+    await catalog.refresh()
+
+    for beginning in {name[:length] for name in NAMES for length in range(len(name) + 1)} | {"x", "\uffffxx"}:
+        found, _ = await tags.count_tags(catalog, beginning, limit)
+        expected, _ = await catalog.rows(tags.COUNTED, beginning=beginning, most=limit)
+        assert [(tag.name, tag.track_count, tag.total_plays) for tag in found] == expected
+    catalog.close()

@@ -1,6 +1,5 @@
 """oEmbed documents: sizes, pictures, and strangers' text in JSON, XML and the HTML within."""
 
-from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -92,7 +91,7 @@ def test_the_player_is_never_larger_than_asked(box, size):
 )
 def test_thumbnail_members_are_left_out_together(box, changes):
     """A picture that does not fit, of unknown size or at another address, is not told at all."""
-    told = oembed.describe_embed(replace(SHOWN, **changes), box, ADDRESSES).model_dump(exclude_none=True)
+    told = oembed.describe_embed(SHOWN._replace(**changes), box, ADDRESSES).model_dump(exclude_none=True)
 
     assert not [name for name in told if name.startswith("thumbnail")]
 
@@ -118,7 +117,7 @@ def test_a_thumbnail_has_the_largest_size_that_fits(box, thumbnail):
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_stays_text(hostile):
     """One frame with the attributes it always has, in JSON and in XML alike."""
-    document = oembed.describe_embed(replace(SHOWN, title=hostile, author=hostile), Box(), ADDRESSES)
+    document = oembed.describe_embed(SHOWN._replace(title=hostile, author=hostile), Box(), ADDRESSES)
 
     parsed = ElementTree.fromstring(oembed.render_xml(document))
     frame = Frame(document.html)
