@@ -93,10 +93,8 @@ class Renderer:
 
 
 def _finalize(value: object) -> object:
-    # Nothing that is dropped is printable, and most texts are.
-    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
-        return value
-    return text.drop_unprintable(value)
+    # Nothing that is dropped is printable, and most texts are. Markup is a type of its own.
+    return value if type(value) is not str or value.isprintable() else text.drop_unprintable(value)
 
 
 def _script_data(value: object) -> Markup:
