@@ -40,14 +40,14 @@ class Prefilter:
         self._name = commonprefix(sorted(collections)).encode()  # noqa: RUF071 - of names, not of paths
         self._name_end = 7 + len(self._name)  # after the path's beginning
         self._tracked = tracked
-        # Accounts with a commit that waits for the consumer, and with one that the consumer is processing.
-        # It may make the account a tracked one, so that account's later frames do not pass.
+        # Accounts with a commit that waits for the consumer, or that the consumer is processing: it may make
+        # the account a tracked one, so that account's later frames do not pass.
+        self._unprocessed: set[str] = set()
         self._waiting: set[str] = set()
-        self._taken: set[str] = set()
 
     def begin(self) -> None:
         """Start a new bunch: the consumer has processed the frames of the one before, and takes the next."""
-        self._waiting, self._taken = set(), self._waiting
+        self._waiting, self._unprocessed = set(), self._waiting
 
     def passes(self, raw: bytes) -> bool:
         """True when the frame needs no decoding."""
@@ -67,9 +67,9 @@ class Prefilter:
             and raw[path_at : path_at + 6] == _PATH
             and raw[path_at + 7 : path_at + self._name_end] != self._name
             and repo not in self._tracked
-            and repo not in self._waiting
-            and repo not in self._taken
+            and repo not in self._unprocessed
         ):
             return True
+        self._unprocessed.add(repo)
         self._waiting.add(repo)
         return False

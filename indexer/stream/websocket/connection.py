@@ -1,6 +1,7 @@
 """One websocket that is read: pauses while too much waits, joins fragments, notices a server that is gone."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, cast
 
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSProtocolError, WSTransport
@@ -11,11 +12,11 @@ from indexer.stream.websocket.inbox import MESSAGE_BYTES, Bunch, Inbox
 NO_STATUS: Final = 1005  # the close codes of RFC 6455, section 7.4.1
 ABNORMAL_CLOSURE: Final = 1006
 MESSAGE_TOO_BIG: Final = 1009
+MAX_CONTROL_BYTES: Final = 125  # of a ping, a pong or a close (RFC 6455, section 5.5)
 CLOSE_SECONDS: Final = 1.0
 MAX_WAITING: Final = 100_000  # messages; one read of the socket can bring millions that are empty
 
-_BINARY: Final = WSMsgType.BINARY
-_DATA: Final = (_BINARY, WSMsgType.TEXT, WSMsgType.CONTINUATION)
+_DATA: Final = (WSMsgType.BINARY, WSMsgType.TEXT, WSMsgType.CONTINUATION)
 
 
 class Connection(WSListener):
@@ -32,7 +33,7 @@ class Connection(WSListener):
         self._transport: WSTransport | None = None
         self._news = asyncio.Event()
         self._inbox = Inbox(prefilter, came=self._news.set, full=self._pause)
-        self._add = self._inbox.add
+        self._add: Callable[[bytes], None] = self._inbox.add
         self._max_bytes = max_bytes
         self._fragments: list[bytes] = []
         self._fragment_bytes = 0
@@ -46,7 +47,7 @@ class Connection(WSListener):
 
         The consumer has processed the bunch before.
         """
-        while not self._inbox.messages:
+        while self._inbox.is_empty:
             if self._has_ended:
                 return None
             self._news.clear()
@@ -97,14 +98,15 @@ class Connection(WSListener):
         self._next_beat = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        if transport.is_close_frame_sent and not self._is_last(frame):
+        if frame.payload_size > MAX_CONTROL_BYTES and frame.fin and not self._fragments:
+            self._add(
+                frame.get_payload_as_bytes()
+            )  # most are: to ask for the type takes as long as to copy it
+        elif self._has_ended:
             return
-        kind = frame.msg_type
-        if kind is _BINARY and frame.fin:
-            self._add(frame.get_payload_as_bytes())
-        elif kind in _DATA:
+        elif frame.msg_type in _DATA:
             self._join(frame)
-        elif kind is WSMsgType.CLOSE:
+        elif frame.msg_type is WSMsgType.CLOSE:
             transport.send_close(WSCloseCode.OK)
             self._end()
 
@@ -119,10 +121,13 @@ class Connection(WSListener):
         """Do nothing: the connection has ended."""
 
     def received(self) -> None:
-        """Bytes arrived, and every frame that was complete with them is here."""
+        """Bytes arrived, and every frame that was complete with them is here.
+
+        Behind a violation of the protocol there is none but the one before it: picows looks one ahead.
+        """
         self._was_heard = True
         if self._open.is_close_frame_sent and not self._has_ended:
-            self._end()  # for a violation of the protocol that picows found
+            self._end()
 
     @property
     def _open(self) -> WSTransport:
@@ -130,15 +135,12 @@ class Connection(WSListener):
         assert self._transport is not None
         return self._transport
 
-    def _is_last(self, frame: WSFrame) -> bool:
-        """True for the frame before a violation of the protocol: picows looks one ahead, and closes first."""
-        return not self._has_ended and frame.payload_size <= self._max_bytes
-
     def _end(self) -> None:
         """Take nothing more in, and close the socket: later, for picows may be reading it now."""
         if self._has_ended:
             return
         self._has_ended = True
+        self._add = _ignore
         self._is_paused = False
         self._news.set()
         if self._next_beat is not None:
@@ -183,6 +185,10 @@ class Connection(WSListener):
             self._open.send_ping()
         self._is_pinged, self._was_heard = is_silent, False
         self._next_beat = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
+
+
+def _ignore(_: bytes) -> None:
+    """Drop what follows the end."""
 
 
 class _Reads(asyncio.BufferedProtocol):

@@ -28,8 +28,8 @@ class Inbox:
     def __init__(
         self, prefilter: Prefilter | None, *, came: Callable[[], None], full: Callable[[int], None]
     ) -> None:
-        self.messages = 0  # that wait; those that were dropped included
         self._prefilter = prefilter
+        self._passes = _keep_all if prefilter is None else prefilter.passes
         self._came, self._full = came, full
         self._kept: list[tuple[bytes, int]] = []
         self._size = self._waiting_bytes = 0
@@ -37,12 +37,11 @@ class Inbox:
 
     def add(self, message: bytes) -> None:
         """Take a message in."""
-        if not self.messages:
+        if not self._passed and not self._kept:
             self._came()
-        self.messages += 1
         self._size += len(message)
         try:
-            if self._prefilter is not None and self._prefilter.passes(message):
+            if self._passes(message):
                 self._last = message
                 self._passed += 1
                 return
@@ -56,13 +55,23 @@ class Inbox:
         if self._waiting_bytes > MAX_BYTES:
             self._full(len(self._kept))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no message has come since the last bunch."""
+        return not self._passed and not self._kept
+
     def take(self) -> Bunch:
         """Hand over what waits. The consumer has processed the bunch before."""
         if self._passed:
             self._kept.append((self._last, self._passed - 1))
-        bunch = Bunch(self._kept, self.messages, self._size)
+        messages = len(self._kept) + sum(passed for _, passed in self._kept)
+        bunch = Bunch(self._kept, messages, self._size)
         self._kept, self._last, self._passed = [], b"", 0
-        self.messages = self._size = self._waiting_bytes = 0
+        self._size = self._waiting_bytes = 0
         if self._prefilter is not None:
             self._prefilter.begin()
         return bunch
+
+
+def _keep_all(_: bytes) -> bool:
+    return False
