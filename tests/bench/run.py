@@ -55,7 +55,7 @@ SECTIONS: Final = (
 class Effort:
     """How much of everything."""
 
-    frames: int = 20_000
+    frames: int = 200_000
     rounds: int = 5
     verified: int = 100
     commits: int = 20_000
