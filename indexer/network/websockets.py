@@ -17,11 +17,9 @@ from aiohttp.abc import AbstractResolver
 from picows import WSError, WSHandshakeError, WSListener, WSParsedURL, WSTransport, ws_connect
 from yarl import URL
 
-from indexer.network.http.client import MOST_ADDRESSES
+from indexer.network.addresses import permitted_addresses
 from indexer.network.identity.dns import Dns
-from indexer.network.ssrf import is_address
-
-HANDSHAKE_SECONDS = 20.0
+from indexer.network.ssrf import NotPermitted
 
 _HEADERS = {"User-Agent": "fmsvc"}
 _READ_BYTES = 256 << 10  # the first size of a connection's buffer, which grows to its largest message
@@ -60,9 +58,10 @@ class WebSocketClient:
     async def connect(
         self, url: URL, listener: WSListener, *, max_frame_bytes: int, protocols: Sequence[str] = ()
     ) -> WSTransport:
-        """Connect `listener` to a ws or wss URL. Raises NotUpgraded, any other OSError, and TimeoutError.
+        """Connect `listener` to a ws or wss URL. Raises NotUpgraded and any other OSError.
 
-        Pings are answered. `protocols`: the subprotocols to offer (RFC 6455, section 1.9).
+        The caller limits the time: a call that is cancelled leaves no connection. Pings are answered.
+        `protocols`: the subprotocols to offer (RFC 6455, section 1.9).
         """
         opened: list[socket.socket] = []
 
@@ -80,7 +79,7 @@ class WebSocketClient:
                 lambda *_: listener,
                 str(url.with_user(None)),
                 **self._tls_options(url),
-                websocket_handshake_timeout=HANDSHAKE_SECONDS,
+                websocket_handshake_timeout=None,
                 logger_name=_QUIET,
                 max_frame_size=max_frame_bytes,
                 extra_headers=headers,
@@ -104,20 +103,14 @@ class WebSocketClient:
 
     async def _open_socket(self, host: str, port: int) -> socket.socket:
         """Connect to the first address of the host that answers."""
-        found = [(host, port)] if is_address(host) else await self._look_up(host, port)
-        visited = [place for place in found if self._may_visit(place[0])][:MOST_ADDRESSES]
+        try:
+            permitted = await permitted_addresses(self._resolver, host, port, self._may_visit)
+        except NotPermitted as reason:
+            raise PermissionError(errno.EACCES, str(reason)) from None
         places = [
-            (
-                socket.AF_INET6 if ":" in address else socket.AF_INET,
-                socket.SOCK_STREAM,
-                0,
-                "",
-                (address, port),
-            )
-            for address, port in visited
+            (socket.AF_INET6 if ":" in place.address else socket.AF_INET, socket.SOCK_STREAM, 0, "", place)
+            for place in permitted
         ]
-        if not places:
-            raise PermissionError(errno.EACCES, "not a public address")
         try:
             return await aiohappyeyeballs.start_connection(
                 places, happy_eyeballs_delay=_SECOND_ADDRESS_SECONDS
@@ -126,11 +119,6 @@ class WebSocketClient:
             if error.errno is None:
                 raise
             raise OSError(error.errno, os.strerror(error.errno)) from error
-
-    async def _look_up(self, host: str, port: int) -> list[tuple[str, int]]:
-        return [
-            (one["host"], one["port"] or port) for one in await self._resolver.resolve(host.rstrip("."), port)
-        ]
 
     def _tls_options(self, url: URL) -> dict[str, Any]:
         """The certificate is of the name without the dot that ends it in DNS."""

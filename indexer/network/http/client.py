@@ -15,13 +15,14 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.connector import AddrInfoType
 from yarl import URL
 
+from indexer.network.addresses import HostAddress, permitted_addresses
 from indexer.network.http.exchange import (
     Answer,
     Answered,
@@ -39,7 +40,7 @@ from indexer.network.http.exchange import (
     pieces_of,
 )
 from indexer.network.http.slots import SlotLimits, Slots
-from indexer.network.ssrf import NotPermitted, check_url, is_address, is_public
+from indexer.network.ssrf import NotPermitted, check_url, is_public
 
 # Users of a client import its errors and replies from here.
 __all__ = [
@@ -57,7 +58,6 @@ __all__ = [
 
 REDIRECTS = (301, 302, 303, 307, 308)
 REASON_BYTES = 512
-MOST_ADDRESSES = 4  # of one host that are tried
 CONNECT_SECONDS = 4.0  # for one address, while another one is left to be tried
 REMEMBERED_SECONDS = 10.0  # how long the addresses of a host are cached
 MOST_REMEMBERED = 1_000
@@ -66,13 +66,6 @@ _PATIENT = aiohttp.ClientTimeout(total=None)
 _RACE = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
 
 Body = bytes | Path | None
-
-
-class HostAddress(NamedTuple):
-    """One address of a host."""
-
-    address: str
-    port: int
 
 
 class Client(ABC):
@@ -235,38 +228,24 @@ class Outbound(Client):
         host, port = url.raw_host or "", url.port or 0
         until, places = self._known.get((host, port), (0.0, []))
         if until < time.monotonic():
-            found = [HostAddress(host, port)] if is_address(host) else await self._looked_up(host, port)
-            places = [place for place in found if self._may_visit(place.address)][:MOST_ADDRESSES]
-            if not places:
-                raise Forbidden("not a public address")
+            try:
+                places = await permitted_addresses(self._resolver, host, port, self._may_visit)
+            except NotPermitted as reason:
+                raise Forbidden(str(reason)) from None
             self._known[host, port] = time.monotonic() + REMEMBERED_SECONDS, places
             while len(self._known) > MOST_REMEMBERED:
                 self._known.popitem(last=False)
         return places
 
-    async def _looked_up(self, host: str, port: int) -> list[HostAddress]:
-        """Look up the host's addresses, IPv4 first: not every machine has a route for IPv6."""
-        found = await self._resolver.resolve(host.rstrip("."), port)
-        if not found:
-            raise socket.gaierror(socket.EAI_NONAME, "no such name")
-        return sorted(
-            (HostAddress(one["host"], one["port"] or port) for one in found),
-            key=lambda place: ":" in place.address,
-        )
-
     def _may_visit(self, address: str) -> bool:
         return is_public(address, allow_loopback=self._allow_loopback)
 
     def _guarded_socket(self, target: AddrInfoType) -> socket.socket:
-        return open_guarded(target, allow_loopback=self._allow_loopback)
-
-
-def open_guarded(target: AddrInfoType, *, allow_loopback: bool) -> socket.socket:
-    """A socket to an address, if that may be visited. Raises PermissionError."""
-    family, kind, protocol, _, address = target
-    if not is_public(str(address[0]), allow_loopback=allow_loopback):
-        raise PermissionError(errno.EACCES, "not a public address")
-    return socket.socket(family, kind, protocol)
+        """A socket to an address, if that may be visited. Raises PermissionError."""
+        family, kind, protocol, _, address = target
+        if not self._may_visit(str(address[0])):
+            raise PermissionError(errno.EACCES, "not a public address")
+        return socket.socket(family, kind, protocol)
 
 
 def session_over(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
