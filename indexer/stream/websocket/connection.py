@@ -47,12 +47,11 @@ class Connection(WSListener):
 
         The consumer has processed the bunch before.
         """
-        while self._inbox.is_empty:
+        while (bunch := self._inbox.take()) is None:
             if self._has_ended:
                 return None
             self._news.clear()
             await self._news.wait()
-        bunch = self._inbox.take()
         if self._is_paused:
             self._is_paused = False
             self._open.underlying_transport.resume_reading()
@@ -98,10 +97,9 @@ class Connection(WSListener):
         self._next_beat = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        # Most are whole messages by their size: to ask for the type takes as long as to copy one.
         if frame.payload_size > MAX_CONTROL_BYTES and frame.fin and not self._fragments:
-            self._add(
-                frame.get_payload_as_bytes()
-            )  # most are: to ask for the type takes as long as to copy it
+            self._add(frame.get_payload_as_bytes())
         elif self._has_ended:
             return
         elif frame.msg_type in _DATA:

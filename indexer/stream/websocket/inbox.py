@@ -29,7 +29,6 @@ class Inbox:
         self, prefilter: Prefilter | None, *, came: Callable[[], None], full: Callable[[int], None]
     ) -> None:
         self._prefilter = prefilter
-        self._passes = _keep_all if prefilter is None else prefilter.passes
         self._came, self._full = came, full
         self._kept: list[tuple[bytes, int]] = []
         self._size = self._waiting_bytes = 0
@@ -41,7 +40,7 @@ class Inbox:
             self._came()
         self._size += len(message)
         try:
-            if self._passes(message):
+            if self._prefilter is not None and self._prefilter.passes(message):
                 self._last = message
                 self._passed += 1
                 return
@@ -55,15 +54,12 @@ class Inbox:
         if self._waiting_bytes > MAX_BYTES:
             self._full(len(self._kept))
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no message has come since the last bunch."""
-        return not self._passed and not self._kept
-
-    def take(self) -> Bunch:
-        """Hand over what waits. The consumer has processed the bunch before."""
+    def take(self) -> Bunch | None:
+        """Hand over what waits; None if nothing does. The consumer has processed the bunch before."""
         if self._passed:
             self._kept.append((self._last, self._passed - 1))
+        if not self._kept:
+            return None
         messages = len(self._kept) + sum(passed for _, passed in self._kept)
         bunch = Bunch(self._kept, messages, self._size)
         self._kept, self._last, self._passed = [], b"", 0
@@ -71,7 +67,3 @@ class Inbox:
         if self._prefilter is not None:
             self._prefilter.begin()
         return bunch
-
-
-def _keep_all(_: bytes) -> bool:
-    return False
