@@ -15,7 +15,6 @@ from schemas.api.tags import TagHead
 from schemas.ids import normalise_tag
 
 WELL_USED = 10_000  # tags that are counted once for everybody
-MOST = 100  # of one answer
 
 COUNTED = """
     select tags.tag, count(*) as tracks, coalesce(sum(counts.plays), 0)::bigint as plays
@@ -52,7 +51,7 @@ async def count_tags(catalog: Snapshots, prefix: str, limit: int) -> tuple[list[
     """The most used tags with this prefix, and when they were counted."""
     beginning = normalise_tag(prefix)
     if not beginning:
-        used, as_of = await catalog.rows(COUNTED, beginning="", most=max(limit, MOST))
+        used, as_of = await catalog.rows(COUNTED, beginning="", most=WELL_USED)
         return [UsedTag(*row) for row in used[:limit]], as_of
     named, as_of = await catalog.rows(BY_NAME, beginning="", most=WELL_USED)
     first, end = bisect_left(named, (beginning,)), bisect_left(named, (beginning + _AFTER_ALL,))

@@ -13,7 +13,7 @@ from readapi.pages.public import player as player_page
 from readapi.pages.public.metadata import LIST_SIZE, SITE_NAME, TRACK_SIZE
 from readapi.pages.urls import Addresses, AlbumAddress, ArtistAddress, PlaylistPage, RecordPage, TrackAddress
 from schemas.api.oembed import OEmbed
-from schemas.pictures import LARGEST, SIDES, Side, fit_picture, picture_of
+from schemas.pictures import SIDES, Side, fit_picture, picture_of
 from schemas.stored import Card
 
 CACHE_SECONDS = 3600
@@ -44,8 +44,6 @@ class Box(NamedTuple):
 
     def largest_side(self, size: tuple[int, int]) -> Side | None:
         """The largest of our sizes in which a picture of this original size fits; None: none does."""
-        if self.width is None and self.height is None:
-            return LARGEST
         fitting = (side for side in reversed(SIDES) if self._holds(fit_picture(size, side)))
         return next(fitting, None)
 
