@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
+from operator import itemgetter
 from typing import Literal
 
 from readapi.index.lookups import Index
@@ -42,6 +43,14 @@ SINCE = """
 """
 
 
+# Whether tracks for adults are among them -> the statement.
+_EVER, _SINCE = (
+    {False: query.format(tracks="listed_tracks"), True: query.format(tracks="visible_tracks")}
+    for query in (EVER, SINCE)
+)
+_FIRST = itemgetter(0)
+
+
 async def find_top_tracks(
     catalog: Snapshots, period: Period, until: datetime, *, adult: bool = False
 ) -> tuple[list[int], datetime]:
@@ -49,13 +58,12 @@ async def find_top_tracks(
 
     A period ends at `until`, which ages quiet ones too.
     """
-    view = "visible_tracks" if adult else "listed_tracks"
     if period == "all_time":
-        rows, as_of = await catalog.rows(EVER.format(tracks=view), most=MOST)
+        rows, as_of = await catalog.rows(_EVER[adult], most=MOST)
     else:
         since = until.replace(tzinfo=None) - timedelta(days=_DAYS[period])
-        rows, as_of = await catalog.rows(SINCE.format(tracks=view), since=since, most=MOST)
-    return [track_id for (track_id,) in rows], as_of
+        rows, as_of = await catalog.rows(_SINCE[adult], since=since, most=MOST)
+    return list(map(_FIRST, rows)), as_of
 
 
 def first_visible(
