@@ -44,7 +44,7 @@ def main() -> None:
 
 def _keep(bench: Bench, rows: list[Row], sections: Sequence[str]) -> None:
     """Figures of sections that were not measured this time stay. Those of another size are kept apart."""
-    told = machine.described() | {"measured": datetime.now(UTC).isoformat(timespec="minutes")}
+    told = machine.described(bench.build) | {"measured": datetime.now(UTC).isoformat(timespec="minutes")}
     measured = {"machine": told, "size": bench.size.as_json()}
     known = results.kept() if bench.size == USUAL else results.kept().get(results.OTHER_SIZE, {})
     is_whole = set(sections) == set(SECTIONS) or known.get("size") != measured["size"]

@@ -122,8 +122,8 @@ def children(pid: int) -> dict[str, int]:
     return found
 
 
-def described() -> dict[str, str]:
-    """What the figures were measured on."""
+def described(folder: Path) -> dict[str, str]:
+    """What the figures were measured on. `folder`: of the catalogues, which tells the file system."""
     info = Path("/proc/cpuinfo").read_text()
     model = next(
         (line.split(":")[1].strip() for line in info.splitlines() if "model name" in line), "unknown"
@@ -134,10 +134,19 @@ def described() -> dict[str, str]:
         "processor": f"{model}, {len(os.sched_getaffinity(0))} cores usable",
         "memory": f"{gigabytes:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "file system": _file_system(folder),
         "libraries": versions,
         "speed": f"{_steps_per_second() / 1e6:.1f} million steps of a loop in Python per CPU second",
         "load": f"{os.getloadavg()[0]:.1f} on average in the minute before the end",
     }
+
+
+def _file_system(folder: Path) -> str:
+    """The type of the file system that has this folder, as `xfs`."""
+    device = os.stat(folder).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    mounts = map(str.split, Path("/proc/self/mountinfo").read_text().splitlines())
+    return next((fields[fields.index("-") + 1] for fields in mounts if fields[2] == number), "unknown")
 
 
 def _steps_per_second() -> float:

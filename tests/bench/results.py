@@ -67,9 +67,9 @@ def _growth(rows: dict[str, Row], other: Json) -> Iterable[str]:
     yield f"## With {size['tracks']:,} tracks and {size['likes']:,} likes"
     yield from (
         "",
-        f"Measured {machine['measured']} at {machine['speed']}. *Growth*: how many times dearer than with",
-        "the usual size: by the ratios to the reference where there are, else by the values, in which the",
-        "speed of the machine counts, too.",
+        f"Measured {machine['measured']} on {machine['file system']} at {machine['speed']}. *Growth*: how",
+        "many times dearer than with the usual size: by the ratios to the reference where there are, else by",
+        "the values, in which the speed of the machine counts, too.",
         "",
         "| what | value | unit | growth |",
         "|---|---|---|---|",

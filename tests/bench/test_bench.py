@@ -76,13 +76,14 @@ def test_another_size_is_told_by_how_much_dearer_it_is() -> None:
             Row("done", per_second, "commits/s"),
             Row("slow", milliseconds, "ms"),
         )
-        machine = {"measured": "2026-01-01", "speed": "10 million steps"}
+        machine = {"measured": "2026-01-01", "speed": "10 million steps", "file system": "xfs"}
         return {"machine": machine, "size": size.as_json(), "rows": [row.as_json() for row in rows]}
 
     kept = measured(Size(100_000, 1_000_000), 100, 0.3, 6)
     kept[results.OTHER_SIZE] = measured(Size(1_000_000, 10_000_000), 50, 0.1, 9)
     page = "\n".join(results.page(kept))
     assert "## With 1,000,000 tracks and 10,000,000 likes" in page
+    assert "Measured 2026-01-01 on xfs at 10 million steps." in page
     assert "| asked | 50 | requests/s | 3.00 |" in page
     assert "| done | 50 | commits/s | 2.00 |" in page
     assert "| slow | 9 | ms | 1.50 |" in page
