@@ -70,10 +70,9 @@ class DocumentStore:
         # A block ends with where its documents begin, and how many there are.
         offsets = bounds[block + 1] - _NUMBER.size * (following - first + 1)
         begin, stop = _NEIGHBOURS.unpack_from(packed, offsets + _NUMBER.size * (number - first))
-        at = start + begin + _HEAD.size
-        while packed[at] < 0x80:  # the length, which is known already
-            at += 1
-        return packed[at + 1 : offsets if number == following - 1 else start + stop]
+        at, end = start + begin + _HEAD.size, offsets if number == following - 1 else start + stop
+        # The length comes first, which is known already.
+        return packed[at + (2 if 0x80 < end - at <= 0x4001 else _length_bytes(end - at)) : end]
 
     def read_ahead(self, numbers: Collection[int]) -> None:
         """Have the system read these documents from the disk at once, for `get`, which would wait for each.
@@ -104,6 +103,14 @@ class DocumentStore:
             first = begin & -mmap.PAGESIZE
             with suppress(OSError):  # it is only advice: without it `get` waits
                 self._mapped.madvise(_WILL_NEED, first, end - first)
+
+
+def _length_bytes(size: int) -> int:
+    """How many bytes of a document's are its length, of which each has seven bits."""
+    count = 1
+    while size - count >> 7 * count:
+        count += 1
+    return count
 
 
 def map_segments(

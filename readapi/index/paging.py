@@ -5,10 +5,11 @@ A page often shows only a part of what it reads. It reads MOST_ROWS at most, so 
 hidden records make pages short, or empty, and never expensive.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from tantivy import DocAddress, FieldType, Order, Query
 
@@ -45,6 +46,10 @@ class Row(NamedTuple):
     @property
     def position(self) -> Position:
         return Position(self.key, self.id)
+
+
+# `Row._make`, without its own check of how many values there are.
+_ROW_OF: Final[Callable[[tuple[int, int, DocAddress]], Row]] = partial(tuple.__new__, Row)
 
 
 class Page(NamedTuple, Generic[T]):
@@ -208,6 +213,6 @@ class Listing:
         addresses = [address for _, address in found]
         if by is None:
             ids = self._folder.numbers("id", addresses)
-            return [Row(key, number, address) for (key, address), number in zip(found, ids, strict=True)]
+            return list(map(_ROW_OF, zip([key for key, _ in found], ids, addresses, strict=True)))
         keys = self._folder.numbers(self._field, addresses)
-        return [Row(key, number, address) for (number, address), key in zip(found, keys, strict=True)]
+        return list(map(_ROW_OF, zip(keys, [number for number, _ in found], addresses, strict=True)))

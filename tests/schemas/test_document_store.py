@@ -6,6 +6,7 @@ import orjson
 import pytest
 import tantivy
 
+from indexer.search.folder import IndexFolder as Folder
 from readapi.index.folder import IndexFolder as Reader
 from schemas import data_folder, search_index
 from schemas.document_store import DocumentStore, UnknownFormat
@@ -41,6 +42,23 @@ def test_documents_are_those_that_tantivy_tells_of(indexed):
     assert searcher.num_segments > 1
     assert all(folder.is_mapped for folder in (indexed.index.catalog, indexed.index.social))
     assert indexed.index.catalog.stored(found) == told
+
+
+def test_documents_of_every_length(tmp_path):
+    """Around the sizes at which a document's length takes one byte more."""
+    folder = Folder.open(tmp_path, search_index.catalog_schema())
+    told = [random.Random(1).randbytes(1 << 7 * bits) for bits in (1, 2, 3)]
+    told = [b"", b"a", *(one[: len(one) + less] for one in told for less in range(-3, 1)), *told]
+    told += [one + b"more" for one in told]
+    for one in told:
+        folder.writer.add_document(tantivy.Document(stored=one))
+    folder.commit(1)
+    folder.close()
+    [file] = tmp_path.glob("*.store")
+
+    store = DocumentStore(file)
+
+    assert [store.get(number) for number in range(len(told))] == told
 
 
 def test_what_is_read_ahead_is_what_is_read(indexed, tmp_path, monkeypatch):
