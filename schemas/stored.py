@@ -18,9 +18,10 @@ NAMES: Final = (
     "items",
     "proof",
     "audio",
+    "found_by",
     "card",
 )  # what is stored, and not to be searched
-_HEAD: Final = Struct("<8s8I")  # the digest, and where each part ends but the last; counted from the first
+_HEAD: Final = Struct("<8s9I")  # the digest, and where each part ends but the last; counted from the first
 _FIRST: Final = _HEAD.size  # where the first part begins
 _CARD: Final = Struct(f"<{_HEAD.size - 4}xI")  # the end of the part before the card
 
@@ -102,6 +103,11 @@ class Stored:
         return self._part(7)
 
     @property
+    def found_by(self) -> bytes:
+        """What a track is found by besides its card, as JSON, for the indexer."""
+        return self._part(8)
+
+    @property
     def card(self) -> bytes:
         """Prepared JSON: complete except for the closing brace of a track and of a search result."""
         return self.card_in_place.tobytes()
@@ -109,7 +115,7 @@ class Stored:
     @property
     def card_in_place(self) -> memoryview:
         """The same without a copy, for callers that copy it anyway."""
-        return self._packed[_FIRST + self._ends[8] :]
+        return self._packed[_FIRST + self._ends[-1] :]
 
     @property
     def in_lists(self) -> tuple[bytes, bytes, memoryview]:
@@ -118,9 +124,9 @@ class Stored:
         Kept, since cards of many requests are.
         """
         if self._in_lists is None:
-            _, _, did, policy, address, _, _, _, audio = self._ends
+            _, _, did, policy, address, _, _, _, _, found_by = self._ends
             both = self._packed[_FIRST + did : _FIRST + address].tobytes()
-            self._in_lists = both[: policy - did], both[policy - did :], self._packed[_FIRST + audio :]
+            self._in_lists = both[: policy - did], both[policy - did :], self._packed[_FIRST + found_by :]
         return self._in_lists
 
     def _part(self, number: int) -> bytes:

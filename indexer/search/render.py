@@ -13,7 +13,6 @@ from indexer.search.documents import (
     labels,
     lists,
     people,
-    ranks,
     reactions,
     tag,
     track,
@@ -108,23 +107,19 @@ class Rendering:
         `counted`: of the tracks whose counts have changed, what `counts` gave.
         """
         con, hidden = self._con, self._hidden
-        ranked = [ranks.RankedTrack(shown) for shown in counted if shown["key"] in refs.ranks]
         rows = lists.load_lists(con, refs.lists, hidden) if refs.lists else []
         owners = {row.did for row in tracks} | {row.did for row in rows}
         featured = {did for row in tracks for did in row.features or ()}
         wanted = owners | featured | refs.artists
-        named = wanted.union(*(one.people for one in ranked))
-        everyone = people.load_people(con, named, self._gone) if named else {}
+        everyone = people.load_people(con, wanted, self._gone) if wanted else {}
         known = {did: person for did, person in everyone.items() if did not in self._withheld}
         given = self._labels(wanted, [*(row.key for row in tracks), *(row.key for row in rows)])
         shelves = albums.load_albums(con, owners) if owners else albums.AlbumsByArtist()
         for row in tracks:
             names = everyone if row.did in self._withheld else known
             yield track.track_documents(row, names, shelves, given, self._base_url)
-        yield from (Documents(shown, None) for shown in counted if shown["key"] not in refs.ranks)
-        texts = ranks.load_texts(con, refs.ranks) if ranked else {}
-        for one in ranked:
-            yield one.documents(texts, everyone if one.did in self._withheld else known)
+        for shown in counted:
+            yield counts.ranked_documents(shown) if shown["key"] in refs.ranks else Documents(shown, None)
         if rows:
             contents = lists.load_tracklists(con, rows, shelves, hidden, self._works.items)
             yield from (lists.list_documents(row, known, shelves, contents, given) for row in rows)

@@ -12,6 +12,7 @@ TRACK = {
     "items": b"[3,1]",
     "proof": b'{"cid":"bafy"}',
     "audio": b'{"cid":"bafk"}',
+    "found_by": b'[["Ana"],null]',
     "card": '{"title":"東京"'.encode(),
 }
 
@@ -26,7 +27,7 @@ def test_what_is_packed_is_unpacked():
 
     assert (found.doc, found.did) == ("track:7", "did:plc:ana")
     assert (found.policy, found.thumb, found.items) == (TRACK["access"], None, (3, 1))
-    assert found.audio == TRACK["audio"]
+    assert (found.audio, found.found_by) == (TRACK["audio"], TRACK["found_by"])
     assert (found.proof, found.card, found.card_in_place) == (TRACK["proof"], TRACK["card"], TRACK["card"])
     assert found.in_lists == (found.policy, found.address, found.card)
     assert found.address == TRACK["address"]

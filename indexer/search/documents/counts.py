@@ -1,4 +1,4 @@
-"""Counts of tracks, and tracks' search documents when only the counts have changed."""
+"""Counts of tracks, and tracks' search documents when only these and the rank in searches have changed."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -9,8 +9,10 @@ import orjson
 
 from indexer.catalog.database import join_keys
 from indexer.search.documents import track
-from indexer.search.documents.fields import Fields
-from schemas.stored import Card
+from indexer.search.documents.fields import Documents, Fields
+from indexer.search.documents.track_words import Names, words_fields
+from schemas.ids import Did
+from schemas.stored import Card, read_access
 
 COUNTS = """
     select subject_key, likes, comments, plays
@@ -39,7 +41,14 @@ def recount_card(packed: bytes, counted: Counts) -> Fields:
     card = orjson.loads(known.card + b"}") | counted._asdict()
     thumb = b"%dx%d" % known.thumb if known.thumb else b""
     shown = track.shown_fields(known.key, card, known.access, since_on(card))
-    return {**shown, "proof": known.proof, "audio": known.audio, "thumb": thumb}
+    return {**shown, "proof": known.proof, "audio": known.audio, "found_by": known.found_by, "thumb": thumb}
+
+
+def ranked_documents(shown: Fields) -> Documents:
+    """Both documents of a track with another rank in searches, from the shown one with the present counts."""
+    card = orjson.loads(shown["card"] + b"}")
+    access, names = read_access(Did(shown["did"]), shown["access"]), Names.unpack(shown["found_by"])
+    return Documents(shown, words_fields(shown["key"], card, access, since_on(card), names))
 
 
 def since_on(card: Mapping[str, Any]) -> datetime:

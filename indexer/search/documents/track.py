@@ -24,7 +24,7 @@ from indexer.search.documents.fields import (
 )
 from indexer.search.documents.labels import Labels, self_labels
 from indexer.search.documents.people import Person
-from indexer.search.documents.track_words import Texts, words_fields
+from indexer.search.documents.track_words import Names, words_fields
 from schemas import label_policy
 from schemas.access import Access, may_download, may_see
 from schemas.audio import file_of, hidden_file
@@ -124,8 +124,9 @@ def track_documents(
     """The track's documents."""
     track = _Rendering(row, known, shelves, labels, base_url)
     card = track.card()
-    texts = Texts(row.artist, row.album, track.owner, track.features)
-    return Documents(track.shown(card), words_fields(row.key, card, track.access, row.since, texts))
+    names = Names.of(row.artist, row.album, track.owner, track.features)
+    words = words_fields(row.key, card, track.access, row.since, names)
+    return Documents({**track.shown(card), "found_by": names.pack()}, words)
 
 
 def shown_fields(key: int, card: dict[str, Any], access: Access, since: datetime) -> Fields:
