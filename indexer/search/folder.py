@@ -106,13 +106,13 @@ class IndexFolder:
             found = self._find(searcher, "id", ids)
             return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
 
-    def stored(self, keys: Collection[int]) -> dict[int, bytes]:
-        """The stored bytes of each committed document with one of these keys."""
+    def stored(self, numbers: Collection[int], field: str = "key") -> dict[int, bytes]:
+        """The stored bytes of each committed document with one of these keys, or numbers of another field."""
         with explain_errors(self._path):
             committed = self._read()
-            found = self._find(committed.searcher, "key", keys)
+            found = self._find(committed.searcher, field, numbers)
             committed.read_ahead(found.values())
-            return {key: committed.stored(address) for key, address in found.items()}
+            return {number: committed.stored(address) for number, address in found.items()}
 
     def find_numbers(self, terms: Mapping[str, str], *fields: str) -> list[tuple[int, ...]]:
         """These numeric fields of each committed document that has all of the terms, by field."""

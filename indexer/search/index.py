@@ -9,7 +9,7 @@ them again gives the same documents.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +18,9 @@ from typing import Final, NamedTuple, Self
 import duckdb
 
 from indexer.faults import StoreError
+from indexer.search.documents import artist
 from indexer.search.documents.artist import CataloguedWorks
-from indexer.search.documents.fields import Documents
+from indexer.search.documents.fields import Documents, Fields
 from indexer.search.folder import HEAP_BYTES, REBUILD, IndexFolder, explain_errors
 from indexer.search.merge_threads import lower_merge_priority
 from indexer.search.render import Refs, Rendering
@@ -161,13 +162,15 @@ class SearchIndex:
         works.add_tracks(tracks)
         works.add_cards(cards)
         works.add_reactions(reactions)
-        refs.artists |= self._moved(works.popularity(works.owners)) | self._unknown(refs.persons)
+        ranked = self._ranked(works, refs)
+        refs.artists |= self._unknown(refs.persons)
         self._social.drop(refs.social_names())
         self._social.add(reactions)
         op, is_small = entries[-1][0], len(entries) <= BESIDE_ENTRIES
         committing = self._commit_reactions(op) if is_small else None
         self._catalog.drop(refs.shown_names())
-        self._words.drop(refs.words_names())
+        self._words.drop([*refs.words_names(), *(words["doc"] for words in ranked)])
+        self._words.add(ranked)
         self._add(works.noted(rendering.catalogue(tracks, cards, refs)))
         self._add(rendering.tags(refs))
         return committing or self._commit_reactions(op)
@@ -183,15 +186,26 @@ class SearchIndex:
         self._social.release()
         self._catalog.commit(op)
 
-    def _moved(self, popular: Mapping[str, int]) -> set[str]:
-        """The artists with another popularity than the search index has."""
+    def _ranked(self, works: IndexedWorks, refs: Refs) -> list[Fields]:
+        """Searchable documents of the artists whose popularity the step changes, and nothing else.
+
+        Artists that lack a document are added to `refs`.
+        """
+        popular = works.popularity(works.owners - refs.artists)
         ids = {did: kind_id("artist", record_id(did)) for did in popular}
         known = self._words.numbers("popular", ids.values())
-        return {
-            did
+        moved = {
+            did: count
             for did, count in popular.items()
             if known.get(ids[did], 0) >> COUNT_SHIFT != round_count(count)
         }
+        wanted = [ids[did] for did in moved if ids[did] in known]
+        shown, recent = self._catalog.stored(wanted, "id"), self._catalog.numbers("recent", wanted)
+        refs.artists |= {did for did in moved if ids[did] not in shown}
+        return [
+            artist.ranked_words(shown[ids[did]], recent[ids[did]], moved[did])
+            for did in moved.keys() - refs.artists
+        ]
 
     def _unknown(self, people: Collection[str]) -> set[str]:
         """Those of these accounts that have no document."""

@@ -7,7 +7,7 @@ and comment. A step replaces some of these documents, so its own take the place 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 
 import orjson
@@ -48,7 +48,7 @@ class IndexedWorks:
         self._items: dict[int, Item] = {}  # the step's tracks
 
     @property
-    def owners(self) -> Collection[str]:
+    def owners(self) -> Set[str]:
         """The accounts of which the step has public tracks."""
         return self._counts.keys()
 

@@ -1,15 +1,17 @@
 """Accounts -> search documents of artists."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
+import orjson
 
 from indexer.catalog.database import join_words
 from indexer.search.documents import lists, tag
 from indexer.search.documents.fields import (
     EPOCH,
     Documents,
+    Fields,
     card_json,
     name_fields,
     of_kind,
@@ -24,6 +26,8 @@ from indexer.search.documents.tag import TagCounts
 from schemas.ids import record_id
 from schemas.labels import label_members
 from schemas.pictures import picture_of
+from schemas.search_index import kind_id
+from schemas.stored import Card
 
 WORKS = """
     with works as materialized (
@@ -120,13 +124,6 @@ def artist_documents(person: Person, popular: int | None, labels: Labels) -> Doc
         "updated_at": person.updated_at,
         **label_members(labels.of(person.did)),
     }
-    hit = {
-        "type": "artist",
-        "did": person.did,
-        "handle": person.handle,
-        "display_name": person.name,
-        "avatar_url": person.avatar_url,
-    }
     since, artist_id = min(person.created_at or EPOCH, person.indexed_at or EPOCH), record_id(person.did)
     name = {**name_fields("artist", f"artist:{person.did}", artist_id, since), "did": person.did}
     effect = labels.effect(person.did)
@@ -140,5 +137,29 @@ def artist_documents(person: Person, popular: int | None, labels: Labels) -> Doc
     }
     if popular is None:
         return Documents(shown, None)
-    found = result_fields("artist", name, popular, artist_id, hit, adult=effect == "adult")
-    return Documents(shown, found | term_fields(person.names, prose=person.bio, scope="artist"))
+    return Documents(shown, _words_fields(name, card, popular, effect == "adult"))
+
+
+def ranked_words(packed: bytes, recent: int, popular: int) -> Fields:
+    """The searchable document of an artist of whom only the popularity has changed.
+
+    `packed` and `recent`: the shown document as it is stored, and its sort key by time.
+    """
+    known = Card(memoryview(packed))
+    artist_id = kind_id("artist", record_id(known.did))
+    name = {"doc": known.doc, "id": artist_id, "recent": recent, "did": known.did}
+    return _words_fields(name, orjson.loads(known.card), popular, known.is_adult)
+
+
+def _words_fields(name: Fields, card: Mapping[str, Any], popular: int, is_adult: bool) -> Fields:
+    """The searchable document's fields, from those that both documents share, and the card."""
+    person = Person(card["did"], card["handle"], display_name=card["display_name"])
+    hit = {
+        "type": "artist",
+        "did": person.did,
+        "handle": person.handle,
+        "display_name": person.name,
+        "avatar_url": card["avatar_url"],
+    }
+    found = result_fields("artist", name, popular, record_id(person.did), hit, adult=is_adult)
+    return found | term_fields(person.names, prose=card["bio"], scope="artist")

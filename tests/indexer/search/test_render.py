@@ -11,7 +11,7 @@ from indexer.catalog.tables.outbox import NO_RECORD
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.events import IdentityFact
-from indexer.search.documents import lists, tag
+from indexer.search.documents import artist, lists, tag
 from indexer.search.documents.artist import CataloguedWorks
 from indexer.search.documents.fields import Fields
 from indexer.search.documents.labels import IS_ADULT
@@ -396,6 +396,26 @@ def test_a_rank_changes_without_the_rest_being_read_again(known):
     found = {documents.words["doc"]: documents.words for documents in both if documents.words is not None}
     assert found == words_of(known, tracks=keys)
     assert 0 < len(found) < len(keys)  # the private one is not found
+
+
+def test_an_artist_becomes_popular_without_the_account_being_read_again(known: Writer) -> None:
+    """What comes of it is what rendering the account anew gives: with names, without, and for adults."""
+    owners = ("ana", "ben", "cid")
+    write(known, put("ana", "profile", at=2, displayName="Ana Lúcia", bio="Field recordings"))
+    write(known, *(put(owner, "track", at=60) for owner in owners))
+    known.write(Batch(labels=[Label(did("labeler"), did("cid"), None, "nudity", instant(61))]))
+    artists = {did(owner) for owner in owners}
+    before = rendered(known, artists=artists)
+
+    write(known, *(like("fan", uri(owner, "track"), number, at=80) for number, owner in enumerate(owners)))
+
+    found = {
+        doc: artist.ranked_words(stored.pack_document(shown), shown["recent"], popular=1)
+        for doc, shown in before.items()
+    }
+    assert found == words_of(known, artists=artists)
+    assert {words["popular"] >> COUNT_SHIFT for words in found.values()} == {1}
+    assert [doc for doc, words in found.items() if "adult" in words["kind"]] == [f"artist:{did('cid')}"]
 
 
 def test_an_album_holds_no_more_than_a_list_may(known: Writer) -> None:
