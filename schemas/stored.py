@@ -20,7 +20,7 @@ NAMES: Final = (
     "audio",
     "found_by",
     "card",
-)  # what is stored, and not to be searched
+)  # what is stored, beside what is searched
 _HEAD: Final = Struct("<8s9I")  # the digest, and where each part ends but the last; counted from the first
 _FIRST: Final = _HEAD.size  # where the first part begins
 _CARD: Final = Struct(f"<{_HEAD.size - 4}xI")  # the end of the part before the card

@@ -100,14 +100,17 @@ class IndexFolder:
         return added
 
     def numbers(self, field: str, ids: Collection[int]) -> dict[int, int]:
-        """A numeric field of each committed document with one of these ids."""
+        """A numeric field of each committed document with one of these ids: of one document for each id."""
         with explain_errors(self._path):
             searcher = self._read().searcher
             found = self._find(searcher, "id", ids)
             return dict(zip(found, _numbers(searcher, field, list(found.values())), strict=True))
 
     def stored(self, numbers: Collection[int], field: str = "key") -> dict[int, bytes]:
-        """The stored bytes of each committed document with one of these keys, or numbers of another field."""
+        """The stored bytes of a committed document for each of these numbers, which its `field` has.
+
+        Tracks and lists have keys; ids of two documents may be the same.
+        """
         with explain_errors(self._path):
             committed = self._read()
             found = self._find(committed.searcher, field, numbers)

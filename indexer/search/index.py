@@ -24,7 +24,7 @@ from indexer.search.documents.fields import Documents, Fields
 from indexer.search.folder import HEAP_BYTES, REBUILD, IndexFolder, explain_errors
 from indexer.search.merge_threads import lower_merge_priority
 from indexer.search.render import Refs, Rendering
-from indexer.search.works import IndexedWorks
+from indexer.search.works import IndexedWorks, committed_tracks
 from schemas import search_index
 from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, round_count
@@ -153,7 +153,7 @@ class SearchIndex:
         # An index that is ahead of the others gets the same documents once more.
         refs = Refs.of(entry[1:] for entry in entries)
         counted = refs.counts | refs.ranks
-        known = self._catalog.stored(counted)
+        known = committed_tracks(self._catalog, counted)
         refs.tracks |= counted - known.keys()
         works = IndexedWorks(self._catalog, self._social, refs, known)
         rendering = Rendering(con, self._base_url, works)
@@ -187,9 +187,9 @@ class SearchIndex:
         self._catalog.commit(op)
 
     def _ranked(self, works: IndexedWorks, refs: Refs) -> list[Fields]:
-        """Searchable documents of the artists whose popularity the step changes, and nothing else.
+        """New searchable documents of the artists of whom the step changes nothing but the popularity.
 
-        Artists that lack a document are added to `refs`.
+        Those that have no such document yet, or no shown one, are to be rendered: they join `refs.artists`.
         """
         popular = works.popularity(works.owners - refs.artists)
         ids = {did: kind_id("artist", record_id(did)) for did in popular}

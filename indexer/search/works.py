@@ -27,10 +27,19 @@ PUBLIC = "track@direct"  # the `place` of every track that is not private
 LISTED = place_term("track", "discovery", adult=False)  # the `place` of tracks that tags count
 
 
+def committed_tracks(catalog: IndexFolder, keys: Collection[int]) -> dict[int, bytes]:
+    """The committed shown documents, by key, of those of these keys that are tracks'.
+
+    Lists have keys, too, and any record may name a list where a track belongs.
+    """
+    found = catalog.stored(keys)
+    return {key: packed for key, packed in found.items() if Card(memoryview(packed)).is_named(b"track:")}
+
+
 class IndexedWorks:
     """Works of accounts and uses of tags as a step leaves them: add the step's documents before asking.
 
-    `counted`: the committed documents, by key, of the tracks of which the step changes only the counts.
+    `counted`: the committed documents, by key, of the tracks of which the step changes only counts and rank.
     """
 
     def __init__(
@@ -60,7 +69,7 @@ class IndexedWorks:
                 self._counts[row.did].append((row.likes or 0) + (row.plays or 0))
 
     def add_cards(self, shown: Iterable[Fields]) -> None:
-        """Add the step's tracks of which only the counts have changed."""
+        """Add the step's tracks of which only counts and rank have changed."""
         for fields in shown:
             self._present.add(fields["did"])
             if PUBLIC in fields["place"]:
@@ -94,11 +103,10 @@ class IndexedWorks:
         """Those of these tracks that somebody may see, by key. The step's own are `noted` by then."""
         found = {key: self._items[key] for key in keys if key in self._items}
         others = [key for key in keys if key not in self._replaced_tracks]
-        for key, packed in self._catalog.stored(others).items():
+        for key, packed in committed_tracks(self._catalog, others).items():
             known = Card(memoryview(packed))
-            if known.is_named(b"track:"):
-                card = orjson.loads(known.card + b"}")
-                found[key] = _item(key, known.access, card["play_count"])
+            card = orjson.loads(known.card + b"}")
+            found[key] = _item(key, known.access, card["play_count"])
         return found
 
     def tagged(self, names: Collection[str]) -> Iterator[tuple[str, TagCounts]]:
@@ -119,7 +127,8 @@ class IndexedWorks:
     def _replaced_tags(self) -> dict[str, list[int]]:
         """By tag, the committed plays of the listed tracks that the step replaces."""
         found: defaultdict[str, list[int]] = defaultdict(list)
-        for packed in (*self._counted.values(), *self._catalog.stored(self._rendered).values()):
+        rendered = committed_tracks(self._catalog, self._rendered)
+        for packed in (*self._counted.values(), *rendered.values()):
             known = Card(memoryview(packed))
             if may_see(known.access, None, "discovery"):
                 card = orjson.loads(known.card + b"}")

@@ -153,6 +153,7 @@ def ranked_words(packed: bytes, recent: int, popular: int) -> Fields:
 
 def _words_fields(name: Fields, card: Mapping[str, Any], popular: int, is_adult: bool) -> Fields:
     """The searchable document's fields, from those that both documents share, and the card."""
+    # For its names alone: it knows neither server nor picture.
     person = Person(card["did"], card["handle"], display_name=card["display_name"])
     hit = {
         "type": "artist",

@@ -14,6 +14,7 @@ import orjson
 import pytest
 import tantivy
 
+import indexer.search.index
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
@@ -47,7 +48,9 @@ from tests.indexer.killing import killed
 KILLS = int(os.environ.get("SEARCH_KILLS", "8"))
 BASE = "https://music.example"
 
-# What is stored of a document, and how popular a search knows it to be.
+ORDERS = ("popular", "recent", "size")  # numbers by which a search orders what it finds
+
+# What is stored of a document, and the numbers by which a search orders it.
 Contents = dict[str, Any]
 
 
@@ -78,16 +81,17 @@ def contents(folder: Path) -> Contents:
         documents: Contents = {document.doc: document for document in stored}
         assert len(documents) == len(stored), "one document per name"
         if name == search_index.WORDS_FOLDER:
-            popular = searcher.fast_field_values("popular", addresses)
             documents = {f"words {doc}": document for doc, document in documents.items()}
-            found |= {f"popular {doc}": key for doc, key in zip(documents, popular, strict=True)}
+            for field in ORDERS:
+                values = searcher.fast_field_values(field, addresses)
+                found |= {f"{field} {doc}": value for doc, value in zip(documents, values, strict=True)}
         found |= documents
     return {doc: content for doc, content in found.items() if not doc.endswith(search_index.CURSOR)}
 
 
 def kinds(found: Contents) -> list[str]:
     """What documents are of, in the order of their names."""
-    return [name.partition(":")[0] for name in sorted(found) if not name.startswith("popular ")]
+    return [name.partition(":")[0] for name in sorted(found) if name.partition(" ")[0] not in ORDERS]
 
 
 def versions(found: Contents) -> dict[str, str]:
@@ -197,6 +201,32 @@ def test_lists_follow_what_becomes_of_their_tracks(writer, index, tmp_path, step
         cards.add(found[f"list:{record_key(str(uri('ana', 'list')))}"].card)
 
     assert len(cards) >= 6
+
+
+@pytest.mark.parametrize("step", [1, STEP_ENTRIES])
+def test_a_list_where_a_track_belongs_stops_nothing(writer, index, tmp_path, step):
+    """Anybody can like a list, comment on one or put one into an album: the documents are those of a rebuild."""
+    again, playlist = tmp_path / "again" / data_folder.SEARCH, uri("ana", "list")
+    write(writer, put("ana", "track", at=1, tags=["dub"]), put("ben", "track", at=1, tags=["dub"]))
+    write(writer, album("ana", [uri("ana", "track")], at=2, listType="playlist"))
+    caught_up(index, writer)
+    index.step_entries = step
+    changes = [
+        Batch(changes=[like("ben", playlist, at=3)]),
+        Batch(changes=[comment("ben", playlist, at=4)]),
+        Batch(plays={record_key(str(playlist)): 3}),
+        Batch(changes=[album("ben", [playlist, uri("ben", "track")], at=5)]),
+        Batch(changes=[album("ben", [playlist], at=6), put("ben", "track", at=6, tags=["dub", "ska"])]),
+        Batch(changes=[like("ana", uri("ben", "list"), at=7), delete("ana", "list", at=7)]),
+        Batch(changes=[album("ana", [playlist], at=8, listType="playlist"), delete("ben", "like", at=8)]),
+    ]
+
+    for change in changes:
+        writer.write(change)
+        caught_up(index, writer)
+        with writer.reader() as con:
+            rebuild_index(con, again, BASE, lambda done, total: None)
+        assert contents(tmp_path / data_folder.SEARCH) == contents(again)
 
 
 def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer, index, tmp_path):

@@ -28,7 +28,8 @@ VISIBILITIES = ["public", "public", "unlisted", "private"]
 
 def random_change(dice: random.Random, at: int) -> RecordChange | Account:
     person, number = dice.choice(ARTISTS), dice.randrange(3)
-    subject = uri(dice.choice(ARTISTS), "track", number)
+    # Any record may name a list where a track belongs.
+    subject = uri(dice.choice(ARTISTS), dice.choice(["track"] * 4 + ["list"]), number)
     match dice.choice("ttlllcdddapssFFFF"):
         case "t":
             access = {"listening": "public", "downloads": "open", "visibility": dice.choice(VISIBILITIES)}
@@ -39,7 +40,10 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
             return comment(person, subject, number, at=at)
         case "s":
             kind = dice.choice(["album", "playlist"])
-            held = [uri(dice.choice(ARTISTS), "track", dice.randrange(3)) for _ in range(dice.randrange(6))]
+            held = [
+                uri(dice.choice(ARTISTS), dice.choice(["track"] * 4 + ["list"]), dice.randrange(3))
+                for _ in range(dice.randrange(6))
+            ]
             return album(person, held, number, at=at, name=f"{kind} {at}", listType=kind)
         case "p":
             return put(person, "profile", at=at, displayName=f"{person} {at}")
@@ -55,7 +59,7 @@ def random_change(dice: random.Random, at: int) -> RecordChange | Account:
 
 def random_facts(dice: random.Random, at: int) -> Batch:
     """Now and then plays of a track, a label of it or of its artist, or an artist's new handle or server."""
-    track = uri(dice.choice(ARTISTS), "track", dice.randrange(3))
+    track = uri(dice.choice(ARTISTS), dice.choice(["track"] * 4 + ["list"]), dice.randrange(3))
     match dice.choice("pli    "):
         case "p":
             return Batch(plays={record_key(str(track)): at})
