@@ -28,6 +28,7 @@ from indexer.search.works import IndexedWorks, committed_tracks
 from schemas import search_index
 from schemas.ids import record_id
 from schemas.search_index import COUNT_SHIFT, kind_id, round_count
+from schemas.stored import Card
 
 STEP_ENTRIES: Final = 50_000  # of the outbox, rendered and committed together: fewer, larger segments
 BESIDE_ENTRIES: Final = 1000  # of a step whose likes and comments are committed while the rest is rendered
@@ -201,11 +202,10 @@ class SearchIndex:
         }
         wanted = [ids[did] for did in moved if ids[did] in known]
         shown, recent = self._catalog.stored(wanted, "id"), self._catalog.numbers("recent", wanted)
-        refs.artists |= {did for did in moved if ids[did] not in shown}
-        return [
-            artist.ranked_words(shown[ids[did]], recent[ids[did]], moved[did])
-            for did in moved.keys() - refs.artists
-        ]
+        # Two accounts may have the same id.
+        own = {did for did in moved if ids[did] in shown and Card(memoryview(shown[ids[did]])).did == did}
+        refs.artists |= moved.keys() - own
+        return [artist.ranked_words(shown[ids[did]], recent[ids[did]], moved[did]) for did in own]
 
     def _unknown(self, people: Collection[str]) -> set[str]:
         """Those of these accounts that have no document."""

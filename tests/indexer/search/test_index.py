@@ -19,12 +19,13 @@ from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
+from indexer.search.documents import artist
 from indexer.search.folder import IndexFolder
 from indexer.search.index import STEP_ENTRIES, SearchIndex
 from indexer.search.rebuild import rebuild_index
 from indexer.search.render import Rendering
 from schemas import data_folder, search_index
-from schemas.ids import record_key
+from schemas.ids import record_id, record_key
 from schemas.labels import Label
 from schemas.search_index import COUNT_SHIFT
 from schemas.stored import Stored
@@ -246,6 +247,24 @@ def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer
         told.append((card["like_count"], *popular))
 
     assert told == [(1, 1, 2), (2, 2, 4), (3, 3, 4), (4, 4, 8), (5, 4, 8), (6, 4, 8)]
+
+
+def test_artists_of_the_same_id_keep_their_own_names(writer, index, tmp_path, monkeypatch):
+    """An id has 53 bits of a hash: an artist's new popularity never puts another's name into a search."""
+    for module in (indexer.search.index, artist):
+        monkeypatch.setattr(module, "record_id", lambda name: 7 if name.startswith("did:") else record_id(name))
+    people, tracks = ("ana", "ben"), [uri(person, "track") for person in ("ana", "ben")]
+    write(writer, *(put(person, "profile", at=1, displayName=f"DJ {person}") for person in people))
+    write(writer, *(put(person, "track", at=2) for person in people))
+    caught_up(index, writer)
+
+    for at in range(3, 6):
+        write(writer, *(like(f"fan {at}", track, number, at=at) for number, track in enumerate(tracks)))
+        caught_up(index, writer)
+
+    found = contents(tmp_path / data_folder.SEARCH)
+    cards = [found[f"words artist:{did(person)}"].card for person in people]
+    assert [orjson.loads(card + b"}")["display_name"] for card in cards] == ["DJ ana", "DJ ben"]
 
 
 def test_long_outboxes_are_followed_in_steps(writer, index):
