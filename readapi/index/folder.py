@@ -227,9 +227,10 @@ class IndexFolder:
             stamp, meta = self._look(), (self._path / "meta.json").read_bytes()
             if stamp is None:
                 return None
+            # Also of a folder that was read before: a replica puts another version's files into the same one.
+            _require_version(self._path)
             if before is None or stamp[0] != before.folder_id:
                 before = None
-                _require_version(self._path)
                 index = tantivy.Index.open(str(self._path))
                 index.config_reader("manual")
                 search_index.register_tokenizers(index)

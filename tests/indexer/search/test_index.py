@@ -206,7 +206,7 @@ def test_lists_follow_what_becomes_of_their_tracks(writer, index, tmp_path, step
 
 @pytest.mark.parametrize("step", [1, STEP_ENTRIES])
 def test_a_list_where_a_track_belongs_stops_nothing(writer, index, tmp_path, step):
-    """Anybody can like a list, comment on one or put one into an album: the documents are those of a rebuild."""
+    """Any account can like a list or put one into an album: the documents are those of a rebuild."""
     again, playlist = tmp_path / "again" / data_folder.SEARCH, uri("ana", "list")
     write(writer, put("ana", "track", at=1, tags=["dub"]), put("ben", "track", at=1, tags=["dub"]))
     write(writer, album("ana", [uri("ana", "track")], at=2, listType="playlist"))
@@ -252,7 +252,9 @@ def test_likes_move_the_count_on_a_card_and_how_popular_a_search_finds_it(writer
 def test_artists_of_the_same_id_keep_their_own_names(writer, index, tmp_path, monkeypatch):
     """An id has 53 bits of a hash: an artist's new popularity never puts another's name into a search."""
     for module in (indexer.search.index, artist):
-        monkeypatch.setattr(module, "record_id", lambda name: 7 if name.startswith("did:") else record_id(name))
+        monkeypatch.setattr(
+            module, "record_id", lambda name: 7 if name.startswith("did:") else record_id(name)
+        )
     people, tracks = ("ana", "ben"), [uri(person, "track") for person in ("ana", "ben")]
     write(writer, *(put(person, "profile", at=1, displayName=f"DJ {person}") for person in people))
     write(writer, *(put(person, "track", at=2) for person in people))

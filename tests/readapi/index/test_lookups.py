@@ -13,7 +13,7 @@ from indexer.search.rebuild import rebuild_index
 from readapi.errors import IndexNotReady
 from readapi.index import lookups
 from readapi.index.lookups import Index
-from schemas import data_folder
+from schemas import data_folder, search_index
 from schemas.access import Viewer
 from schemas.ids import Did, list_id, record_id, record_key
 from schemas.takedowns import Takedown, Takedowns
@@ -247,6 +247,23 @@ def test_a_damaged_index_leaves_what_was_read_before(stored):
     meta.write_bytes(sound)
     stored.index.refresh()
     assert stored.index.is_open
+
+
+def test_files_of_another_version_in_the_same_folder_are_not_read(stored):
+    """As a replica of a newer indexer puts them there; what was read before stays."""
+    stored.write(put("ana", "track", 1, at=1))
+    files = [path / search_index.VERSION_FILE for path in (stored.folder / data_folder.SEARCH).iterdir()]
+    for file in files:
+        file.write_text(str(search_index.VERSION + 1))
+
+    stored.write(put("ana", "track", 2, at=2))
+
+    assert stored.index.track_at(str(uri("ana", "track", 1))) is not None
+    assert stored.index.track_at(str(uri("ana", "track", 2))) is None
+    for file in files:
+        file.write_text(str(search_index.VERSION))
+    stored.index.refresh()
+    assert stored.index.track_at(str(uri("ana", "track", 2))) is not None
 
 
 def test_owners_of_nothing_see_what_strangers_see(library):
