@@ -64,6 +64,7 @@ class SearchIndex:
         self._path = path
         self._base_url = base_url
         self._compared = False
+        self._has_lowered = False
         self._beside = ThreadPoolExecutor(1, "committing")
         self.step_entries = STEP_ENTRIES
 
@@ -99,7 +100,6 @@ class SearchIndex:
         with _reading(con):
             if not self._compared:
                 self._compare(con)
-                lower_merge_priority()  # not sooner: a thread has its name when it begins to run
             entries = con.execute(
                 "select op, kind, key, name from outbox where op > ? order by op limit ?",
                 [self.watermark, self.step_entries],
@@ -107,6 +107,9 @@ class SearchIndex:
             reactions = self._replace(con, entries) if entries else None
         if reactions is not None:
             self._commit(entries[-1][0], reactions)
+            if not self._has_lowered:
+                lower_merge_priority()  # not sooner: a thread has its name when it begins to run
+                self._has_lowered = True
         return self.watermark
 
     def fill(self, con: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
