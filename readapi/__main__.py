@@ -20,6 +20,7 @@ for command in (
     "index:index",
     "follow:follow",
     "api:api",
+    "snapshots:snapshots",
     "flight:flight",
     "work:work",
     "migrate:migrate",

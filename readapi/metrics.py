@@ -1,4 +1,4 @@
-"""One worker's metrics in Prometheus's format."""
+"""One process's metrics in Prometheus's format."""
 
 import os
 from bisect import bisect_left
@@ -55,16 +55,11 @@ class _Tally(Collector):
         yield CounterMetricFamily(self._name, self._description, value=self._value())
 
 
-class Metrics:
-    """The registry of one worker. `http/process_metrics.py` merges those of all processes for a scrape."""
+class ProcessMetrics:
+    """The registry of one process. `http/process_metrics.py` merges those of all processes for a scrape."""
 
     def __init__(self) -> None:
-        self.in_flight = 0
-        self.requests = Requests()
         self._registry = CollectorRegistry()
-        self._registry.register(self.requests)
-        self.watch("fmsvc_requests_in_flight", "Requests being answered.", lambda: self.in_flight)
-        self.watch("fmsvc_worker_pid", "Process id of the API worker.", os.getpid)
 
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
         """Register a gauge, read from `value`."""
@@ -85,3 +80,15 @@ def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
         total += number
         rows.append(("+Inf" if bound == float("inf") else str(bound), float(total)))
     return rows
+
+
+class Metrics(ProcessMetrics):
+    """The registry of one worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_flight = 0
+        self.requests = Requests()
+        self._registry.register(self.requests)
+        self.watch("fmsvc_requests_in_flight", "Requests being answered.", lambda: self.in_flight)
+        self.watch("fmsvc_worker_pid", "Process id of the API worker.", os.getpid)

@@ -317,7 +317,7 @@ class Settings(BaseModel):
     response_cache_bytes: int = Field(64 << 20, ge=0, description="Public answers kept per worker.")
     query_memory: Memory = Field(
         "64MB",
-        description="DuckDB's memory limit in a worker, while it answers; "
+        description="DuckDB's memory limit in the process that reads snapshots, while it answers; "
         "besides, up to 9 bytes for each row of the catalogue.",
     )
     ready_lag_seconds: float = Field(600.0, gt=0, description="Lag above which /ready answers 503.")

@@ -5,7 +5,7 @@ import orjson
 from readapi.commands.start import FAILED, stop
 from readapi.commands.with_state import run_with_state
 from readapi.errors import IndexNotReady
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.local import LocalSnapshots
 from readapi.pages.abuse_report import make_report
 from readapi.state.state import State
 from schemas.settings import Settings
@@ -19,7 +19,7 @@ def abuse() -> None:
     """
 
     async def report(settings: Settings, state: State) -> None:
-        catalog = Snapshots(settings)
+        catalog = LocalSnapshots(settings)
         try:
             await catalog.refresh()
             told = await make_report(settings, state, catalog)

@@ -10,7 +10,9 @@ from readapi.processes import port
 
 
 def serve(*, follow: bool = False, supervised: Supervised = False) -> None:
-    """Run the indexer, API, job worker and, with FMSVC_FLIGHT_PORT, Flight SQL; restart those that exit.
+    """Run the indexer, API, its reader of snapshots, job worker and, with FMSVC_FLIGHT_PORT, Flight SQL.
+
+    Those that exit are restarted.
 
     While the indexer cannot write, the API serves what is indexed, and the indexer is restarted.
 
@@ -24,7 +26,12 @@ def serve(*, follow: bool = False, supervised: Supervised = False) -> None:
         publish_url(settings)
     source = "follow" if follow else "index"
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
-    programs = [Program(source, (source,), vital=False), *api, Program("work", ("work",))]
+    programs = [
+        Program(source, (source,), vital=False),
+        Program("snapshots", ("snapshots",), vital=False),
+        *api,
+        Program("work", ("work",)),
+    ]
     if settings.flight_port is not None:
         programs.append(Program("flight", ("flight",), vital=False))
     try:

@@ -17,6 +17,7 @@ log = structlog.get_logger()
 
 INDEXER = "indexer"
 WORK = "work"
+SNAPSHOTS = "snapshots"
 ALONE = "api-1"
 PATIENCE_SECONDS = 1.0  # with each process; all are asked concurrently
 MOST_BYTES = 4 << 20  # of one process's metrics
@@ -33,7 +34,7 @@ class Processes:
     def __init__(self, settings: Settings, name: str = ALONE) -> None:
         self._name = name
         self._folder = settings.data_dir
-        self._others = dict.fromkeys((*api_names(settings), INDEXER, WORK))
+        self._others = dict.fromkeys((*api_names(settings), INDEXER, SNAPSHOTS, WORK))
         self._others.pop(name, None)
 
     async def text(self, own: bytes) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 
 from readapi.index.queries import abuse
 from readapi.index.queries.abuse import Thresholds
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.state.state import State
 from schemas import datetimes
 from schemas.settings import Settings

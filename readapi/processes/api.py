@@ -36,7 +36,7 @@ from readapi.http.viewer import Authenticator
 from readapi.index.exports import OpenData
 from readapi.index.indexer_client import IndexerNudges, IndexerStatus, Proofs
 from readapi.index.lookups import Index
-from readapi.index.snapshots import SeriesFiles, Snapshots
+from readapi.index.snapshots.interface import SeriesFiles, Snapshots
 from readapi.index.takedowns import StandingTakedowns
 from readapi.live.feed import LOOK_SECONDS, Feed
 from readapi.mcp import inner

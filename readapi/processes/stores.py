@@ -6,10 +6,11 @@ import time
 from readapi.index.folders import FOLLOW_SECONDS
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
-from readapi.index.snapshots import SeriesFiles, Snapshots
+from readapi.index.snapshots.remote import RemoteSnapshots
 from readapi.index.takedowns import StandingTakedowns
 from readapi.metrics import Metrics
 from readapi.processes.periodic import Step, repeat, run_once
+from schemas import data_folder
 from schemas.settings import Settings
 from schemas.takedowns import LOOK_SECONDS
 
@@ -23,8 +24,8 @@ class Stores:
     def __init__(self, settings: Settings) -> None:
         self.takedowns = StandingTakedowns()
         self.index = Index(settings.data_dir, settings.base_url, self.takedowns)
-        self.catalog = Snapshots(settings)
-        self.series = SeriesFiles(settings)
+        self.catalog = RemoteSnapshots(settings, data_folder.NEWEST_SNAPSHOT)
+        self.series = RemoteSnapshots(settings, data_folder.NEWEST_SERIES)
         self.indexer = IndexerStatus(settings.data_dir)
         self._settings = settings
         self._followers: list[asyncio.Task[None]] = []
@@ -58,8 +59,8 @@ class Stores:
         for follower in self._followers:
             follower.cancel()
         await asyncio.gather(*self._followers, return_exceptions=True)
-        self.catalog.close()
-        self.series.close()
+        await self.catalog.close()
+        await self.series.close()
         await self.takedowns.close()
 
     def watch(self, metrics: Metrics) -> None:

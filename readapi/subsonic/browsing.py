@@ -12,7 +12,7 @@ from readapi.http.viewer import SignedIn
 from readapi.index.folder import match_all
 from readapi.index.lookups import Index
 from readapi.index.queries import artists, lists, offsets, tags, tracks
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.pages.text import drop_unprintable, one_line
 from readapi.subsonic import ids, items
 from readapi.subsonic.items import Item, Owner

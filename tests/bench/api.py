@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from readapi.index.snapshots import server
+from schemas import control_socket
 from tests.bench import machine
 from tests.bench.load import Load, Loader
 from tests.bench.rows import Row, rounded
@@ -137,6 +139,7 @@ class ApiBench:
 def started(data_dir: Path, loader: Loader, scratch: Path) -> Iterator[ApiBench]:
     """Start the three servers on one core; only the one that is asked has anything to do."""
     with ExitStack() as stack:
+        stack.enter_context(reader_of(data_dir, scratch))
         worker = stack.enter_context(worker_of(data_dir, scratch))
         uncached = stack.enter_context(worker_of(data_dir, scratch, FMSVC_RESPONSE_CACHE_BYTES="0"))
         reference = stack.enter_context(_reference(scratch))
@@ -144,8 +147,22 @@ def started(data_dir: Path, loader: Loader, scratch: Path) -> Iterator[ApiBench]
 
 
 @contextmanager
+def reader_of(data_dir: Path, scratch: Path) -> Iterator[int]:
+    """The process that has the snapshots of this folder open; its id. It may use any core."""
+    log = scratch / "snapshots.log"
+    command, variables = ["-m", "readapi", "snapshots"], {"FMSVC_DATA_DIR": str(data_dir)}
+    with machine.program(command, variables, None, log) as process:
+        path = server.socket_of(data_dir)
+        machine.wait_for(lambda: control_socket.is_listening(path), process, f"{path} (see {log})")
+        yield process.pid
+
+
+@contextmanager
 def worker_of(data_dir: Path, scratch: Path, **more: str) -> Iterator[Server]:
-    """One API worker, with the defaults of a service, that refuses nobody for asking often."""
+    """One API worker, with the defaults of a service, that refuses nobody for asking often.
+
+    It needs the folder's `reader_of`.
+    """
     port = free_port()
     variables = {
         "FMSVC_DATA_DIR": str(data_dir),

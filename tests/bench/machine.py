@@ -118,7 +118,9 @@ def children(pid: int) -> dict[str, int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            found[next((word for word in ("index", "api", "work") if word in words), child)] = int(child)
+            found[next((word for word in ("index", "snapshots", "api", "work") if word in words), child)] = (
+                int(child)
+            )
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from readapi.index.snapshots.snapshot import MARK_BYTES
 from tests.bench import api, commits
 from tests.bench.corpus import Size
 from tests.bench.machine import Held, Memory
@@ -13,21 +14,26 @@ from tests.bench.rows import Row, rounded
 
 INDEXER: Final = "the indexer"
 WORKER: Final = "a worker"
+READER: Final = "the reader of snapshots"
 FULL: Final = Size(1_000_000, 10_000_000)
 INDEXER_LIMIT: Final = 2048.0
 WORKER_LIMIT: Final = 300.0
 DUCKDB_LIMIT: Final = 768.0  # of the indexer, by default
-QUERY_LIMIT: Final = 64.0  # of DuckDB in a worker, by default, while it answers
+# Of DuckDB in the reader of snapshots while it answers: by default, and for each row of a catalogue.
+QUERY_LIMIT: Final = 64.0 + MARK_BYTES * (FULL.tracks + FULL.likes) / 2**20
 
 
 class Idle(NamedTuple):
     """What the programs have while there is nothing to hold."""
 
     indexer: Memory
+    reader: Memory
     worker: Memory
 
 
-def rows(program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float) -> Iterator[Row]:
+def rows(
+    program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float = 0.0
+) -> Iterator[Row]:
     """As measured, before and after the load; and at the full size.
 
     What a catalogue takes before there is any load grows in a straight line from an empty one; what the load
@@ -59,5 +65,5 @@ def of_empty(scratch: Path) -> Idle:
     folder = scratch / "empty"
     shutil.rmtree(folder, ignore_errors=True)
     indexer = asyncio.run(commits.at_rest(folder, scratch / "empty.log"))
-    with api.worker_of(folder, scratch) as worker:
-        return Idle(indexer, Memory.of(worker.pid))
+    with api.reader_of(folder, scratch) as reader, api.worker_of(folder, scratch) as worker:
+        return Idle(indexer, Memory.of(reader), Memory.of(worker.pid))

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from tests.bench import machine
-from tests.bench.api import CONNECTIONS, Server
+from tests.bench.api import CONNECTIONS, Server, reader_of
 from tests.bench.load import Loader, ProgramMissing
 from tests.bench.rows import Row, rounded
 from tests.bench.stores import BASE_URL, NOBODY_IS_REFUSED
@@ -93,7 +93,7 @@ def _compared(
 
 @contextmanager
 def _node(data_dir: Path, folder: Path) -> Iterator[Server]:
-    """An API worker with the files that a machine which follows has. It may use any core."""
+    """An API worker and its reader of snapshots, with the files of a machine that follows, on any core."""
     ignored = shutil.ignore_patterns(*_LEFT_OUT)
     shutil.copytree(data_dir, folder, symlinks=True, ignore=ignored, copy_function=os.link)
     port, log = free_port(), folder / "api.log"
@@ -104,7 +104,10 @@ def _node(data_dir: Path, folder: Path) -> Iterator[Server]:
         "FMSVC_RATE_LIMIT": NOBODY_IS_REFUSED,
         "FMSVC_TRUSTED_PROXIES": "127.0.0.1",
     }
-    with machine.program(["-m", "readapi", "api"], variables, None, log) as process:
+    with (
+        reader_of(folder, folder),
+        machine.program(["-m", "readapi", "api"], variables, None, log) as process,
+    ):
         url = f"http://127.0.0.1:{port}"
         machine.until_answers(f"{url}/stats", process, log)
         yield Server(url, process.pid)

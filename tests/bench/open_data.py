@@ -14,7 +14,7 @@ from indexer.catalog.published.snapshots import Snapshots
 from indexer.catalog.writing.batch import Batch
 from indexer.catalog.writing.writer import Writer
 from readapi.index.queries import series
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.local import LocalSnapshots
 from readapi.sql.queries import Queries
 from schemas import data_folder
 from schemas.settings import Settings
@@ -69,7 +69,7 @@ def rows(data_dir: Path, scratch: Path, times: int) -> Iterator[Row]:
 
 
 def _of_series(settings: Settings, times: int) -> float:
-    files = SeriesFiles(settings)
+    files = LocalSnapshots(settings, data_folder.NEWEST_SERIES)
     span = series.make_span("likes", "week", None, datetime.now(UTC))
 
     async def ask() -> object:

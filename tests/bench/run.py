@@ -29,6 +29,7 @@ from tests.bench import (
 from tests.bench.corpus import Size
 from tests.bench.load import LEVELS, Loader
 from tests.bench.machine import Held, Memory
+from tests.bench.memory import Idle
 from tests.bench.questions import CLASSES, LISTS, NEWEST, OF_TAG, PLAYLISTS, SEARCH, TRACK, Questions
 from tests.bench.rows import Row
 
@@ -101,7 +102,7 @@ class Bench:
         if "api" in sections:
             yield from self._api(data_dir, scratch)
         if "memory" in sections and idle:
-            yield from self._memory(data_dir, scratch, idle.worker)
+            yield from self._memory(data_dir, scratch, idle)
         if "recordings" in sections:
             yield from streaming.rows(self.effort.recordings, scratch)
         if "takedowns" in sections:
@@ -136,17 +137,20 @@ class Bench:
         kinds = {name: every[name] for name in (SEARCH, TRACK) if name in self.effort.kinds}
         yield from nodes.rows(data_dir, scratch, loader, kinds, self.effort.turns)
 
-    def _memory(self, data_dir: Path, scratch: Path, idle: Memory) -> Iterator[Row]:
-        """Of a worker that has answered many of each kind of question."""
+    def _memory(self, data_dir: Path, scratch: Path, idle: Idle) -> Iterator[Row]:
+        """Of a worker that has answered many of each kind of question, and of the reader of snapshots."""
         _, core = machine.cores()
         loader = Loader(core, self.effort.load_seconds, scratch / "paths")
         kinds = Questions(data_dir, stores.BASE_URL).kinds()
-        with api.worker_of(data_dir, scratch) as worker:
-            before = Held(Memory.of(worker.pid))
+        with api.reader_of(data_dir, scratch) as reader, api.worker_of(data_dir, scratch) as worker:
+            before, started = Held(Memory.of(worker.pid)), Held(Memory.of(reader))
             for name in self.effort.kinds:
                 loader.run(worker.url, loader.paths(kinds[name]), self.effort.levels[-1])
-            after = Held(Memory.of(worker.pid))
-        yield from memory.rows(memory.WORKER, before, after, idle, self.size, limit=memory.QUERY_LIMIT)
+            after, asked = Held(Memory.of(worker.pid)), Held(Memory.of(reader))
+        yield from memory.rows(memory.WORKER, before, after, idle.worker, self.size)
+        yield from memory.rows(
+            memory.READER, started, asked, idle.reader, self.size, limit=memory.QUERY_LIMIT
+        )
 
     def _api(self, data_dir: Path, scratch: Path) -> Iterator[Row]:
         _, core = machine.cores()

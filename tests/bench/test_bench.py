@@ -59,6 +59,7 @@ def test_figures_come_with_references(build: Path) -> None:
     assert rows["commits of ours, relay to DuckDB and Tantivy, one core"].value > 0
     assert rows["memory of the indexer"].value > 10
     assert rows["memory of a worker"].value > 10
+    assert rows["memory of the reader of snapshots"].value > 10
     assert len(rows["GET /tracks/{id}"].ratio_to) == 3
     assert rows[f"{api.REFERENCE}, by its CPU time"].value > 0
     assert "GET /search/ typo, no response cache" in rows
@@ -94,7 +95,7 @@ def test_memory_grows_with_the_catalogue_but_not_what_has_a_bound() -> None:
     empty, before, after = (Memory(private, private, private) for private in (100.0, 110.0, 200.0))
 
     *_, row = memory.rows(
-        memory.WORKER, Held(before), Held(after), empty, Size(100_000, 1_000_000), memory.QUERY_LIMIT
+        memory.WORKER, Held(before), Held(after), empty, Size(100_000, 1_000_000), limit=64.0
     )
 
     assert row.name == memory.at_full_size(memory.WORKER)
@@ -181,7 +182,8 @@ def test_every_question_has_an_answer(build: Path) -> None:
     questions = Questions(folder, stores.BASE_URL)
     kinds = questions.kinds() | questions.worst_searches(folder)
 
-    with api.worker_of(folder, build / "scratch") as worker:
+    scratch = build / "scratch"
+    with api.reader_of(folder, scratch), api.worker_of(folder, scratch) as worker:
         found = {_status(worker.url + path) for paths in kinds.values() for path in paths[:20]}
 
     assert found == {200}

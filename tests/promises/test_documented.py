@@ -65,6 +65,7 @@ RUN_ELSEWHERE = {
     "serve --follow": "tests/features/operating/test_cluster.py",
     "follow": "tests/features/operating/test_cluster.py",
     "index": "tests/promises/process.py",
+    "snapshots": "tests/features/operating/test_cluster.py",
     "flight": "tests/readapi/sql/test_flight.py",
     "work": "tests/promises/test_publishing_kill.py",
     "backup": "tests/promises/test_backup.py",

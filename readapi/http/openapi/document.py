@@ -23,7 +23,7 @@ from readapi.http.openapi.examples.showing import show_example
 from readapi.http.request import cookies, encodings
 from readapi.http.request.headers import Conditions, IdempotencyKey, LastEventId
 from readapi.index.lookups import Index
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from schemas.errors import ErrorBody
 
 _REF = "#/components/schemas/{model}"

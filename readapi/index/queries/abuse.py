@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 
 MOST: Final = 100  # of each list
 DAY: Final = timedelta(days=1)

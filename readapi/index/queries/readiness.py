@@ -4,7 +4,7 @@ from typing import Final
 
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.state.publishing.audio_stores import KEPT
 from readapi.state.state import State
 from schemas import datetimes

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from readapi.errors import InvalidRequest
 from readapi.index import buckets
 from readapi.index.buckets import Bucket
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.interface import SeriesFiles
 from schemas.datetimes import to_utc
 
 Metric = Literal["likes", "likers", "plays", "comments", "tracks", "artists"]

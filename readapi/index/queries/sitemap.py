@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 from readapi.errors import NotFound
-from readapi.index.snapshot import Row
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Row, Snapshots
 from readapi.state.publishing.profile_visibility import ProfileVisibility
 
 Kind = Literal["tracks", "artists", "albums", "playlists"]

@@ -1,6 +1,6 @@
 """Totals over all public records."""
 
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from schemas import datetimes
 from schemas.api.stats import Stats
 

@@ -10,7 +10,7 @@ import orjson
 
 from readapi.errors import NotFound
 from readapi.index.lookups import Index
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from schemas.api.tags import TagHead
 from schemas.ids import normalise_tag
 

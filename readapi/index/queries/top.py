@@ -9,7 +9,7 @@ from typing import Literal
 from readapi.index.lookups import Index
 from readapi.index.paging import batch_sizes
 from readapi.index.queries import tracks
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from schemas.access import Viewer
 from schemas.stored import Card
 

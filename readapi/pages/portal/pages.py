@@ -10,7 +10,7 @@ from readapi.http.viewer import InSession
 from readapi.index import cursors, present
 from readapi.index.lookups import Index
 from readapi.index.queries import library, lists, tracks
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.interface import SeriesFiles
 from readapi.pages import responses
 from readapi.pages.form_errors import FRESH, FormErrors
 from readapi.pages.notices import Notice

@@ -7,7 +7,7 @@ from readapi.errors import IndexNotReady
 from readapi.index import buckets
 from readapi.index.queries import series
 from readapi.index.queries.series import Span
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.interface import SeriesFiles
 from readapi.pages.portal import numbers
 from readapi.pages.public.data_views import Chart
 from schemas import datetimes

@@ -10,7 +10,7 @@ from readapi.index.paging import Position
 from readapi.index.queries import stats, tags, top, tracks
 from readapi.index.queries.tags import UsedTag
 from readapi.index.queries.top import Period
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.pages.public import content
 from schemas import datetimes
 from schemas.access import Viewer

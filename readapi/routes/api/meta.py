@@ -11,7 +11,7 @@ from readapi.http.process_metrics import Processes
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
 from readapi.index.queries import readiness
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.metrics import Metrics
 from readapi.oauth.metadata import DOCUMENT_PATH, JWKS_PATH, ClientMetadata
 from readapi.state.state import State

@@ -15,7 +15,7 @@ from readapi.index.lookups import Index
 from readapi.index.queries import artists, series, tags, tracks
 from readapi.index.queries.identifiers import ArtistName, TrackName
 from readapi.index.queries.series import Kind, Metric
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.interface import SeriesFiles
 from schemas import datetimes
 from schemas.api.series import OneSeries, Series
 from schemas.ids import Did

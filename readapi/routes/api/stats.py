@@ -2,7 +2,7 @@
 
 from readapi.http.endpoint import Routes
 from readapi.index.queries import stats
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from schemas.api.stats import Stats
 
 routes = Routes("meta")

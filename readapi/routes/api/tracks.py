@@ -29,7 +29,7 @@ from readapi.index.queries import top as top_queries
 from readapi.index.queries.identifiers import AtUriName, DidName, TrackName
 from readapi.index.queries.top import Period
 from readapi.index.queries.tracks import Adult
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.pds.repo import REFUSALS
 from readapi.publishing.edit_track import TrackEdit
 from readapi.publishing.originals.delete import TrackDeletion

@@ -7,7 +7,7 @@ from pydantic import Field
 from readapi.answers import JSON, Answer, render_json
 from readapi.errors import Conflict, InvalidRequest, NotFound
 from readapi.http.viewer import InSession
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.pages import moderation, responses
 from readapi.pages.abuse_report import make_report
 from readapi.pages.moderation import ClosingForm, LabelForm, NoticeDecisionForm, TakedownForm

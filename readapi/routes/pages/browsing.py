@@ -14,7 +14,7 @@ from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries import tags
 from readapi.index.queries.top import Period
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.pages import responses
 from readapi.pages.public import browsing_views
 from readapi.pages.public.adult import shows_adult

@@ -8,7 +8,7 @@ from readapi.answers import XML, Answer
 from readapi.errors import NotFound
 from readapi.http.endpoint import Routes
 from readapi.index.queries import sitemap
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.interface import Snapshots
 from readapi.pages.public import sitemap as rendering
 from readapi.pages.urls import Addresses
 from readapi.state.publishing.profile_visibility import ProfileVisibility

@@ -14,7 +14,7 @@ from readapi.http.viewer import SignedIn
 from readapi.index.exports import OpenData
 from readapi.index.queries import series
 from readapi.index.queries.series import Metric, make_span
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.interface import SeriesFiles
 from readapi.pages import responses
 from readapi.pages.public import data_views
 from readapi.pages.public.data_views import Chart, Growth

@@ -12,7 +12,7 @@ from readapi.index.cursors import Cursor
 from readapi.index.lookups import Index
 from readapi.index.queries import library, series, tracks
 from readapi.index.queries.identifiers import TrackName
-from readapi.index.snapshots import SeriesFiles
+from readapi.index.snapshots.interface import SeriesFiles
 from readapi.pages import responses
 from readapi.pages.page_routes import PageRoutes
 from readapi.pages.portal import numbers

@@ -147,6 +147,8 @@ async def running_cluster(
         ]
         nodes = [f"node-{number}" for number in range(NODES)]
         followers = [(await start(name, "follow"))[0] for name in nodes]
+        for name in nodes:
+            await start(name, "snapshots")
         apis = [(await start(name, "api"))[1] for name in nodes]
         for name in nodes:
             await start(name, "work")
@@ -264,7 +266,10 @@ async def check_equal_to_origin(cluster: Cluster) -> None:
     """A worker on the holder's own data folder, and one on a machine that follows, answer alike."""
     holder = await cluster.holder()
     port = {"FMSVC_PORT": str(server.free_port())}
-    async with running_server(holder.variables | port, "api") as own:
+    async with (
+        running_server(holder.variables, "snapshots"),
+        running_server(holder.variables | port, "api") as own,
+    ):
         await answers(own, "/ready", 200)
         for api in cluster.apis:
             await same_answers(own, api)

@@ -67,7 +67,7 @@ async def test_memory_does_not_grow_with_the_file(net: Testnet, tmp_path: Path) 
 
         after = peaks(studio.pid)
         assert (size, digest.hexdigest()) == (SIZE, track["file_id"])
-        assert before.keys() == after.keys() == {"api", "index", "work"}
+        assert before.keys() == after.keys() == {"api", "index", "snapshots", "work"}
         for program in ("api", "work"):
             print(f"{program}: {before[program] >> 20} MiB before, {after[program] >> 20} MiB at most")
             assert after[program] < MOST_BYTES

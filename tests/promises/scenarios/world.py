@@ -167,6 +167,7 @@ async def world(network: Network, data_dir: Path) -> AsyncIterator[World]:
         await indexer.start()
         ada = await net.pds[0].create_account("ada-regular.test")
         bob = await net.pds[1].create_account("bob-regular.test")
+        await stack.enter_async_context(server.running_server(environment, "snapshots"))
         api = await stack.enter_async_context(server.running_server(environment, "api"))
         witness, truth = Witness(api), Truth(net)
         yield World(net, relay, plc, names, servers, data_dir, environment, indexer, witness, ada, bob, truth)

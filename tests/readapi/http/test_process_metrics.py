@@ -15,7 +15,7 @@ from schemas import data_folder
 from schemas.settings import Settings
 from tests.patience import PATIENCE_SECONDS
 
-ALL = {"api-1", "api-2", "indexer", "work"}
+ALL = {"api-1", "api-2", "indexer", "snapshots", "work"}
 
 
 def test_families_are_merged_and_samples_told_apart() -> None:
@@ -40,7 +40,7 @@ async def test_a_process_that_hangs_or_says_too_much_is_down(tmp_path: Path) -> 
         hanging.listen()  # it is connected to, and never answers
         text = await _asked(settings, long)
 
-    assert _up(text) == {"api-1": 1, "api-2": 0, "indexer": 0, "work": 1}
+    assert _up(text) == {"api-1": 1, "api-2": 0, "indexer": 0, "snapshots": 0, "work": 1}
     assert b'b{process="work"} 2.0' in text
 
 
@@ -77,6 +77,7 @@ async def test_one_scrape_tells_of_the_whole_service(tmp_path: Path) -> None:
 
     assert labels["fmsvc_requests_in_flight"] == {"api-1", "api-2"}
     assert labels["fmsvc_cursor_age_seconds"] == {"indexer"}
+    assert labels["fmsvc_snapshots_open"] == {"snapshots"}
     assert labels["process_resident_memory_bytes"] == {"indexer", "work"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from indexer.catalog import schema
 from readapi.index.queries import tags
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.local import LocalSnapshots
 from schemas import data_folder
 from schemas.settings import Settings
 
@@ -26,7 +26,7 @@ FILL = """
 
 
 @pytest.fixture
-async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
+async def catalog(tmp_path: Path) -> AsyncIterator[LocalSnapshots]:
     """More tags than are counted for everybody."""
     path = tmp_path / data_folder.SNAPSHOTS / "catalog-1.duckdb"
     path.parent.mkdir()
@@ -35,20 +35,20 @@ async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
         for statement in FILL.split(";"):
             con.execute(statement, {"tags": tags.WELL_USED + 5} if "$tags" in statement else {})
     path.with_name("current").symlink_to(path.name)
-    opened = Snapshots(Settings(data_dir=tmp_path))
+    opened = LocalSnapshots(Settings(data_dir=tmp_path))
     await opened.refresh()
     yield opened
     opened.close()
 
 
-async def test_a_tag_that_hardly_anybody_uses_is_found(catalog: Snapshots) -> None:
+async def test_a_tag_that_hardly_anybody_uses_is_found(catalog: LocalSnapshots) -> None:
     """By its beginning, behind ten thousand that are used more."""
     found, _ = await tags.count_tags(catalog, "RAR", 20)
 
     assert [(tag.name, tag.track_count) for tag in found] == [("rarely", 1)]
 
 
-async def test_the_most_used_come_first(catalog: Snapshots) -> None:
+async def test_the_most_used_come_first(catalog: LocalSnapshots) -> None:
     """And by name where as many tracks carry them; no more of them are read than the well used ones."""
     found, _ = await tags.count_tags(catalog, "often1", 3)
 
@@ -87,7 +87,7 @@ async def test_every_beginning_finds_what_the_catalogue_does(tmp_path: Path, lim
                 "insert into track_tags values (?, 0, ?)", [[key, name] for key in range(1 + number % 2)]
             )
     path.with_name("current").symlink_to(path.name)
-    catalog = Snapshots(Settings(data_dir=tmp_path))
+    catalog = LocalSnapshots(Settings(data_dir=tmp_path))
     await catalog.refresh()
 
     for beginning in {name[:length] for name in NAMES for length in range(len(name) + 1)} | {"x", "\uffffxx"}:

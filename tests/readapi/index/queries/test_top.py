@@ -9,7 +9,7 @@ import pytest
 
 from indexer.catalog import schema
 from readapi.index.queries import top
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.local import LocalSnapshots
 from schemas import data_folder
 from schemas.ids import record_id
 from schemas.settings import Settings
@@ -36,7 +36,7 @@ LIKE = """
 
 
 @pytest.fixture
-async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
+async def catalog(tmp_path: Path) -> AsyncIterator[LocalSnapshots]:
     """Track 1: two fresh likes. 2: three, a week old. 3: one, said to be of tomorrow. 4: unlisted."""
     path = tmp_path / data_folder.SNAPSHOTS / "catalog-1.duckdb"
     path.parent.mkdir()
@@ -50,7 +50,7 @@ async def catalog(tmp_path: Path) -> AsyncIterator[Snapshots]:
         _likes(con, 3, "2026-04-01 06:00", "2026-01-05 06:00", people="a")
         _likes(con, 4, "2026-03-31 06:00", "2026-03-31 06:00", people="abc")
     path.with_name("current").symlink_to(path.name)
-    opened = Snapshots(Settings(data_dir=tmp_path))
+    opened = LocalSnapshots(Settings(data_dir=tmp_path))
     await opened.refresh()
     yield opened
     opened.close()
@@ -67,7 +67,7 @@ def _likes(con: duckdb.DuckDBPyConnection, track: int, created: str, indexed: st
 
 @pytest.mark.parametrize(("period", "expected"), [("day", [1]), ("week", [2, 1]), ("month", [2, 1])])
 async def test_a_period_counts_distinct_people(
-    catalog: Snapshots, period: top.Period, expected: list[int]
+    catalog: LocalSnapshots, period: top.Period, expected: list[int]
 ) -> None:
     """The same person twice is one; a like from the future counts from when it was first seen."""
     ids, _ = await top.find_top_tracks(catalog, period, NOW)
@@ -75,7 +75,7 @@ async def test_a_period_counts_distinct_people(
     assert ids == expected
 
 
-async def test_a_period_ends_now(catalog: Snapshots) -> None:
+async def test_a_period_ends_now(catalog: LocalSnapshots) -> None:
     """Two days later nobody liked anything within a day, though the snapshot is the same."""
     later = datetime(2026, 4, 2, 12, tzinfo=UTC)
 

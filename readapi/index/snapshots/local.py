@@ -1,4 +1,4 @@
-"""Queries of the catalogue's snapshots: the newest answers, or else the one before it."""
+"""The snapshots that this process has open: the newest answers, or else the one before it."""
 
 import asyncio
 import os
@@ -7,48 +7,47 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import structlog
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshot import RETRY_SECONDS, OtherSnapshot, Row, Snapshot
-from readapi.metrics import Metrics
+from readapi.index.snapshots.interface import ABSENT, UNANSWERED, SnapshotAnswer
+from readapi.index.snapshots.messages import FoundRows, Query, State
+from readapi.index.snapshots.snapshot import RETRY_SECONDS, OtherSnapshot, Snapshot
+from readapi.metrics import ProcessMetrics
 from schemas import data_folder
 from schemas.settings import Settings
 
 log = structlog.get_logger()
 
 
-class SnapshotAnswer(NamedTuple):
-    """An answer, and the instant of its snapshot."""
-
-    rows: list[Row]
-    as_of: datetime
-
-
-class Snapshots:
+class LocalSnapshots:
     """Follows the newest snapshot, and keeps the last one that answered open as a fallback.
 
     Queries run one at a time on a thread of their own, each once per snapshot, however many clients need it.
     """
 
-    link = data_folder.NEWEST_SNAPSHOT
-
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, link: str = data_folder.NEWEST_SNAPSHOT) -> None:
         self.unopened = 0  # snapshots that could not be opened, tries counted
         self.failed = 0  # times that a snapshot had no answer
         self.older = 0  # answers that the snapshot before the newest gave instead
-        self._link = settings.data_dir / self.link
+        self._link = settings.data_dir / link
         self._memory = settings.query_memory
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="catalog")
         self._newest: Snapshot | None = None
         self._before: Snapshot | None = None
         self._open: set[Snapshot] = set()  # changed by the thread alone
         self.version: str | None = None  # changes whenever answers may
-        self.absence = "No snapshot of the catalogue has been published yet."  # while there is none to ask
+        self.absence = ABSENT
+        self._looking = asyncio.Lock()
         self._avoided = ("", 0.0)  # the snapshot that could not be opened, and when it is tried again
+
+    @property
+    def state(self) -> State:
+        """What is open."""
+        return State(self.version, self.as_of, self.absence)
 
     @property
     def as_of(self) -> datetime | None:
@@ -61,22 +60,31 @@ class Snapshots:
 
     async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
+        found = await self.find(Query(sql, values))
+        return SnapshotAnswer(found.rows, found.as_of)
+
+    async def find(self, query: Query) -> FoundRows:
+        """The same, with the name of the snapshot."""
         tried: list[Snapshot] = []
         while (snapshot := self._untried(tried)) is not None:
             tried.append(snapshot)
             try:
-                found = SnapshotAnswer(await snapshot.rows(sql, values), snapshot.as_of)
+                rows = await snapshot.rows(query.sql, query.values)
             except duckdb.Error:  # the snapshot has logged it
                 self.failed += 1
                 continue
             self.older += len(tried) > 1
-            return found
+            return FoundRows(snapshot.name, snapshot.as_of, rows)
         if tried:
-            raise IndexNotReady("The catalogue cannot answer this at the moment; try again later.")
+            raise IndexNotReady(UNANSWERED)
         raise IndexNotReady(self.absence)
 
     async def refresh(self) -> bool:
         """Switch to a newer snapshot, if there is one. True when there was."""
+        async with self._looking:
+            return await self._refresh()
+
+    async def _refresh(self) -> bool:
         try:
             name = os.readlink(self._link)
         except OSError:
@@ -105,9 +113,8 @@ class Snapshots:
         self._executor.submit(self._close_all)
         self._executor.shutdown(wait=True)
 
-    def watch(self, metrics: Metrics) -> None:
+    def watch(self, metrics: ProcessMetrics) -> None:
         """Register the counts as metrics."""
-        metrics.watch("fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: self.age_seconds() or 0.0)
         metrics.watch("fmsvc_snapshots_open", "Snapshots held open.", lambda: len(self._open))
         metrics.tally("fmsvc_snapshots_unopened", "Snapshots not opened, tries.", lambda: self.unopened)
         metrics.tally("fmsvc_snapshot_failures", "Times a snapshot did not answer.", lambda: self.failed)
@@ -139,9 +146,3 @@ class Snapshots:
     def _close_all(self) -> None:
         for snapshot in tuple(self._open):
             self._close(snapshot)
-
-
-class SeriesFiles(Snapshots):
-    """The same of the series that the indexer counts of a snapshot."""
-
-    link = data_folder.NEWEST_SERIES

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshots import Snapshots
+from readapi.index.snapshots.local import LocalSnapshots
 from readapi.metrics import Metrics
 from schemas import data_folder, steps
 from schemas.settings import Settings
@@ -44,7 +44,7 @@ def open_files(path: Path) -> int:
 
 @pytest.fixture
 def catalog(tmp_path):
-    opened = Snapshots(Settings(data_dir=tmp_path))
+    opened = LocalSnapshots(Settings(data_dir=tmp_path))
     yield opened
     opened.close()
 
@@ -144,7 +144,7 @@ async def test_what_was_read_is_not_held(catalog, tmp_path):
 
 async def test_deletions_do_not_fail_answers_and_are_not_held(tmp_path):
     """DuckDB pins 8 bytes for each row near a deleted one: here 16 MB, where questions may take 8."""
-    catalog = Snapshots(Settings(data_dir=tmp_path, query_memory="8MB"))
+    catalog = LocalSnapshots(Settings(data_dir=tmp_path, query_memory="8MB"))
     publish(
         tmp_path,
         "catalog-1.duckdb",
@@ -216,7 +216,7 @@ async def test_a_failed_question_leaves_the_snapshot_usable(catalog, tmp_path):
 
 async def test_only_two_snapshots_are_open(tmp_path):
     """The rest are closed for good, failures and answers in memory or not: the indexer can delete them."""
-    catalog = Snapshots(Settings(data_dir=tmp_path))
+    catalog = LocalSnapshots(Settings(data_dir=tmp_path))
     paths = []
     for number in range(1, 8):
         published = publish(tmp_path, f"catalog-{number}.duckdb", number, BROKEN if number % 2 else SOUND)
@@ -234,7 +234,7 @@ async def test_only_two_snapshots_are_open(tmp_path):
 
 async def test_a_snapshot_opened_during_the_end_is_closed(tmp_path):
     """The change-over is given up half way when a worker stops."""
-    catalog = Snapshots(Settings(data_dir=tmp_path))
+    catalog = LocalSnapshots(Settings(data_dir=tmp_path))
     path = publish(tmp_path, "catalog-1.duckdb", 1)
     opening = asyncio.ensure_future(catalog.refresh())
     await asyncio.sleep(0)
@@ -247,7 +247,7 @@ async def test_a_snapshot_opened_during_the_end_is_closed(tmp_path):
 
 async def test_the_end_does_not_wait_for_a_long_question(tmp_path):
     """It is interrupted, what waits behind it is refused, and what it put aside is removed."""
-    catalog = Snapshots(Settings(data_dir=tmp_path))
+    catalog = LocalSnapshots(Settings(data_dir=tmp_path))
     path = publish(tmp_path, "catalog-1.duckdb", 1)
     await catalog.refresh()
     endless = (
@@ -266,7 +266,7 @@ async def test_the_end_does_not_wait_for_a_long_question(tmp_path):
 
 async def test_what_memory_does_not_hold_is_put_aside_by_each_process_for_itself(tmp_path):
     """DuckDB's own choice is one folder for all who read the file, where they write over each other's."""
-    catalog = Snapshots(Settings(data_dir=tmp_path, query_memory="16MB"))
+    catalog = LocalSnapshots(Settings(data_dir=tmp_path, query_memory="16MB"))
     path = publish(tmp_path, "catalog-1.duckdb", 1)
     await catalog.refresh()
 

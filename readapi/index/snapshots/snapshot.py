@@ -15,11 +15,10 @@ from typing import Any, Final
 import duckdb
 import structlog
 
+from readapi.index.snapshots.interface import Row
 from schemas import steps
 
 log = structlog.get_logger()
-
-Row = tuple[Any, ...]
 
 RETRY_SECONDS: Final = 5.0  # after a failure, before the same query runs again
 # DuckDB keeps the marks of deleted rows in memory, 8 bytes for each row in a vector that has one, pinned

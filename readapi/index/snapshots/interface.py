@@ -1,0 +1,37 @@
+"""What queries of the catalogue need, in the process that has the snapshots open and in all others."""
+
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+Row = tuple[Any, ...]
+
+ABSENT = "No snapshot of the catalogue has been published yet."
+UNANSWERED = "The catalogue cannot answer this at the moment; try again later."
+
+
+class SnapshotAnswer(NamedTuple):
+    """An answer, and the instant of its snapshot."""
+
+    rows: list[Row]
+    as_of: datetime
+
+
+class Snapshots(Protocol):
+    """The newest snapshot of the catalogue."""
+
+    version: str | None  # changes whenever answers may
+    absence: str  # a sentence that tells why there is no version, while there is none
+
+    async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
+        """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
+
+    @property
+    def as_of(self) -> datetime | None:
+        """The instant of the newest snapshot; None without one."""
+
+    def age_seconds(self) -> float | None:
+        """How long ago the newest snapshot was made; None without one."""
+
+
+class SeriesFiles(Snapshots, Protocol):
+    """The same of the series that the indexer counts of a snapshot."""

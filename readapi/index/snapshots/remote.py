@@ -1,0 +1,130 @@
+"""The newest snapshot as a worker has it: each query is asked once of the process that has it open."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+import structlog
+
+from readapi.errors import IndexNotReady
+from readapi.index.snapshots import messages, server
+from readapi.index.snapshots.interface import ABSENT, UNANSWERED, SnapshotAnswer
+from readapi.index.snapshots.messages import FoundRows, Query
+from readapi.metrics import Metrics
+from schemas import control_socket
+from schemas.control_socket import Unanswered
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+ANSWER_SECONDS: Final = 60.0
+STATE_SECONDS: Final = 10.0
+MOST_BYTES: Final = 32 << 20  # of an answer
+MOST_ANSWERS: Final = 512  # remembered until the next snapshot
+UNREACHABLE: Final = "The process that reads the catalogue's snapshots does not answer; try again later."
+
+
+class RemoteSnapshots:
+    """Follows the snapshots, or series, that a link in the data folder leads to.
+
+    Answers are remembered until there is a newer snapshot, and clients that wait for the same one share it.
+    """
+
+    def __init__(self, settings: Settings, link: str) -> None:
+        self.version: str | None = None
+        self.as_of: datetime | None = None
+        self._socket = server.socket_of(settings.data_dir)
+        self._link = link
+        self._path = settings.data_dir / link
+        self.absence = ABSENT
+        self._answers: dict[object, asyncio.Task[FoundRows]] = {}
+        self._is_reached = True
+
+    def age_seconds(self, now: Callable[[], float] = time.time) -> float | None:
+        """How long ago the newest snapshot was made; None without one."""
+        return max(now() - self.as_of.timestamp(), 0.0) if self.as_of else None
+
+    @property
+    def remembered(self) -> int:
+        """The number of answers that are remembered or asked for."""
+        return len(self._answers)
+
+    async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
+        """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
+        if self.version is None:
+            raise IndexNotReady(self.absence)
+        key = (sql, *values.values())
+        asking = self._answers.get(key)
+        if asking is None:
+            if len(self._answers) >= MOST_ANSWERS:
+                self._answers.clear()
+            asking = self._answers[key] = asyncio.create_task(self._ask(Query(sql, values)))
+            asking.add_done_callback(lambda done: self._forget(key, done))
+        # Shielded: others may wait for the same rows when one client hangs up.
+        answer = await asyncio.shield(asking)
+        return SnapshotAnswer(answer.rows, answer.as_of)
+
+    async def refresh(self) -> bool:
+        """Switch to a newer snapshot, if there is one. True when there was."""
+        try:
+            if os.readlink(self._path) == self.version:
+                return False
+        except OSError:
+            return False
+        try:
+            answer = await control_socket.ask(
+                self._socket, "POST", server.REFRESH, seconds=STATE_SECONDS, query={"link": self._link}
+            )
+        except Unanswered as error:
+            if self._is_reached:
+                log.warning("snapshots cannot be asked", reason=str(error)[:200])
+            self._is_reached, self.absence = False, UNREACHABLE
+            return False
+        self._is_reached = True
+        state = messages.decode_state(answer.body)
+        self.absence = state.absence
+        if state.version is None or state.version == self.version:
+            return False
+        self.version, self.as_of = state.version, state.as_of
+        self._answers.clear()
+        return True
+
+    async def close(self) -> None:
+        """Answer nothing more."""
+        self.version = None
+        asking = tuple(self._answers.values())
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+    def watch(self, metrics: Metrics) -> None:
+        """Register the age as a metric."""
+        metrics.watch("fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: self.age_seconds() or 0.0)
+
+    async def _ask(self, query: Query) -> FoundRows:
+        try:
+            answer = await control_socket.ask(
+                self._socket,
+                "POST",
+                server.ROWS,
+                seconds=ANSWER_SECONDS,
+                most_bytes=MOST_BYTES,
+                accepted=(200, IndexNotReady.status),
+                query={"link": self._link},
+                body=messages.encode_query(query),
+            )
+        except Unanswered as error:
+            log.warning("snapshots cannot be asked", reason=str(error)[:200])
+            raise IndexNotReady(UNANSWERED) from error
+        if answer.status == IndexNotReady.status:
+            raise IndexNotReady(answer.body.decode())
+        return messages.decode_rows(answer.body)
+
+    def _forget(self, key: object, done: asyncio.Task[FoundRows]) -> None:
+        """Drop what failed, or came of another snapshot than the one that is shown."""
+        failed = done.cancelled() or done.exception() is not None
+        if self._answers.get(key) is done and (failed or done.result().version != self.version):
+            del self._answers[key]

@@ -1,0 +1,57 @@
+"""HTTP on the socket of the process that has the snapshots open.
+
+Only the service's own user can open the data folder, so no one else can send it a statement.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from readapi.errors import IndexNotReady
+from readapi.index.snapshots import messages
+
+if TYPE_CHECKING:
+    from readapi.index.snapshots.local import LocalSnapshots
+
+REFRESH: Final = "/refresh"  # POST: look for a newer snapshot; the answer is a `State`
+ROWS: Final = "/rows"  # POST with a `Query`: the answer is `FoundRows`, or 503 with a sentence
+
+
+def socket_of(folder: Path) -> Path:
+    """The socket in a data folder."""
+    return folder / "snapshots.sock"
+
+
+@asynccontextmanager
+async def answer_queries(folder: Path, opened: Mapping[str, "LocalSnapshots"]) -> AsyncIterator[None]:
+    """Answer on the data folder's socket while the block runs. `opened`: by link. Raises OSError."""
+
+    async def refresh(request: web.Request) -> web.Response:
+        snapshots = opened[request.query["link"]]
+        await snapshots.refresh()
+        return web.Response(body=messages.encode_state(snapshots.state))
+
+    async def rows(request: web.Request) -> web.Response:
+        snapshots = opened[request.query["link"]]
+        try:
+            found = await snapshots.find(messages.decode_query(await request.read()))
+        except IndexNotReady as error:
+            return web.Response(status=error.status, text=error.message)
+        return web.Response(body=messages.encode_rows(found))
+
+    app = web.Application()
+    app.router.add_post(REFRESH, refresh)
+    app.router.add_post(ROWS, rows)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    path = socket_of(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)  # it may be the first process of a new service
+        path.unlink(missing_ok=True)
+        await web.UnixSite(runner, path).start()
+        yield
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,49 @@
+"""The process that has the catalogue's snapshots open, for all workers: each query costs the machine once."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from readapi.http import process_metrics
+from readapi.index.snapshots import server
+from readapi.index.snapshots.local import LocalSnapshots
+from readapi.metrics import ProcessMetrics
+from schemas import data_folder, heap
+from schemas.settings import Settings
+
+log = structlog.get_logger()
+
+
+async def run_snapshot_reader(settings: Settings) -> None:
+    """Answer queries until SIGTERM or SIGINT; those that run are interrupted. Raises OSError."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with open_snapshot_reader(settings):
+        trimming = asyncio.create_task(heap.keep_trimming())
+        await stop.wait()
+        trimming.cancel()
+
+
+@asynccontextmanager
+async def open_snapshot_reader(settings: Settings) -> AsyncIterator[None]:
+    """Queries of the snapshots and of the series are answered on a socket, until the block ends."""
+    catalog = LocalSnapshots(settings)
+    series = LocalSnapshots(settings, data_folder.NEWEST_SERIES)
+    opened = {data_folder.NEWEST_SNAPSHOT: catalog, data_folder.NEWEST_SERIES: series}
+    metrics = ProcessMetrics()
+    catalog.watch(metrics)
+    try:
+        await catalog.refresh()
+        await series.refresh()
+        async with (
+            server.answer_queries(settings.data_dir, opened),
+            process_metrics.serve_metrics(settings.data_dir, process_metrics.SNAPSHOTS, metrics.text),
+        ):
+            yield
+    finally:
+        catalog.close()
+        series.close()
