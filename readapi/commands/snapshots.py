@@ -14,6 +14,8 @@ def snapshots(*, supervised: Supervised = False) -> None:
     heap.bound_arenas()
     try:
         asyncio.run(snapshot_reader.run_snapshot_reader(settings))
+    except server.Occupied:
+        stop(FAILED, f"Another process reads the snapshots in {settings.data_dir}.")
     except OSError as error:
         path = server.socket_of(settings.data_dir)
         stop(FAILED, f"The socket {path} cannot be made ({error}); choose another FMSVC_DATA_DIR.")

@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 async def run_snapshot_reader(settings: Settings) -> None:
-    """Answer queries until SIGTERM or SIGINT; those that run are interrupted. Raises OSError."""
+    """Answer queries until SIGTERM or SIGINT; those that run are interrupted. Raises Occupied, OSError."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -86,7 +86,8 @@ class Programs:
             "FMSVC_JOB_TRIES": "100",  # so many of our kills may hit the same file
         }
         self.address = f"http://127.0.0.1:{port}"
-        self.index, self.api, self.work = (Part(self.variables, name) for name in ("index", "api", "work"))
+        parts = (Part(self.variables, name) for name in ("index", "snapshots", "api", "work"))
+        self.index, self.snapshots, self.api, self.work = parts
 
     async def kill(self, dice: random.Random) -> None:
         """One of the three, and start it again."""
@@ -106,9 +107,10 @@ async def running(net: Testnet, data_dir: Path) -> AsyncIterator[tuple[Programs,
     """Indexer and API; the worker is started by whoever wants it."""
     programs = Programs(net, data_dir)
     async with AsyncExitStack() as stack, aiohttp.ClientSession() as client:
-        for part in (programs.index, programs.api, programs.work):
+        for part in (programs.index, programs.snapshots, programs.api, programs.work):
             stack.push_async_callback(part.stop)
         await programs.index.start()
+        await programs.snapshots.start()
         await programs.api.start()
         await ready(programs.api.server)
         yield programs, Studio(net, Door(programs.address, client), data_dir)

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from readapi.errors import IndexNotReady
 from readapi.index.snapshots import messages
+from schemas import control_socket
 
 if TYPE_CHECKING:
     from readapi.index.snapshots.local import LocalSnapshots
@@ -25,9 +26,16 @@ def socket_of(folder: Path) -> Path:
     return folder / "snapshots.sock"
 
 
+class Occupied(Exception):
+    """Another process answers on the socket."""
+
+
 @asynccontextmanager
 async def answer_queries(folder: Path, opened: Mapping[str, "LocalSnapshots"]) -> AsyncIterator[None]:
-    """Answer on the data folder's socket while the block runs. `opened`: by link. Raises OSError."""
+    """Answer on the data folder's socket while the block runs. `opened`: by link.
+
+    Raises Occupied, OSError.
+    """
 
     async def refresh(request: web.Request) -> web.Response:
         snapshots = opened[request.query["link"]]
@@ -45,9 +53,11 @@ async def answer_queries(folder: Path, opened: Mapping[str, "LocalSnapshots"]) -
     app = web.Application()
     app.router.add_post(REFRESH, refresh)
     app.router.add_post(ROWS, rows)
+    path = socket_of(folder)
+    if control_socket.is_listening(path):
+        raise Occupied(path)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
-    path = socket_of(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)  # it may be the first process of a new service
         path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshots import remote
+from readapi.index.snapshots import remote, server
 from readapi.index.snapshots.interface import UNANSWERED
 from readapi.index.snapshots.remote import UNREACHABLE, RemoteSnapshots
 from readapi.processes.snapshot_reader import open_snapshot_reader
@@ -125,6 +125,18 @@ async def test_refusals_come_with_their_reason(catalog, reader, tmp_path, monkey
             await catalog.rows(sql)
 
     assert catalog.remembered == 0
+
+
+async def test_a_second_process_is_refused_and_the_first_goes_on(catalog, reader, tmp_path):
+    """It would take the socket, and leave none when it ends."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    await catalog.refresh()
+
+    with pytest.raises(server.Occupied):
+        async with open_snapshot_reader(Settings(data_dir=tmp_path)):
+            pass
+
+    assert (await catalog.rows(NUMBER)).rows == [(1,)]
 
 
 async def test_the_end_does_not_wait_for_an_answer(catalog, tmp_path, monkeypatch):
