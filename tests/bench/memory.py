@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from readapi.index.snapshots.snapshot import MARK_BYTES
 from tests.bench import api, commits
 from tests.bench.corpus import Size
 from tests.bench.machine import Held, Memory
@@ -19,8 +18,6 @@ FULL: Final = Size(1_000_000, 10_000_000)
 INDEXER_LIMIT: Final = 2048.0
 WORKER_LIMIT: Final = 300.0
 DUCKDB_LIMIT: Final = 768.0  # of the indexer, by default
-# Of DuckDB in the reader of snapshots while it answers: by default, and for each row of a catalogue.
-QUERY_LIMIT: Final = 64.0 + MARK_BYTES * (FULL.tracks + FULL.likes) / 2**20
 
 
 class Idle(NamedTuple):
@@ -31,14 +28,8 @@ class Idle(NamedTuple):
     worker: Memory
 
 
-def rows(
-    program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float = 0.0
-) -> Iterator[Row]:
-    """As measured, before and after the load; and at the full size.
-
-    What a catalogue takes before there is any load grows in a straight line from an empty one; what the load
-    adds is of a bounded size; the part that has a limit of its own counts as that.
-    """
+def measured(program: str, before: Held, after: Held, empty: Memory) -> Iterator[Row]:
+    """As measured, before and after the load."""
     used = after.memory
     yield Row(f"memory of {program}, mapped files included", used.resident, "MB")
     yield Row(f"memory of {program}", used.private, "MB")
@@ -46,7 +37,18 @@ def rows(
     yield Row(f"memory of {program} of an empty catalogue", empty.private, "MB")
     if after.limited:
         yield Row(f"memory of {program} that DuckDB holds", rounded(after.limited), "MB")
-    grown = empty.private + (before.rest - empty.private) * FULL.likes / size.likes
+
+
+def rows(
+    program: str, before: Held, after: Held, empty: Memory, size: Size, limit: float = 0.0
+) -> Iterator[Row]:
+    """The same, and at the full size.
+
+    What a catalogue takes before there is any load grows in a straight line from an empty one; what the load
+    adds is of a bounded size; the part that has a limit of its own counts as that.
+    """
+    yield from measured(program, before, after, empty)
+    grown = empty.private + max(before.rest - empty.private, 0) * FULL.likes / size.likes
     yield Row(at_full_size(program), rounded(grown + after.rest - before.rest + limit), "MB")
 
 

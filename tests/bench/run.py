@@ -148,9 +148,7 @@ class Bench:
                 loader.run(worker.url, loader.paths(kinds[name]), self.effort.levels[-1])
             after, asked = Held(Memory.of(worker.pid)), Held(Memory.of(reader))
         yield from memory.rows(memory.WORKER, before, after, idle.worker, self.size)
-        yield from memory.rows(
-            memory.READER, started, asked, idle.reader, self.size, limit=memory.QUERY_LIMIT
-        )
+        yield from memory.measured(memory.READER, started, asked, idle.reader)
 
     def _api(self, data_dir: Path, scratch: Path) -> Iterator[Row]:
         _, core = machine.cores()

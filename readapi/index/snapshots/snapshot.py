@@ -16,7 +16,7 @@ import duckdb
 import structlog
 
 from readapi.index.snapshots.interface import Row
-from schemas import steps
+from schemas import heap, steps
 
 log = structlog.get_logger()
 
@@ -138,6 +138,7 @@ class Snapshot:
             if held[0][0] > REST_BYTES and self._is_safe:
                 self.close()
                 self._connect()
+            heap.trim_memory()  # else the C library keeps what DuckDB has freed
         except duckdb.Error as error:
             log.warning("snapshot kept its memory", name=self.name, error=str(error)[:200])
             self.close()
