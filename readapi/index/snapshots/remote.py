@@ -41,6 +41,7 @@ class RemoteSnapshots:
         self._path = settings.data_dir / link
         self.absence = ABSENT
         self._answers: dict[object, asyncio.Task[FoundRows]] = {}
+        self._asking: set[asyncio.Task[FoundRows]] = set()
         self._is_reached = True
 
     def age_seconds(self, now: Callable[[], float] = time.time) -> float | None:
@@ -62,7 +63,8 @@ class RemoteSnapshots:
             if len(self._answers) >= MOST_ANSWERS:
                 self._answers.clear()
             asking = self._answers[key] = asyncio.create_task(self._ask(Query(sql, values)))
-            asking.add_done_callback(lambda done: self._forget(key, done))
+            self._asking.add(asking)
+            asking.add_done_callback(lambda done: self._settle(key, done))
         # Shielded: others may wait for the same rows when one client hangs up.
         answer = await asyncio.shield(asking)
         return SnapshotAnswer(answer.rows, answer.as_of)
@@ -95,10 +97,9 @@ class RemoteSnapshots:
     async def close(self) -> None:
         """Answer nothing more."""
         self.version = None
-        asking = tuple(self._answers.values())
-        for task in asking:
+        for task in self._asking:
             task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await asyncio.gather(*self._asking, return_exceptions=True)
 
     def watch(self, metrics: Metrics) -> None:
         """Register the age as a metric."""
@@ -123,8 +124,9 @@ class RemoteSnapshots:
             raise IndexNotReady(answer.body.decode())
         return messages.decode_rows(answer.body)
 
-    def _forget(self, key: object, done: asyncio.Task[FoundRows]) -> None:
-        """Drop what failed, or came of another snapshot than the one that is shown."""
+    def _settle(self, key: object, done: asyncio.Task[FoundRows]) -> None:
+        """Forget what failed, or came of another snapshot than the one that is shown."""
+        self._asking.discard(done)
         failed = done.cancelled() or done.exception() is not None
         if self._answers.get(key) is done and (failed or done.result().version != self.version):
             del self._answers[key]
