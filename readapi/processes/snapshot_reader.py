@@ -37,8 +37,6 @@ async def open_snapshot_reader(settings: Settings) -> AsyncIterator[None]:
     metrics = ProcessMetrics()
     catalog.watch(metrics)
     try:
-        await catalog.refresh()
-        await series.refresh()
         async with (
             server.answer_queries(settings.data_dir, opened),
             process_metrics.serve_metrics(settings.data_dir, process_metrics.SNAPSHOTS, metrics.text),

@@ -65,6 +65,10 @@ class LocalSnapshots:
 
     async def find(self, query: Query) -> FoundRows:
         """The same, with the name of the snapshot."""
+        if self._newest is None:
+            # Workers ask for a newer one than they know: none of them does when this process has just
+            # started and could not open that very one.
+            await self.refresh()
         tried: list[Snapshot] = []
         while (snapshot := self._untried(tried)) is not None:
             tried.append(snapshot)
@@ -97,8 +101,7 @@ class LocalSnapshots:
             newest = await loop.run_in_executor(self._executor, self._opened, self._link.parent / name)
         except (duckdb.Error, OSError, OtherSnapshot) as error:
             self.unopened += 1
-            if isinstance(error, OtherSnapshot):
-                self.absence = str(error)
+            self.absence = str(error) if isinstance(error, OtherSnapshot) else UNANSWERED
             self._avoided = name, time.monotonic() + RETRY_SECONDS
             log.warning("snapshot not opened", name=name, answering=self.version, error=str(error)[:200])
             return False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshots import remote, server
+from readapi.index.snapshots import local, remote, server
 from readapi.index.snapshots.interface import UNANSWERED
 from readapi.index.snapshots.remote import UNREACHABLE, RemoteSnapshots
 from readapi.processes.snapshot_reader import open_snapshot_reader
@@ -91,6 +91,28 @@ async def test_what_is_remembered_is_shown_while_the_process_is_away(catalog, tm
     async with open_snapshot_reader(settings):
         assert (await catalog.rows(NUMBER)).rows == [(1,)]
         assert await catalog.rows(RANDOM) == remembered
+
+
+async def test_a_process_that_could_not_open_the_newest_at_its_start_tries_again(
+    catalog, tmp_path, monkeypatch
+):
+    """No worker asks for it: all of them know that snapshot already."""
+    settings = Settings(data_dir=tmp_path)
+    path = publish(tmp_path, "catalog-1.duckdb", 1)
+    async with open_snapshot_reader(settings):
+        assert await catalog.refresh()
+    monkeypatch.setattr(local, "RETRY_SECONDS", 0.0)
+    content = path.read_bytes()
+    path.write_bytes(b"no database")
+
+    async with open_snapshot_reader(settings):
+        assert not await catalog.refresh()
+        with pytest.raises(IndexNotReady) as refused:
+            await catalog.rows(NUMBER)
+        path.write_bytes(content)
+        assert (await catalog.rows(NUMBER)).rows == [(1,)]
+
+    assert refused.value.message == UNANSWERED
 
 
 async def test_an_answer_of_the_snapshot_before_is_not_remembered(catalog, reader, tmp_path):
