@@ -3,7 +3,7 @@
 import asyncio
 
 from readapi.commands.start import FAILED, Supervised, begin, stop
-from readapi.index.snapshots import server
+from readapi.index.snapshots import messages, server
 from readapi.processes import snapshot_reader
 from schemas import heap
 
@@ -17,5 +17,5 @@ def snapshots(*, supervised: Supervised = False) -> None:
     except server.Occupied:
         stop(FAILED, f"Another process reads the snapshots in {settings.data_dir}.")
     except OSError as error:
-        path = server.socket_of(settings.data_dir)
+        path = messages.socket_of(settings.data_dir)
         stop(FAILED, f"The socket {path} cannot be made ({error}); choose another FMSVC_DATA_DIR.")

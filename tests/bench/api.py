@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from readapi.index.snapshots import server
+from readapi.index.snapshots import messages
 from schemas import control_socket
 from tests.bench import machine
 from tests.bench.load import Load, Loader
@@ -152,7 +152,7 @@ def reader_of(data_dir: Path, scratch: Path) -> Iterator[int]:
     log = scratch / "snapshots.log"
     command, variables = ["-m", "readapi", "snapshots"], {"FMSVC_DATA_DIR": str(data_dir)}
     with machine.program(command, variables, None, log) as process:
-        path = server.socket_of(data_dir)
+        path = messages.socket_of(data_dir)
         machine.wait_for(lambda: control_socket.is_listening(path), process, f"{path} (see {log})")
         yield process.pid
 

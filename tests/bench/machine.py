@@ -17,6 +17,7 @@ from typing import Final
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 20.0
 _TICKS = os.sysconf("SC_CLK_TCK")
+_PARTS: Final = ("index", "snapshots", "api", "work")  # of a service: subcommands
 _LIBRARIES: Final = ("aiohttp", "uvloop", "duckdb", "tantivy", "atproto")
 
 
@@ -118,9 +119,7 @@ def children(pid: int) -> dict[str, int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            found[next((word for word in ("index", "snapshots", "api", "work") if word in words), child)] = (
-                int(child)
-            )
+            found[next((word for word in _PARTS if word in words), child)] = int(child)
     return found
 
 

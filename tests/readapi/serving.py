@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from readapi.commands.network import open_network
-from readapi.index.snapshots import server
+from readapi.index.snapshots import messages
 from readapi.processes import api, snapshot_reader
 from readapi.processes.stores import Stores
 from schemas import control_socket
@@ -20,6 +20,6 @@ async def serving(settings: Settings, sock: socket.socket) -> AsyncIterator[Stor
     """
     async with AsyncExitStack() as stack:
         network = await stack.enter_async_context(open_network(settings))
-        if not control_socket.is_listening(server.socket_of(settings.data_dir)):
+        if not control_socket.is_listening(messages.socket_of(settings.data_dir)):
             await stack.enter_async_context(snapshot_reader.open_snapshot_reader(settings))
         yield await stack.enter_async_context(api.open_worker(settings, sock, network))

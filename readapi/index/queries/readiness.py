@@ -4,7 +4,7 @@ from typing import Final
 
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
-from readapi.index.snapshots.interface import Snapshots
+from readapi.index.snapshots.interface import Snapshots, age_seconds
 from readapi.state.publishing.audio_stores import KEPT
 from readapi.state.state import State
 from schemas import datetimes
@@ -31,7 +31,7 @@ async def report_readiness(
     if not is_state_reachable:
         reasons.append("The state database does not answer.")
     source = indexer.source
-    age = catalog.age_seconds()
+    age = age_seconds(catalog.as_of)
     states = Readiness(
         ready=not reasons,
         reasons=reasons,

@@ -1,5 +1,6 @@
 """What queries of the catalogue need, in the process that has the snapshots open and in all others."""
 
+import time
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -29,9 +30,11 @@ class Snapshots(Protocol):
     def as_of(self) -> datetime | None:
         """The instant of the newest snapshot; None without one."""
 
-    def age_seconds(self) -> float | None:
-        """How long ago the newest snapshot was made; None without one."""
-
 
 class SeriesFiles(Snapshots, Protocol):
-    """The same of the series that the indexer counts of a snapshot."""
+    """The same of the counts by hour and day, which the indexer makes of a snapshot and keeps in a file."""
+
+
+def age_seconds(as_of: datetime | None) -> float | None:
+    """How long ago this was, 0 if it is still to come; None for None."""
+    return None if as_of is None else max(time.time() - as_of.timestamp(), 0.0)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -53,10 +52,6 @@ class LocalSnapshots:
     def as_of(self) -> datetime | None:
         """The instant of the newest snapshot; None without one."""
         return self._newest.as_of if self._newest else None
-
-    def age_seconds(self, now: Callable[[], float] = time.time) -> float | None:
-        """How long ago the newest snapshot was made; None without one."""
-        return max(now() - self._newest.as_of.timestamp(), 0.0) if self._newest else None
 
     async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""

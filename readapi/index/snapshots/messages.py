@@ -1,12 +1,19 @@
-"""Queries and their answers as JSON, with the columns and values named that are instants: JSON has none."""
+"""What workers and the process that has the snapshots open send each other, over HTTP on a Unix socket.
+
+JSON has no instants: messages name the values and columns that are.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from readapi.index.snapshots.interface import Row
+
+REFRESH: Final = "/refresh"  # POST: look for a newer snapshot; the answer is a `State`
+ROWS: Final = "/rows"  # POST with a `Query`: the answer is `FoundRows`, or 503 with a sentence
 
 
 class Query(NamedTuple):
@@ -30,6 +37,11 @@ class FoundRows(NamedTuple):
     version: str
     as_of: datetime
     rows: list[Row]
+
+
+def socket_of(folder: Path) -> Path:
+    """The socket in a data folder."""
+    return folder / "snapshots.sock"
 
 
 def encode_query(query: Query) -> bytes:

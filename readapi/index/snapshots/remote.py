@@ -2,20 +2,19 @@
 
 import asyncio
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
 import structlog
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshots import messages, server
-from readapi.index.snapshots.interface import ABSENT, UNANSWERED, SnapshotAnswer
+from readapi.index.snapshots import messages
+from readapi.index.snapshots.interface import ABSENT, UNANSWERED, SnapshotAnswer, age_seconds
 from readapi.index.snapshots.messages import FoundRows, Query
 from readapi.metrics import Metrics
 from schemas import control_socket
-from schemas.control_socket import Unanswered
+from schemas.control_socket import ControlAnswer, Unanswered
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -28,7 +27,7 @@ UNREACHABLE: Final = "The process that reads the catalogue's snapshots does not 
 
 
 class RemoteSnapshots:
-    """Follows the snapshots, or series, that a link in the data folder leads to.
+    """Follows the snapshots, or files of counts, that a link in the data folder leads to.
 
     Answers are remembered until there is a newer snapshot, and clients that wait for the same one share it.
     """
@@ -36,17 +35,13 @@ class RemoteSnapshots:
     def __init__(self, settings: Settings, link: str) -> None:
         self.version: str | None = None
         self.as_of: datetime | None = None
-        self._socket = server.socket_of(settings.data_dir)
+        self._socket = messages.socket_of(settings.data_dir)
         self._link = link
         self._path = settings.data_dir / link
         self.absence = ABSENT
         self._answers: dict[object, asyncio.Task[FoundRows]] = {}
         self._asking: set[asyncio.Task[FoundRows]] = set()
         self._is_reached = True
-
-    def age_seconds(self, now: Callable[[], float] = time.time) -> float | None:
-        """How long ago the newest snapshot was made; None without one."""
-        return max(now() - self.as_of.timestamp(), 0.0) if self.as_of else None
 
     @property
     def remembered(self) -> int:
@@ -77,15 +72,10 @@ class RemoteSnapshots:
         except OSError:
             return False
         try:
-            answer = await control_socket.ask(
-                self._socket, "POST", server.REFRESH, seconds=STATE_SECONDS, query={"link": self._link}
-            )
-        except Unanswered as error:
-            if self._is_reached:
-                log.warning("snapshots cannot be asked", reason=str(error)[:200])
-            self._is_reached, self.absence = False, UNREACHABLE
+            answer = await self._post(messages.REFRESH, STATE_SECONDS)
+        except Unanswered:
+            self.absence = UNREACHABLE
             return False
-        self._is_reached = True
         state = messages.decode_state(answer.body)
         self.absence = state.absence
         if state.version is None or state.version == self.version:
@@ -103,26 +93,41 @@ class RemoteSnapshots:
 
     def watch(self, metrics: Metrics) -> None:
         """Register the age as a metric."""
-        metrics.watch("fmsvc_snapshot_age_seconds", "Age of the snapshot.", lambda: self.age_seconds() or 0.0)
+        age = "fmsvc_snapshot_age_seconds"
+        metrics.watch(age, "Age of the snapshot.", lambda: age_seconds(self.as_of) or 0.0)
 
     async def _ask(self, query: Query) -> FoundRows:
         try:
-            answer = await control_socket.ask(
-                self._socket,
-                "POST",
-                server.ROWS,
-                seconds=ANSWER_SECONDS,
-                most_bytes=MOST_BYTES,
-                accepted=(200, IndexNotReady.status),
-                query={"link": self._link},
-                body=messages.encode_query(query),
-            )
+            body, accepted = messages.encode_query(query), (200, IndexNotReady.status)
+            answer = await self._post(messages.ROWS, ANSWER_SECONDS, body, accepted)
         except Unanswered as error:
-            log.warning("snapshots cannot be asked", reason=str(error)[:200])
             raise IndexNotReady(UNANSWERED) from error
         if answer.status == IndexNotReady.status:
             raise IndexNotReady(answer.body.decode())
         return messages.decode_rows(answer.body)
+
+    async def _post(
+        self, path: str, seconds: float, body: bytes | None = None, accepted: Collection[int] = (200,)
+    ) -> ControlAnswer:
+        """One request to the process. Raises Unanswered, which is logged when the one before was answered."""
+        try:
+            answer = await control_socket.ask(
+                self._socket,
+                "POST",
+                path,
+                seconds=seconds,
+                most_bytes=MOST_BYTES,
+                accepted=accepted,
+                query={"link": self._link},
+                body=body,
+            )
+        except Unanswered as error:
+            if self._is_reached:
+                log.warning("snapshots cannot be asked", link=self._link, reason=str(error)[:200])
+            self._is_reached = False
+            raise
+        self._is_reached = True
+        return answer
 
     def _settle(self, key: object, done: asyncio.Task[FoundRows]) -> None:
         """Forget what failed, or came of another snapshot than the one that is shown."""

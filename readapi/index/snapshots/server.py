@@ -6,24 +6,13 @@ Only the service's own user can open the data folder, so no one else can send it
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
 from readapi.errors import IndexNotReady
 from readapi.index.snapshots import messages
+from readapi.index.snapshots.local import LocalSnapshots
 from schemas import control_socket
-
-if TYPE_CHECKING:
-    from readapi.index.snapshots.local import LocalSnapshots
-
-REFRESH: Final = "/refresh"  # POST: look for a newer snapshot; the answer is a `State`
-ROWS: Final = "/rows"  # POST with a `Query`: the answer is `FoundRows`, or 503 with a sentence
-
-
-def socket_of(folder: Path) -> Path:
-    """The socket in a data folder."""
-    return folder / "snapshots.sock"
 
 
 class Occupied(Exception):
@@ -31,7 +20,7 @@ class Occupied(Exception):
 
 
 @asynccontextmanager
-async def answer_queries(folder: Path, opened: Mapping[str, "LocalSnapshots"]) -> AsyncIterator[None]:
+async def answer_queries(folder: Path, opened: Mapping[str, LocalSnapshots]) -> AsyncIterator[None]:
     """Answer on the data folder's socket while the block runs. `opened`: by link.
 
     Raises Occupied, OSError.
@@ -51,9 +40,9 @@ async def answer_queries(folder: Path, opened: Mapping[str, "LocalSnapshots"]) -
         return web.Response(body=messages.encode_rows(found))
 
     app = web.Application()
-    app.router.add_post(REFRESH, refresh)
-    app.router.add_post(ROWS, rows)
-    path = socket_of(folder)
+    app.router.add_post(messages.REFRESH, refresh)
+    app.router.add_post(messages.ROWS, rows)
+    path = messages.socket_of(folder)
     if control_socket.is_listening(path):
         raise Occupied(path)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)

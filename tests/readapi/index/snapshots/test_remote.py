@@ -161,7 +161,7 @@ async def test_a_second_process_is_refused_and_the_first_goes_on(catalog, reader
     assert (await catalog.rows(NUMBER)).rows == [(1,)]
 
 
-async def test_the_end_does_not_wait_for_an_answer(catalog, tmp_path, monkeypatch):
+async def test_the_end_does_not_wait_for_an_answer(catalog, tmp_path):
     """Clients that wait for one are no longer connected by then."""
     async with open_snapshot_reader(Settings(data_dir=tmp_path)):
         publish(tmp_path, "catalog-1.duckdb", 1)
