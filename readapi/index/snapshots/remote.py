@@ -22,6 +22,7 @@ log = structlog.get_logger()
 ANSWER_SECONDS: Final = 60.0
 STATE_SECONDS: Final = 10.0
 MOST_BYTES: Final = 32 << 20  # of an answer
+AT_ONCE: Final = 16  # queries, each on a connection of its own; the process answers one after the other
 MOST_ANSWERS: Final = 512  # remembered until the next snapshot
 UNREACHABLE: Final = "The process that reads the catalogue's snapshots does not answer; try again later."
 
@@ -41,6 +42,7 @@ class RemoteSnapshots:
         self.absence = ABSENT
         self._answers: dict[object, asyncio.Task[FoundRows]] = {}
         self._asking: set[asyncio.Task[FoundRows]] = set()
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._is_reached = True
 
     @property
@@ -99,7 +101,8 @@ class RemoteSnapshots:
     async def _ask(self, query: Query) -> FoundRows:
         try:
             body, accepted = messages.encode_query(query), (200, IndexNotReady.status)
-            answer = await self._post(messages.ROWS, ANSWER_SECONDS, body, accepted)
+            async with self._turns:
+                answer = await self._post(messages.ROWS, ANSWER_SECONDS, body, accepted)
         except Unanswered as error:
             raise IndexNotReady(UNANSWERED) from error
         if answer.status == IndexNotReady.status:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from readapi.index.snapshots import local, remote, server
 from readapi.index.snapshots.interface import UNANSWERED
 from readapi.index.snapshots.remote import UNREACHABLE, RemoteSnapshots
 from readapi.processes.snapshot_reader import open_snapshot_reader
-from schemas import data_folder, steps
+from schemas import control_socket, data_folder, steps
+from schemas.control_socket import ControlAnswer
 from schemas.settings import Settings
 from tests.readapi.index.snapshots.test_local import ANSWERS, BROKEN, NUMBER, SOUND, publish
 
@@ -147,6 +149,31 @@ async def test_refusals_come_with_their_reason(catalog, reader, tmp_path, monkey
             await catalog.rows(sql)
 
     assert catalog.remembered == 0
+
+
+async def test_many_queries_share_a_few_connections(reader, tmp_path, monkeypatch):
+    """Strangers choose what is asked: each connection is an open file of the process. All are answered."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    monkeypatch.setattr(remote, "AT_ONCE", 3)
+    catalog = RemoteSnapshots(Settings(data_dir=tmp_path), data_folder.NEWEST_SNAPSHOT)
+    await catalog.refresh()
+    open_now, most, ask = 0, 0, control_socket.ask
+
+    async def counted(*given: Any, **named: Any) -> ControlAnswer:
+        nonlocal open_now, most
+        open_now += 1
+        most = max(most, open_now)
+        try:
+            return await ask(*given, **named)
+        finally:
+            open_now -= 1
+
+    monkeypatch.setattr(control_socket, "ask", counted)
+    found = await asyncio.gather(*(catalog.rows("select $n", n=n) for n in range(40)))
+    await catalog.close()
+
+    assert [answer.rows for answer in found] == [[(n,)] for n in range(40)]
+    assert most == 3
 
 
 async def test_a_second_process_is_refused_and_the_first_goes_on(catalog, reader, tmp_path):
