@@ -28,7 +28,7 @@ def serve(*, follow: bool = False, supervised: Supervised = False) -> None:
     api = [Program(name, ("api", "--shared", "--name", name)) for name in process_metrics.api_names(settings)]
     programs = [
         Program(source, (source,), vital=False),
-        Program("snapshots", ("snapshots",), vital=False),
+        Program("snapshots", ("snapshots",), vital=False, last=True),
         *api,
         Program("work", ("work",)),
     ]

@@ -22,12 +22,14 @@ LONGEST_PAUSE_SECONDS = 30.0
 class Program:
     """One process to keep running: a name for the log and the command line's arguments.
 
-    Without a `vital` one there is no service: damage to its store ends the others too.
+    Without a `vital` one there is no service: damage to its store ends the others too. A `last` one answers
+    the others, and is stopped when they have ended; damage to its store ends nothing.
     """
 
     name: str
     arguments: tuple[str, ...]
     vital: bool = True
+    last: bool = False
 
 
 async def supervise(programs: Sequence[Program]) -> int:
@@ -35,11 +37,13 @@ async def supervise(programs: Sequence[Program]) -> int:
 
     Returns DAMAGED if any program's last exit had that code, else 0.
     """
-    stop = asyncio.Event()
+    stop, stop_last = asyncio.Event(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    codes = await asyncio.gather(*(_keep_running(program, stop) for program in programs))
-    return DAMAGED if DAMAGED in codes else 0
+    last = asyncio.gather(*(_keep_running(program, stop_last) for program in programs if program.last))
+    codes = await asyncio.gather(*(_keep_running(program, stop) for program in programs if not program.last))
+    stop_last.set()
+    return DAMAGED if DAMAGED in (*codes, *await last) else 0
 
 
 async def _keep_running(program: Program, stop: asyncio.Event) -> int:

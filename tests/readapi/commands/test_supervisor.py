@@ -17,7 +17,8 @@ from readapi.commands import supervisor
 from readapi.commands.supervisor import Program, supervise
 sys.executable = {child!r}
 one = Program("one", ("one",), vital={vital})
-raise SystemExit(asyncio.run(supervise([one, Program("two", ("two",))])))
+two = Program("two", ("two",), last={last})
+raise SystemExit(asyncio.run(supervise([one, two])))
 """
 
 
@@ -32,9 +33,9 @@ def child(tmp_path: Path) -> Path:
     return script
 
 
-def start(child: Path, vital: bool = True) -> subprocess.Popen[bytes]:
+def start(child: Path, vital: bool = True, last: bool = False) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(child=str(child), vital=vital)],
+        [sys.executable, "-c", PROGRAM.format(child=str(child), vital=vital, last=last)],
         stdin=subprocess.DEVNULL,
     )
 
@@ -83,6 +84,24 @@ def test_damage_to_the_index_leaves_the_api_alone(tmp_path: Path, child: Path) -
 
     assert supervisor.wait(10) in (0, 3)
     assert starts(tmp_path).count("two") == 1
+
+
+def test_a_program_that_answers_the_others_is_stopped_after_them(tmp_path: Path, child: Path) -> None:
+    """What they finish may need it; it is stopped then, and not killed."""
+    (tmp_path / "behaviour").write_text(
+        f"""[ "$1" = one ] && trap 'sleep 0.5; echo one >> {tmp_path}/ends; exit 0' TERM
+[ "$1" = two ] && trap 'echo two >> {tmp_path}/ends; exit 0' TERM
+echo "$1" >> {tmp_path}/ready
+while :; do sleep 0.05; done
+"""
+    )
+
+    supervisor = start(child, last=True)
+    wait_until(lambda: (tmp_path / "ready").exists() and len((tmp_path / "ready").read_text().split()) == 2)
+    supervisor.send_signal(signal.SIGTERM)
+
+    assert supervisor.wait(10) == 0
+    assert (tmp_path / "ends").read_text().split() == ["one", "two"]
 
 
 def test_a_program_that_does_not_stop_is_killed(tmp_path: Path, child: Path) -> None:
