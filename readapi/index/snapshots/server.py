@@ -23,7 +23,7 @@ class Occupied(Exception):
 async def answer_queries(folder: Path, opened: Mapping[str, LocalSnapshots]) -> AsyncIterator[None]:
     """Answer on the data folder's socket while the block runs. `opened`: by link.
 
-    Raises Occupied, OSError.
+    Raises Occupied, and OSError when the socket cannot be made.
     """
 
     async def refresh(request: web.Request) -> web.Response:

@@ -71,7 +71,7 @@ class Snapshot:
         return await asyncio.shield(answer)
 
     def end(self) -> None:
-        """Interrupt the running query and refuse those that wait: the worker is shutting down."""
+        """Interrupt the running query and refuse those that wait: the process is shutting down."""
         self._is_ending = True
         if (con := self._con) is not None:
             with suppress(duckdb.Error):
@@ -103,7 +103,7 @@ class Snapshot:
 
     def _fetch(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
         if self._is_ending:
-            raise duckdb.InterruptException("The worker is shutting down.")
+            raise duckdb.InterruptException("The process is shutting down.")
         con = self._con or self._connect()
         try:
             con.execute(f"set memory_limit = '{self._memory_bytes + self._marks_bytes}B'")
@@ -128,7 +128,7 @@ class Snapshot:
 
         Runs after the answer was handed out, so that nothing here can fail it.
         """
-        if self._con is None:
+        if self._con is None or self._is_ending:
             return
         try:
             # Refused when pinned memory alone is more; everything else has been freed by then.
