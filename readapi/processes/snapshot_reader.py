@@ -9,8 +9,11 @@ import structlog
 
 from readapi.http import process_metrics
 from readapi.index.snapshots import server
+from readapi.index.snapshots.interface import LOOK_SECONDS
 from readapi.index.snapshots.local import LocalSnapshots
 from readapi.metrics import ProcessMetrics
+from readapi.processes.background import Background, background
+from readapi.processes.periodic import repeat
 from schemas import data_folder, heap
 from schemas.settings import Settings
 
@@ -22,15 +25,14 @@ async def run_snapshot_reader(settings: Settings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with open_snapshot_reader(settings):
-        trimming = asyncio.create_task(heap.keep_trimming())
-        await stop.wait()
-        trimming.cancel()
+    async with open_snapshot_reader(settings) as tasks:
+        tasks.start("trim", heap.keep_trimming())
+        await tasks.until(stop)
 
 
 @asynccontextmanager
-async def open_snapshot_reader(settings: Settings) -> AsyncIterator[None]:
-    """Queries of the snapshots and of the series are answered on a socket, until the block ends."""
+async def open_snapshot_reader(settings: Settings) -> AsyncIterator[Background]:
+    """Queries of the newest snapshot and series are answered on a socket, until the block ends."""
     catalog = LocalSnapshots(settings)
     series = LocalSnapshots(settings, data_folder.NEWEST_SERIES)
     opened = {data_folder.NEWEST_SNAPSHOT: catalog, data_folder.NEWEST_SERIES: series}
@@ -38,10 +40,14 @@ async def open_snapshot_reader(settings: Settings) -> AsyncIterator[None]:
     catalog.watch(metrics)
     try:
         async with (
+            background() as tasks,
             server.answer_queries(settings.data_dir, opened),
             process_metrics.serve_metrics(settings.data_dir, process_metrics.SNAPSHOTS, metrics.text),
         ):
-            yield
+            for link, followed in opened.items():
+                await followed.refresh()
+                tasks.start(f"follow {link}", repeat(LOOK_SECONDS, followed.refresh))
+            yield tasks
     finally:
         catalog.close()
         series.close()

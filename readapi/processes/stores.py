@@ -6,6 +6,7 @@ import time
 from readapi.index.folders import FOLLOW_SECONDS
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
+from readapi.index.snapshots import interface as snapshots
 from readapi.index.snapshots.remote import RemoteSnapshots
 from readapi.index.takedowns import StandingTakedowns
 from readapi.metrics import Metrics
@@ -14,7 +15,6 @@ from schemas import data_folder
 from schemas.settings import Settings
 from schemas.takedowns import LOOK_SECONDS
 
-SNAPSHOT_SECONDS = 0.25
 STATUS_SECONDS = 1.0
 
 
@@ -45,8 +45,8 @@ class Stores:
         await self.takedowns.open(self._settings)
         steps: tuple[tuple[float, Step], ...] = (
             (FOLLOW_SECONDS, self.index.follow),
-            (SNAPSHOT_SECONDS, self.catalog.refresh),
-            (SNAPSHOT_SECONDS, self.series.refresh),
+            (snapshots.LOOK_SECONDS, self.catalog.refresh),
+            (snapshots.LOOK_SECONDS, self.series.refresh),
             (STATUS_SECONDS, self.indexer.refresh),
             (LOOK_SECONDS, self.takedowns.refresh),
         )

@@ -4,7 +4,7 @@ from typing import Final
 
 from readapi.index.indexer_client import IndexerStatus
 from readapi.index.lookups import Index
-from readapi.index.snapshots.interface import Snapshots, age_seconds
+from readapi.index.snapshots.interface import ABSENT, Snapshots, age_seconds
 from readapi.state.publishing.audio_stores import KEPT
 from readapi.state.state import State
 from schemas import datetimes
@@ -35,7 +35,7 @@ async def report_readiness(
     states = Readiness(
         ready=not reasons,
         reasons=reasons,
-        warnings=_warnings(indexer),
+        warnings=[*_warnings(indexer), *_snapshot_warnings(catalog)],
         index=IndexState(open=index.is_open, generation=index.generation, documents=index.documents),
         lag_seconds=indexer.lag_seconds,
         snapshot=SnapshotState(
@@ -61,6 +61,11 @@ def _warnings(indexer: IndexerStatus) -> list[str]:
     return [*indexer.warnings, clock]
 
 
+def _snapshot_warnings(catalog: Snapshots) -> list[str]:
+    """No reason to send clients elsewhere: all is answered but statistics that are not remembered."""
+    return [] if catalog.as_of is None or catalog.trouble is None else [catalog.trouble]
+
+
 async def report_audio_store(state: State) -> AudioStoreState:
     """The audio store's state as the job worker last found it."""
     known, released = await state.audio_store.find(), await state.stored_files.count()
@@ -77,7 +82,7 @@ def _reasons(index: Index, catalog: Snapshots, indexer: IndexerStatus, most_lag_
     if not index.is_open:
         reasons.append(index.absence)
     if catalog.as_of is None:
-        reasons.append(catalog.absence)
+        reasons.append(catalog.trouble or ABSENT)
     if not indexer.reachable:
         reasons.append("The indexer does not answer.")
     lag, source = indexer.lag_seconds, indexer.source

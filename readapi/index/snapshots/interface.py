@@ -2,12 +2,13 @@
 
 import time
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 Row = tuple[Any, ...]
 
-ABSENT = "No snapshot of the catalogue has been published yet."
-UNANSWERED = "The catalogue cannot answer this at the moment; try again later."
+LOOK_SECONDS: Final = 0.25  # between two looks at the link that leads to the newest snapshot
+ABSENT: Final = "No snapshot of the catalogue has been published yet."
+UNANSWERED: Final = "The catalogue cannot answer this at the moment; try again later."
 
 
 class SnapshotAnswer(NamedTuple):
@@ -20,8 +21,8 @@ class SnapshotAnswer(NamedTuple):
 class Snapshots(Protocol):
     """The newest snapshot of the catalogue."""
 
-    version: str | None  # changes whenever answers may
-    absence: str  # a sentence that tells why there is no version, while there is none
+    version: str | None  # changes whenever answers may; None while there is no snapshot
+    trouble: str | None  # a sentence: why queries are refused; None while they are answered
 
     async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""

@@ -39,14 +39,13 @@ class LocalSnapshots:
         self._before: Snapshot | None = None
         self._open: set[Snapshot] = set()  # changed by the thread alone
         self.version: str | None = None  # changes whenever answers may
-        self.absence = ABSENT
-        self._looking = asyncio.Lock()
+        self.trouble: str | None = ABSENT
         self._avoided = ("", 0.0)  # the snapshot that could not be opened, and when it is tried again
 
     @property
     def state(self) -> State:
         """What is open."""
-        return State(self.version, self.as_of, self.absence)
+        return State(self.version, self.as_of, self.trouble)
 
     @property
     def as_of(self) -> datetime | None:
@@ -60,30 +59,20 @@ class LocalSnapshots:
 
     async def find(self, query: Query) -> FoundRows:
         """The same, with the name of the snapshot."""
-        if self._newest is None:
-            # Workers ask for a newer one than they know: none of them does when this process has just
-            # started and could not open that very one.
-            await self.refresh()
         tried: list[Snapshot] = []
         while (snapshot := self._untried(tried)) is not None:
             tried.append(snapshot)
             try:
-                rows = await snapshot.rows(query.sql, query.values)
+                found = await snapshot.find(query)
             except duckdb.Error:  # the snapshot has logged it
                 self.failed += 1
                 continue
             self.older += len(tried) > 1
-            return FoundRows(snapshot.name, snapshot.as_of, rows)
-        if tried:
-            raise IndexNotReady(UNANSWERED)
-        raise IndexNotReady(self.absence)
+            return found
+        raise IndexNotReady(UNANSWERED if tried else self.trouble or UNANSWERED)
 
     async def refresh(self) -> bool:
         """Switch to a newer snapshot, if there is one. True when there was."""
-        async with self._looking:
-            return await self._refresh()
-
-    async def _refresh(self) -> bool:
         try:
             name = os.readlink(self._link)
         except OSError:
@@ -96,7 +85,8 @@ class LocalSnapshots:
             newest = await loop.run_in_executor(self._executor, self._opened, self._link.parent / name)
         except (duckdb.Error, OSError, OtherSnapshot) as error:
             self.unopened += 1
-            self.absence = str(error) if isinstance(error, OtherSnapshot) else UNANSWERED
+            if self.version is None:
+                self.trouble = str(error) if isinstance(error, OtherSnapshot) else UNANSWERED
             self._avoided = name, time.monotonic() + RETRY_SECONDS
             log.warning("snapshot not opened", name=name, answering=self.version, error=str(error)[:200])
             return False
@@ -125,7 +115,7 @@ class LocalSnapshots:
 
     def _change_over(self, newest: Snapshot) -> None:
         """Keep the replaced one to fall back on, unless the one before it is the last that answered."""
-        replaced, self._newest, self.version = self._newest, newest, newest.name
+        replaced, self._newest, self.version, self.trouble = self._newest, newest, newest.name, None
         if replaced is not None and (replaced.is_proven or self._before is None):
             replaced, self._before = self._before, replaced
         if replaced is not None:

@@ -12,8 +12,12 @@ import orjson
 
 from readapi.index.snapshots.interface import Row
 
-REFRESH: Final = "/refresh"  # POST: look for a newer snapshot; the answer is a `State`
-ROWS: Final = "/rows"  # POST with a `Query`: the answer is `FoundRows`, or 503 with a sentence
+# Each request names the files it is about (LINK) and the version of the tables that its program knows
+# (TABLES); another version than the process's own is refused: 503 with a sentence, as are queries that fail.
+STATE: Final = "/state"  # GET: the answer is a `State`
+ROWS: Final = "/rows"  # POST with a `Query`: the answer is `FoundRows`
+LINK: Final = "link"
+TABLES: Final = "tables"
 
 
 class Query(NamedTuple):
@@ -24,11 +28,11 @@ class Query(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a process has open. `absence`: a sentence, which tells while there is no `version` why."""
+    """What a process has open. `trouble`: a sentence, which tells while there is no `version` why."""
 
     version: str | None
     as_of: datetime | None
-    absence: str
+    trouble: str | None
 
 
 class FoundRows(NamedTuple):
@@ -62,14 +66,14 @@ def decode_query(message: bytes) -> Query:
 def encode_state(state: State) -> bytes:
     """`as_of` as seconds since 1970."""
     as_of = None if state.as_of is None else state.as_of.timestamp()
-    return orjson.dumps({"version": state.version, "as_of": as_of, "absence": state.absence})
+    return orjson.dumps({"version": state.version, "as_of": as_of, "trouble": state.trouble})
 
 
 def decode_state(message: bytes) -> State:
     """The opposite of `encode_state`."""
     known = orjson.loads(message)
     as_of = None if known["as_of"] is None else datetime.fromtimestamp(known["as_of"], UTC)
-    return State(known["version"], as_of, known["absence"])
+    return State(known["version"], as_of, known["trouble"])
 
 
 def encode_rows(found: FoundRows) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Collection
+import time
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,11 +10,12 @@ import structlog
 
 from readapi.errors import IndexNotReady
 from readapi.index.snapshots import messages
-from readapi.index.snapshots.interface import ABSENT, UNANSWERED, SnapshotAnswer, age_seconds
+from readapi.index.snapshots.interface import ABSENT, SnapshotAnswer, age_seconds
 from readapi.index.snapshots.messages import FoundRows, Query
+from readapi.index.snapshots.shared_answers import SharedAnswers
 from readapi.metrics import Metrics
-from schemas import control_socket
-from schemas.control_socket import ControlAnswer, Unanswered
+from schemas import control_socket, steps
+from schemas.control_socket import Unanswered
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -23,27 +24,26 @@ ANSWER_SECONDS: Final = 60.0
 STATE_SECONDS: Final = 10.0
 MOST_BYTES: Final = 32 << 20  # of an answer
 AT_ONCE: Final = 16  # queries, each on a connection of its own; the process answers one after the other
-MOST_ANSWERS: Final = 512  # remembered until the next snapshot
+ASK_SECONDS: Final = 5.0  # between two questions whether the process answers, while the link stays
 UNREACHABLE: Final = "The process that reads the catalogue's snapshots does not answer; try again later."
 
 
 class RemoteSnapshots:
     """Follows the snapshots, or files of counts, that a link in the data folder leads to.
 
-    Answers are remembered until there is a newer snapshot, and clients that wait for the same one share it.
+    Answers are remembered until there is a newer snapshot.
     """
 
     def __init__(self, settings: Settings, link: str) -> None:
         self.version: str | None = None
+        self.trouble: str | None = ABSENT
         self.as_of: datetime | None = None
         self._socket = messages.socket_of(settings.data_dir)
         self._link = link
         self._path = settings.data_dir / link
-        self.absence = ABSENT
-        self._answers: dict[object, asyncio.Task[FoundRows]] = {}
-        self._asking: set[asyncio.Task[FoundRows]] = set()
+        self._answers = SharedAnswers(lambda query: asyncio.create_task(self._ask(query)), 0.0)
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._is_reached = True
+        self._ask_again = 0.0  # by the monotonic clock
 
     @property
     def remembered(self) -> int:
@@ -53,33 +53,26 @@ class RemoteSnapshots:
     async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
         if self.version is None:
-            raise IndexNotReady(self.absence)
-        key = (sql, *values.values())
-        asking = self._answers.get(key)
-        if asking is None:
-            if len(self._answers) >= MOST_ANSWERS:
-                self._answers.clear()
-            asking = self._answers[key] = asyncio.create_task(self._ask(Query(sql, values)))
-            self._asking.add(asking)
-            asking.add_done_callback(lambda done: self._settle(key, done))
-        # Shielded: others may wait for the same rows when one client hangs up.
-        answer = await asyncio.shield(asking)
-        return SnapshotAnswer(answer.rows, answer.as_of)
+            raise IndexNotReady(self.trouble or ABSENT)
+        query = Query(sql, values)
+        found = await self._answers.find(query)
+        if found.version != self.version:  # the snapshot before, or the next: that one may be asked soon
+            self._answers.forget(query)
+        return SnapshotAnswer(found.rows, found.as_of)
 
     async def refresh(self) -> bool:
-        """Switch to a newer snapshot, if there is one. True when there was."""
-        try:
-            if os.readlink(self._path) == self.version:
-                return False
-        except OSError:
+        """Show a newer snapshot, if the process has one open. True when it has."""
+        if self.trouble is None and self._is_newest() and time.monotonic() < self._ask_again:
             return False
+        self._ask_again = time.monotonic() + ASK_SECONDS
         try:
-            answer = await self._post(messages.REFRESH, STATE_SECONDS)
-        except Unanswered:
-            self.absence = UNREACHABLE
+            state = messages.decode_state(await self._request("GET", messages.STATE, STATE_SECONDS))
+        except IndexNotReady as error:
+            if self.trouble != error.message:
+                log.warning("snapshots cannot be asked", link=self._link, reason=error.message)
+            self.trouble = error.message
             return False
-        state = messages.decode_state(answer.body)
-        self.absence = state.absence
+        self.trouble = state.trouble
         if state.version is None or state.version == self.version:
             return False
         self.version, self.as_of = state.version, state.as_of
@@ -89,52 +82,40 @@ class RemoteSnapshots:
     async def close(self) -> None:
         """Answer nothing more."""
         self.version = None
-        for task in self._asking:
-            task.cancel()
-        await asyncio.gather(*self._asking, return_exceptions=True)
+        await self._answers.cancel()
 
     def watch(self, metrics: Metrics) -> None:
         """Register the age as a metric."""
         age = "fmsvc_snapshot_age_seconds"
         metrics.watch(age, "Age of the snapshot.", lambda: age_seconds(self.as_of) or 0.0)
 
-    async def _ask(self, query: Query) -> FoundRows:
+    def _is_newest(self) -> bool:
+        """Is the snapshot that the link leads to the one that is shown? True while there is no link."""
         try:
-            body, accepted = messages.encode_query(query), (200, IndexNotReady.status)
-            async with self._turns:
-                answer = await self._post(messages.ROWS, ANSWER_SECONDS, body, accepted)
-        except Unanswered as error:
-            raise IndexNotReady(UNANSWERED) from error
-        if answer.status == IndexNotReady.status:
-            raise IndexNotReady(answer.body.decode())
-        return messages.decode_rows(answer.body)
+            return os.readlink(self._path) == self.version
+        except OSError:
+            return True
 
-    async def _post(
-        self, path: str, seconds: float, body: bytes | None = None, accepted: Collection[int] = (200,)
-    ) -> ControlAnswer:
-        """One request to the process. Raises Unanswered, which is logged when the one before was answered."""
+    async def _ask(self, query: Query) -> FoundRows:
+        body = messages.encode_query(query)
+        async with self._turns:
+            return messages.decode_rows(await self._request("POST", messages.ROWS, ANSWER_SECONDS, body))
+
+    async def _request(self, method: str, path: str, seconds: float, body: bytes | None = None) -> bytes:
+        """The process's answer. Raises IndexNotReady with its refusal, or without an answer in time."""
         try:
             answer = await control_socket.ask(
                 self._socket,
-                "POST",
+                method,
                 path,
                 seconds=seconds,
                 most_bytes=MOST_BYTES,
-                accepted=accepted,
-                query={"link": self._link},
+                accepted=(200, IndexNotReady.status),
+                query={messages.LINK: self._link, messages.TABLES: str(steps.VERSION)},
                 body=body,
             )
         except Unanswered as error:
-            if self._is_reached:
-                log.warning("snapshots cannot be asked", link=self._link, reason=str(error)[:200])
-            self._is_reached = False
-            raise
-        self._is_reached = True
-        return answer
-
-    def _settle(self, key: object, done: asyncio.Task[FoundRows]) -> None:
-        """Forget what failed, or came of another snapshot than the one that is shown."""
-        self._asking.discard(done)
-        failed = done.cancelled() or done.exception() is not None
-        if self._answers.get(key) is done and (failed or done.result().version != self.version):
-            del self._answers[key]
+            raise IndexNotReady(UNREACHABLE) from error
+        if answer.status == IndexNotReady.status:
+            raise IndexNotReady(answer.body.decode())
+        return answer.body

@@ -6,13 +6,19 @@ Only the service's own user can open the data folder, so no one else can send it
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from readapi.errors import IndexNotReady
 from readapi.index.snapshots import messages
 from readapi.index.snapshots.local import LocalSnapshots
-from schemas import control_socket
+from schemas import control_socket, steps
+
+OTHER_TABLES: Final = (
+    "This process and the one that reads the catalogue's snapshots know other tables; run the same version."
+)
 
 
 class Occupied(Exception):
@@ -26,21 +32,16 @@ async def answer_queries(folder: Path, opened: Mapping[str, LocalSnapshots]) -> 
     Raises Occupied, and OSError when the socket cannot be made.
     """
 
-    async def refresh(request: web.Request) -> web.Response:
-        snapshots = opened[request.query["link"]]
-        await snapshots.refresh()
-        return web.Response(body=messages.encode_state(snapshots.state))
+    async def state(request: web.Request) -> web.Response:
+        return web.Response(body=messages.encode_state(opened[request.query[messages.LINK]].state))
 
     async def rows(request: web.Request) -> web.Response:
-        snapshots = opened[request.query["link"]]
-        try:
-            found = await snapshots.find(messages.decode_query(await request.read()))
-        except IndexNotReady as error:
-            return web.Response(status=error.status, text=error.message)
+        snapshots = opened[request.query[messages.LINK]]
+        found = await snapshots.find(messages.decode_query(await request.read()))
         return web.Response(body=messages.encode_rows(found))
 
-    app = web.Application()
-    app.router.add_post(messages.REFRESH, refresh)
+    app = web.Application(middlewares=[_refuse])
+    app.router.add_get(messages.STATE, state)
     app.router.add_post(messages.ROWS, rows)
     path = messages.socket_of(folder)
     if control_socket.is_listening(path):
@@ -54,3 +55,14 @@ async def answer_queries(folder: Path, opened: Mapping[str, LocalSnapshots]) -> 
         yield
     finally:
         await runner.cleanup()
+
+
+@web.middleware
+async def _refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer queries that cannot be, and those that are meant for other tables, with the reason."""
+    try:
+        if request.query[messages.TABLES] != str(steps.VERSION):
+            raise IndexNotReady(OTHER_TABLES)
+        return await handler(request)
+    except IndexNotReady as error:
+        return web.Response(status=error.status, text=error.message)

@@ -1,21 +1,20 @@
-"""One snapshot of the catalogue: a read-only file, its connection, and its cached answers."""
+"""One snapshot of the catalogue: a read-only file, its connection, and its remembered answers."""
 
 import asyncio
-import functools
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 import structlog
 
-from readapi.index.snapshots.interface import Row
+from readapi.index.snapshots.messages import FoundRows, Query
+from readapi.index.snapshots.shared_answers import Asked, SharedAnswers
 from schemas import heap, steps
 
 log = structlog.get_logger()
@@ -27,7 +26,6 @@ MARK_BYTES: Final = 9
 REST_BYTES: Final = 4 << 20  # what may stay in memory between two questions
 _REST_LIMIT: Final = "1MB"
 _UNITS: Final = {"MB": 10**6, "GB": 10**9}
-_MOST_ANSWERS: Final = 512
 
 
 class OtherSnapshot(Exception):
@@ -35,7 +33,7 @@ class OtherSnapshot(Exception):
 
 
 class Snapshot:
-    """One published file. `rows` and `end` run on the event loop, the rest on the executor's one thread.
+    """One published file. `find` and `end` run on the event loop, the rest on the executor's one thread.
 
     `link` leads to the newest such file. `memory` is DuckDB's limit for a query; larger ones spill to disk.
     """
@@ -47,7 +45,7 @@ class Snapshot:
         self._link = link
         self._path = path
         self._executor = executor
-        self._answers: dict[object, asyncio.Future[list[Row]]] = {}
+        self._answers = SharedAnswers(self._ask, RETRY_SECONDS)
         self._is_ending = False
         # By default all processes that read the file share one folder, and overwrite each other's files.
         # A process id is not enough: containers may share the data folder.
@@ -57,18 +55,9 @@ class Snapshot:
         self._con: duckdb.DuckDBPyConnection | None = None
         self._connect()
 
-    async def rows(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
-        """The rows of a query; cached when it ran before. Raises duckdb.Error."""
-        key = (sql, *values.values())
-        answer = self._answers.get(key)
-        if answer is None:
-            if len(self._answers) >= _MOST_ANSWERS:
-                self._answers.clear()
-            loop = asyncio.get_running_loop()
-            answer = self._answers[key] = loop.run_in_executor(self._executor, self._fetch, sql, values)
-            answer.add_done_callback(functools.partial(self._answered, key))
-        # Shielded: others may wait for the same rows when one client hangs up.
-        return await asyncio.shield(answer)
+    async def find(self, query: Query) -> FoundRows:
+        """The rows of a query; remembered when it ran before. Raises duckdb.Error."""
+        return await self._answers.find(query)
 
     def end(self) -> None:
         """Interrupt the running query and refuse those that wait: the process is shutting down."""
@@ -92,6 +81,7 @@ class Snapshot:
         }
         con = duckdb.connect(self._path, read_only=True, config=config)
         try:
+            con.execute("set enable_external_access = false")  # statements read this file and no other
             _require_version(con)
             counted = con.execute("select sum(estimated_size)::bigint from duckdb_tables()").fetchall()
         except BaseException:
@@ -101,26 +91,29 @@ class Snapshot:
         self._con = con
         return con
 
-    def _fetch(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
+    def _ask(self, query: Query) -> Asked:
+        asked = asyncio.get_running_loop().run_in_executor(self._executor, self._fetch, query)
+        asked.add_done_callback(self._answered)
+        return asked
+
+    def _fetch(self, query: Query) -> FoundRows:
         if self._is_ending:
             raise duckdb.InterruptException("The process is shutting down.")
         con = self._con or self._connect()
         try:
             con.execute(f"set memory_limit = '{self._memory_bytes + self._marks_bytes}B'")
-            return con.execute(sql, dict(values)).fetchall()
+            return FoundRows(self.name, self.as_of, con.execute(query.sql, dict(query.values)).fetchall())
         except duckdb.Error:
             # DuckDB may hold what it could not use, or refuse whatever follows: connect anew next time.
             self.close()
             raise
 
-    def _answered(self, key: object, answer: "asyncio.Future[list[Row]]") -> None:
-        error = None if answer.cancelled() else answer.exception()
-        self.is_proven = not answer.cancelled() and error is None
+    def _answered(self, asked: Asked) -> None:
+        error = None if asked.cancelled() else asked.exception()
+        self.is_proven = not asked.cancelled() and error is None
         if error is not None:
             log.error("snapshot did not answer", name=self.name, error=str(error).partition("\n")[0][:200])
-        if not self.is_proven:
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._answers.pop, key, None)
-        elif self._con is not None and not self._is_ending:
+        elif self.is_proven and self._con is not None and not self._is_ending:
             self._executor.submit(self._rest)
 
     def _rest(self) -> None:

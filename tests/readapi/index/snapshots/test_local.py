@@ -91,6 +91,25 @@ async def test_a_snapshot_of_another_version_is_not_asked(catalog, tmp_path):
     assert (await catalog.rows(NUMBER)).rows == [(2,)]
 
 
+async def test_statements_read_no_other_file(catalog, tmp_path):
+    """They come from other processes: none of them needs more."""
+    publish(tmp_path, "catalog-1.duckdb", 1)
+    await catalog.refresh()
+    (tmp_path / "keys.csv").write_text("a,b\n1,2\n")
+
+    for sql in (
+        f"select * from read_csv('{tmp_path}/keys.csv')",
+        f"copy numbers to '{tmp_path}/copy.csv'",
+        f"attach '{tmp_path}/other.duckdb'",
+        "set enable_external_access = true",
+    ):
+        with pytest.raises(IndexNotReady):
+            await catalog.rows(sql)
+
+    assert {path.name for path in tmp_path.iterdir()} == {"keys.csv", data_folder.SNAPSHOTS}
+    assert (await catalog.rows(NUMBER)).rows == [(1,)]
+
+
 async def test_a_question_is_put_once_per_snapshot(catalog, tmp_path):
     """Many askers at once share one query."""
     publish(tmp_path, "catalog-1.duckdb", 1)
