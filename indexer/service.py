@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import gc
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -47,7 +46,7 @@ from indexer.sync.maintenance import Maintenance
 from indexer.sync.resync import Resyncs
 from indexer.sync.spool import Spools
 from indexer.sync.states import Repos
-from schemas import heap
+from schemas import heap, stop_signals
 from schemas.backoff import Backoff
 from schemas.ids import Did, record_key
 from schemas.settings import Settings
@@ -339,9 +338,7 @@ def choose_source(settings: Settings) -> Source:
 async def run_indexer(settings: Settings) -> None:
     """Follow the relay until SIGTERM or SIGINT. Raises StoreError when our own store is at fault."""
     heap.bound_arenas()
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_signals.stop_event()
     source = choose_source(settings)
     async with open_indexer(settings, source) as indexer:
         log.info("indexer started", source=source.name, cursor=indexer.pipeline.finished)

@@ -2,7 +2,6 @@
 
 import asyncio
 import resource
-import signal
 import time
 from typing import Final
 
@@ -12,7 +11,7 @@ from readapi.commands.start import FAILED, UNUSABLE, Supervised, begin, stop
 from readapi.http.limits.clients import Clients
 from readapi.http.limits.rate_limits import Limiter, Rate
 from readapi.sql.queries import Queries
-from schemas import data_folder
+from schemas import data_folder, stop_signals
 from schemas.settings import Settings
 
 MEMORY_BYTES: Final = 2 << 30  # gRPC bounds no message; then this process ends, and is started anew
@@ -32,9 +31,7 @@ def flight(*, supervised: Supervised = False) -> None:
 async def _serve(settings: Settings, port: int) -> None:
     from readapi.sql.flight import FlightServer  # gRPC, only for who asks for it
 
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+    loop, stopped = asyncio.get_running_loop(), stop_signals.stop_event()
     queries = Queries(settings.data_dir / data_folder.NEWEST_PUBLISHED)
     limiter = Limiter(Rate.read(settings.sql_rate_limit), time.monotonic, "flight")
     try:

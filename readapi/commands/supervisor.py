@@ -2,13 +2,14 @@
 
 import asyncio
 import random
-import signal
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
+
+from schemas import stop_signals
 
 log = structlog.get_logger()
 
@@ -37,9 +38,7 @@ async def supervise(programs: Sequence[Program]) -> int:
 
     Returns DAMAGED if any program's last exit had that code, else 0.
     """
-    stop, stop_last = asyncio.Event(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop, stop_last = stop_signals.stop_event(), asyncio.Event()
     last = asyncio.gather(*(_keep_running(program, stop_last) for program in programs if program.last))
     codes = await asyncio.gather(*(_keep_running(program, stop) for program in programs if not program.last))
     stop_last.set()

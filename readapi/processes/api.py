@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Iterable
@@ -75,7 +74,7 @@ from readapi.subsonic.covers import Covers
 from readapi.subsonic.service import Subsonic, render_gate_refusal
 from readapi.subsonic.songs import Songs
 from readapi.webhooks.own import OwnWebhooks
-from schemas import data_folder, heap
+from schemas import data_folder, heap, stop_signals
 from schemas.service_identity import service_did
 from schemas.settings import Settings
 from schemas.state_reader import Away
@@ -94,9 +93,7 @@ async def run_api(
     settings: Settings, network: Network, keeper: RefreshProcess, name: str = process_metrics.ALONE
 ) -> None:
     """Serve until SIGTERM or SIGINT; running requests are finished first. Raises PortTaken."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_signals.stop_event()
     async with open_worker(settings, port.listen_on_port(settings), network, keeper, name):
         log.info("serving", address=settings.base_url)
         # Objects made so far live until the end; collecting over them caused most of the slowest responses.

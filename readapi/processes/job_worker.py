@@ -1,7 +1,6 @@
 """The job worker's process: opens its stores and runs jobs until it is signalled to stop."""
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -27,7 +26,7 @@ from readapi.processes.publishing_services import PublishingDependencies
 from readapi.processes.webhooks import deliver_webhooks
 from readapi.publishing.originals.references import Originals
 from readapi.state.state import open_state
-from schemas import heap
+from schemas import heap, stop_signals
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -40,9 +39,7 @@ async def run_job_worker(settings: Settings, network: Network, keeper: RefreshPr
 
     Raises TaskEnded when one of its tasks ends, so that the supervisor starts it again.
     """
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_signals.stop_event()
     async with open_job_worker(settings, network, keeper) as tasks:
         log.info("working", at_once=settings.job_workers)
         if missing := await transcode.missing_limits():

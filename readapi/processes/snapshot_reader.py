@@ -1,7 +1,5 @@
 """The process that has the catalogue's snapshots open, for all workers: each query costs the machine once."""
 
-import asyncio
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,7 +12,7 @@ from readapi.index.snapshots.local import LocalSnapshots
 from readapi.metrics import ProcessMetrics
 from readapi.processes.background import Background, background
 from readapi.processes.periodic import repeat
-from schemas import data_folder, heap
+from schemas import data_folder, heap, stop_signals
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -22,9 +20,7 @@ log = structlog.get_logger()
 
 async def run_snapshot_reader(settings: Settings) -> None:
     """Answer queries until SIGTERM or SIGINT; those that run are interrupted. Raises Occupied, OSError."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_signals.stop_event()
     async with open_snapshot_reader(settings) as tasks:
         tasks.start("trim", heap.keep_trimming())
         await tasks.until(stop)

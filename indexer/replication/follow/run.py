@@ -1,7 +1,6 @@
 """The process that follows: keeps a data folder up to date, and answers on its socket like an indexer."""
 
 import asyncio
-import signal
 
 import aiohttp
 import structlog
@@ -13,6 +12,7 @@ from indexer.network.http.throttle import HostTurns
 from indexer.replication.follow.follower import Follower
 from indexer.replication.follow.remote_nudges import RemoteNudges
 from indexer.replication.objects import Objects
+from schemas import stop_signals
 from schemas.settings import Settings
 
 log = structlog.get_logger()
@@ -20,9 +20,7 @@ log = structlog.get_logger()
 
 async def run_follower(settings: Settings, url: str) -> None:
     """Follow the object store at `url` until SIGTERM or SIGINT. Raises StoreError if the folder is used."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_signals.stop_event()
     follower = Follower(Objects.open(url), settings.data_dir)
     key = settings.cluster_key.get_secret_value() if settings.cluster_key else None
     async with connect.open_internet(settings) as ways, aiohttp.ClientSession() as session:
