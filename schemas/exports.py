@@ -1,6 +1,6 @@
 """The tables of the open data, column by column, as the exports' manifest describes them.
 
-Whoever changes a column raises VERSION: the next export is then a full one.
+A change of a column raises VERSION: the next export is then a full one.
 """
 
 from typing import Final, NamedTuple

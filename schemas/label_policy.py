@@ -7,7 +7,7 @@ choice (FMSVC_LABELERS); what a value means is decided here. Values that are not
 from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
-# `hidden`: nobody meets the subject but its account. `adult`: out of lists, search, feeds, exports and
+# `hidden`: only its own account is shown the subject. `adult`: out of lists, search, feeds, exports and
 # players unless asked for; its own address shows it, with a notice.
 Effect = Literal["none", "adult", "hidden"]
 EFFECTS: tuple[str, ...] = get_args(Effect)

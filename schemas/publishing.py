@@ -35,7 +35,7 @@ class Template(BaseModel):
 
 
 OPEN = TemplateAccess(listening="public", downloads="open", visibility="public")
-NOBODY = TemplateAccess(listening="owner", downloads="off", visibility="unlisted")  # but its artist
+ARTIST_ONLY = TemplateAccess(listening="owner", downloads="off", visibility="unlisted")
 DEFAULT = Template(access=OPEN, attach_rights=False)
 
 

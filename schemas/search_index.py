@@ -94,7 +94,7 @@ def _add_text(builder: tantivy.SchemaBuilder) -> None:
     """`exact`: whole names without spaces. `title`: a name's words. `names`: those and others'.
 
     `text`: all words, those of the description too. `*_starts`: the beginnings of words and names, for
-    searching while somebody types. `near`: what is left of words and whole names without any one of their
+    searching while a query is typed. `near`: what is left of words and whole names without any one of their
     letters; two that share such a rest are a typo apart. Long words of own names have the rests without two
     letters as well. `ends`: what the words of own names end with. `scoped`: words with the kind of name that
     they are from, see `scoped_word`, and how many words and letters the name has, see `word_count` and

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from schemas.ids import AtUri, Did, Nsid, Rkey, is_did, is_nsid, is_rkey
 
 _MARK = "space"  # where a public at-uri has a collection, which never is a single word
-_KEY = Rkey("self")  # of the one Space of a type that somebody's own programs share
+_KEY = Rkey("self")  # of the one Space of a type that an account's own programs share
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Text that accounts wrote, made fit for models: bounded, and without characters that nobody sees. Pure.
+"""Text that accounts wrote, made fit for models: bounded, and without characters that are not visible. Pure.
 
 Invisible characters can carry instructions that a person who looks at the same text does not see: tag
 characters and variation selectors spell whole sentences, direction marks show words in another order.

@@ -117,7 +117,7 @@ def _warnings(before: shapes.Template, after: shapes.Template) -> list[str]:
     if closes or (old.listening == "public" and new.listening != "public"):
         told.append("Copies that were made while it was public cannot be recalled.")
     if new.visibility == "private":
-        told.append("Nobody but the artist will find the track.")
+        told.append("Only the artist will find the track.")
     return told
 
 

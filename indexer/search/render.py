@@ -96,7 +96,7 @@ class Rendering:
         self._hidden = self._gone | self._withheld
 
     def tracks(self, keys: Collection[int]) -> list[TrackRow]:
-        """The ones among these tracks that somebody may see, to be rendered by `catalogue`."""
+        """The tracks among these that are shown at all, to be rendered by `catalogue`."""
         return track.load_tracks(self._con, keys, self._gone) if keys else []
 
     def catalogue(

@@ -100,7 +100,7 @@ class IndexedWorks:
         return {did for did in dids if did in self._present or self._has_committed(did)}
 
     def items(self, keys: Collection[int]) -> dict[int, Item]:
-        """Those of these tracks that somebody may see, by key. The step's own are `noted` by then."""
+        """Those of these tracks that are shown at all, by key. The step's own are `noted` by then."""
         found = {key: self._items[key] for key in keys if key in self._items}
         others = [key for key in keys if key not in self._replaced_tracks]
         for key, packed in committed_tracks(self._catalog, others).items():

@@ -135,7 +135,7 @@ async def work(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
             with contextlib.suppress(asyncio.IncompleteReadError):
                 while True:
                     group.create_task(fetch(await read_message(reader)))
-            os._exit(0)  # nobody waits for what is being fetched
+            os._exit(0)  # no process waits for what is being fetched
 
 
 def run() -> None:

@@ -44,7 +44,7 @@ class Member(Protocol[Result]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the client has gone, so that there is nobody to answer."""
+        """Whether the client has disconnected, so that there is no one to answer."""
 
     def begin(self) -> Running[Result] | None:
         """The coroutine that answers the request; None when it is not for the cohort to run."""

@@ -22,7 +22,7 @@ from readapi.http.request import bodies
 from readapi.http.request.encodings import Encoding
 from readapi.http.request.request import Request
 from readapi.http.request.validation import Members
-from readapi.http.response.headers import OF_NOBODY, PRIVATE, PUBLIC, Caching
+from readapi.http.response.headers import ANONYMOUS, PRIVATE, PUBLIC, Caching
 from readapi.http.router import PATH_NAME, READY, Reply, Response
 from readapi.http.router import Handler as Answering
 from readapi.http.viewer import InSession, SignedIn
@@ -82,7 +82,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         services = self.signature.services.values()
         is_of_stores = not any(hasattr(service, "BESIDE_STORES") for service in services)
-        caching, of_accounts = (OF_NOBODY, PRIVATE) if self.is_personal else (PUBLIC, PUBLIC)
+        caching, of_accounts = (ANONYMOUS, PRIVATE) if self.is_personal else (PUBLIC, PUBLIC)
         # Once: each answer asks for them.
         object.__setattr__(self, "is_of_stores", is_of_stores)
         object.__setattr__(self, "caching", caching.by_accept() if self.by_accept else caching)

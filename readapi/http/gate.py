@@ -147,7 +147,7 @@ class Gate:
         request_id = self._new_id()
         self._metrics.requests.count(_NO_ROUTE, refused.status, 0.0)
         self._access_log.add(request_id, request.method, request.path, refused.status, 0.0)
-        return self._responses.to_nobody(refused, request_id)
+        return self._responses.without_request(refused, request_id)
 
     def watch(self, metrics: Metrics) -> None:
         """Register the gate's own numbers as metrics."""
@@ -172,16 +172,16 @@ class Gate:
         if request.method not in ("GET", "HEAD"):
             return application(request)
         # Some routes admit accounts whose grant has ended, so their answers are personal too.
-        is_somebody = requester is not None and requester.signed_in is not None
+        is_signed_in = requester is not None and requester.signed_in is not None
         version = self._version()
         accepted = request.headers.get(labelers.ACCEPTED)
         chosen = None if accepted is None else self._labelers.choose(accepted)
         cached_as = _cache_key(request) if chosen is None else f"{_cache_key(request)} {chosen}"
         kept = self.cache.find(cached_as, version)
-        if kept is not None and not (is_somebody and kept.caching.is_of_nobody):
+        if kept is not None and not (is_signed_in and kept.caching.is_anonymous):
             return kept
 
-        asked: _Asked = (request, chosen, is_somebody, cached_as, version)
+        asked: _Asked = (request, chosen, is_signed_in, cached_as, version)
         made = application(request)
         return self._cache(made, asked) if isinstance(made, READY) else self._cache_later(made, asked)
 
@@ -190,7 +190,7 @@ class Gate:
 
     def _cache(self, made: Response, asked: _Asked) -> Result:
         """An answer with its ETag, and kept unless it depends on more than the address and the stores."""
-        request, chosen, is_somebody, cached_as, version = asked
+        request, chosen, is_signed_in, cached_as, version = asked
         if not isinstance(made, Answer) or made.status != _OK:
             return made
         if chosen is not None:
@@ -199,7 +199,7 @@ class Gate:
         assert endpoint is not None  # which made the answer
         if endpoint.acts:
             return made
-        kept = Kept(made, endpoint.path, endpoint.caching_of_accounts if is_somebody else endpoint.caching)
+        kept = Kept(made, endpoint.path, endpoint.caching_of_accounts if is_signed_in else endpoint.caching)
         if endpoint.is_of_stores and kept.caching.control != PRIVATE.control and "Vary" not in made.headers:
             self.cache.keep(cached_as, version, kept)
         return kept

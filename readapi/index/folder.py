@@ -238,7 +238,7 @@ class IndexFolder:
                 index = before.index
                 index.reload()
             searcher = index.searcher()
-            # Else something was committed meanwhile, and nobody could tell which segments the searcher has.
+            # Else something was committed meanwhile, and it is not known which segments the searcher has.
             if stamp == self._look():
                 op = _watermark(searcher, self.schema)
                 known = before.stores if before else None

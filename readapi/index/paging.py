@@ -190,7 +190,7 @@ class Listing:
         return Query.range_query(self._folder.schema, field, FieldType.Unsigned, low, high)
 
     def _equals(self, key: int, after_id: int | None, size: int) -> Iterator[Row]:
-        """The rows of one key, by id, from an id on; anybody who tries hard can write many of them."""
+        """The rows of one key, by id, from an id on; an account that tries hard can write many of them."""
         equals = match_all(self._query, self._folder.term(self._field, key))
         for most in batch_sizes(size):
             query = equals

@@ -1,7 +1,7 @@
 """The way of MCP tools back to their worker: HTTP on a Unix socket in the data folder.
 
 Requests on it pass the gate as all others do, and are counted for the client that sent the message to `/mcp`.
-Only the service's own user can open the folder, so nobody else can name a client there.
+Only the service's own user can open the folder, so no other user can name a client there.
 """
 
 from pathlib import Path

@@ -82,7 +82,7 @@ class Pictures:
     def _settled(self, cid: Cid, done: "asyncio.Task[None]") -> None:
         del self._under_way[cid]
         if not done.cancelled():
-            done.exception()  # whoever asked has been told, or is gone
+            done.exception()  # the requests that asked have their answer, or are gone
 
     async def _make(self, cid: Cid, owners: Sequence[Did], client: str) -> None:
         """Fetch the blob of the first account whose server has it, and make every size of it."""

@@ -122,7 +122,7 @@ def _albums(
 
 
 def _find_by_name(index: Index, name: str) -> str | None:
-    """The account whose name or handle is this; the most relevant of several. None: nobody's."""
+    """The account whose name or handle is this; the most relevant of several; None where there is none."""
     wanted = name.casefold()
     for hit in execute_search(index, Search(name, ["artist"]), None, 10).results:
         known = orjson.loads(hit)

@@ -1,4 +1,4 @@
-"""Methods on playlists: anybody's can be read, one's own changed."""
+"""Methods on playlists: each can be read, the account's own changed."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any

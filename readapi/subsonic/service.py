@@ -92,7 +92,7 @@ class Subsonic:
         return request.clone(rel_url=address)
 
     async def _admit(self, request: Request, method: Method) -> SignedIn:
-        """The account of the API key, whoever the gate took for the requester: the key alone counts here.
+        """The account of the API key: no other credential of the request counts here.
 
         Raises Failed, Spent and ScopeUpgradeRequired.
         """

@@ -195,7 +195,7 @@ class Publisher:
         return is_moved
 
     async def _put_own(self, content: bytes) -> None:
-        """Replace our own manifest, which nobody else may have written."""
+        """Replace our own manifest, which no other indexer may have written."""
         key = manifest_key(self.node)
         try:
             self._tag = await self._objects.put_if(key, content, self._tag)

@@ -61,7 +61,7 @@ class Term:
         """What to do now. `is_whole`: it has an index and can show it; `is_fresh`: it is caught up too.
 
         An index that is behind replaces no other node's, but is shown where there is none. A holder that is
-        not whole releases the lease, also after its duration: nobody may have replaced it.
+        not whole releases the lease, also after its duration: no other indexer may have replaced it.
         """
         if self._seen is None:
             return "read"

@@ -67,7 +67,7 @@ class Works(Protocol):
         """Those of these accounts that have a track, a like or a comment."""
 
     def items(self, keys: Collection[int]) -> Mapping[int, Item]:
-        """Those of these tracks that somebody may see, by key."""
+        """Those of these tracks that are shown at all, by key."""
 
     def tagged(self, names: Collection[str]) -> Iterable[tuple[str, TagCounts]]:
         """The counts of those of these tags that a listed track carries."""

@@ -136,7 +136,7 @@ def load_lists(con: duckdb.DuckDBPyConnection, list_keys: Iterable[int], hidden:
 
 
 def load_items(con: duckdb.DuckDBPyConnection, track_keys: Iterable[int]) -> dict[int, Item]:
-    """Those of these tracks that somebody may see, by key, as the catalogue has them."""
+    """Those of these tracks that are shown at all, by key, as the catalogue has them."""
     found = con.execute(TRACKS.format(keys=join_keys(track_keys))).fetchall()
     return {row[0]: Item(*row) for row in found}
 
@@ -150,7 +150,7 @@ def load_tracklists(
 ) -> Tracklists:
     """The visible tracks of these lists. `shelves` knows the albums of all their owners.
 
-    `tracks_of` gives those of some tracks, by key, that somebody may see.
+    `tracks_of` gives those of some tracks, by key, that are shown at all.
     """
     held = con.execute(ITEMS.format(keys=join_keys(row.key for row in rows))).fetchall()
     tracks = tracks_of({track_key for _, track_key in held}) if held else {}

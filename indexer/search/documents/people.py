@@ -95,7 +95,7 @@ class Person:
 
 
 def load_hidden(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The DIDs of accounts whose records are shown to nobody."""
+    """The DIDs of accounts whose records are not shown at all."""
     return frozenset(did for (did,) in con.execute(HIDDEN).fetchall())
 
 

@@ -17,7 +17,7 @@ EXPOSED = (
 )
 
 
-ANYBODY: Mapping[str, str] = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
+ANY_ORIGIN: Mapping[str, str] = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
 
 
 MCP_PATH = "/mcp"
@@ -78,7 +78,7 @@ class Caching(NamedTuple):
     varies: tuple[str, ...] = ()
 
     @property
-    def is_of_nobody(self) -> bool:
+    def is_anonymous(self) -> bool:
         """Whether it is of an answer to an anonymous request, which signed-in ones do not get."""
         return self.control == PUBLIC.control and "Cookie" in self.varies
 
@@ -89,7 +89,7 @@ class Caching(NamedTuple):
 
 _WHO_ASKS = ("Authorization", "Cookie")
 PUBLIC = Caching("public, max-age=2")
-OF_NOBODY = Caching(PUBLIC.control, _WHO_ASKS)  # for anonymous requests; signed-in ones get another answer
+ANONYMOUS = Caching(PUBLIC.control, _WHO_ASKS)  # for anonymous requests; signed-in ones get another answer
 PRIVATE = Caching("private, no-cache", _WHO_ASKS)
 NEVER = Caching("no-store")
 _SAFE: Mapping[str, str] = {
@@ -169,7 +169,7 @@ def audio_headers(is_public: bool) -> dict[str, str]:
 def picture_headers(is_public: bool) -> dict[str, str]:
     """The headers of a picture in one size, which never changes: browsers keep it.
 
-    Shared caches ask before each use, so that a takedown reaches them; nobody else gets what is not public.
+    Shared caches ask before each use, so that a takedown reaches them. What is not public, they do not cache.
     """
     if is_public:
         return {"Cache-Control": _OF_PICTURES, "Cross-Origin-Resource-Policy": "cross-origin"}

@@ -40,8 +40,8 @@ class Responses:
         self._headers = Headers(settings, cross_origin)
         self._cors = cross_origin
         self._varies = cross_origin.varies
-        self._anybody = headers.header_lines(headers.ANYBODY).decode()
-        self._trusted = headers.header_lines({**headers.ANYBODY, **cross_origin.trusted}).decode()
+        self._any_origin = headers.header_lines(headers.ANY_ORIGIN).decode()
+        self._trusted = headers.header_lines({**headers.ANY_ORIGIN, **cross_origin.trusted}).decode()
         self._lag = lag
         self._clock = Clock()
 
@@ -64,7 +64,7 @@ class Responses:
         end = _CLOSE if not keep_alive else _END if request.version >= HttpVersion11 else _KEEP
         return Written(form.status, b"".join((form.head, stamp, end, body)), keep_alive)
 
-    def to_nobody(self, answer: Answer[Any], request_id: str) -> Written:
+    def without_request(self, answer: Answer[Any], request_id: str) -> Written:
         """The response where no request could be parsed."""
         form = self._plain(answer)
         stamp = self._stamp(request_id, None, False)
@@ -101,7 +101,7 @@ class Responses:
 
     def _stamp(self, request_id: str, allowance: Allowance | None, is_trusted: bool) -> bytes:
         """The headers that differ per request."""
-        constant = self._trusted if is_trusted else self._anybody
+        constant = self._trusted if is_trusted else self._any_origin
         lag = self._lag()
         lag_line = "" if lag is None else f"X-Index-Lag: {lag}\r\n"
         limits = "" if allowance is None else allowance.lines()

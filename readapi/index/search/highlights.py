@@ -26,7 +26,7 @@ class Highlighter:
     def mark(self, title: str) -> str | None:
         """The marked text; None when it holds none of the words."""
         folded = search_text.fold_text(title)
-        # Folding may change how many letters there are; then nobody can say which to mark.
+        # Folding may change how many letters there are; then it is not known which to mark.
         if len(folded) != len(title):
             return None
         spans = [span for word in self._words if word.text in folded for span in _spans(word, folded)]

@@ -1,4 +1,4 @@
-"""Names to choose from while somebody types: those of a search's best results."""
+"""Names to choose from while a query is typed: those of a search's best results."""
 
 from collections.abc import Iterator
 from itertools import islice

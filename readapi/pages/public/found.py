@@ -104,7 +104,7 @@ def of_found(
 def _listed_text(wanted: Search, found: Found) -> str | None:
     """The text under which search engines may list a first page of results: its words; None if they may not.
 
-    Only where music has each of the words, and the text is nothing but them: anybody can link to a search for
+    Only where music has each of the words, and the text is nothing but them: sites can link to a search for
     other words or signs, which its title repeats.
     """
     is_narrowed = len(wanted.kinds) < len(KINDS) or wanted.tag or wanted.artist_did

@@ -1,4 +1,4 @@
-"""Who sends a report or a notice: an account, or a network, where the operator takes them from anybody."""
+"""Who sends a report or a notice: an account, or, where the operator allows that, a network."""
 
 from typing import NamedTuple
 

@@ -57,7 +57,7 @@ async def write_listens(
 
 
 class Turns:
-    """Turns to ask other servers for who anybody names: few at once for one client, and in all.
+    """Turns to ask other servers about accounts that clients name: few at once for one client, and in all.
 
     Without them, slow servers would hold the connections that sign-in and writes need.
     """

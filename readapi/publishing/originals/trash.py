@@ -12,7 +12,7 @@ from readapi.state.publishing.stored_files import Released
 from readapi.state.publishing.uploads import Audio
 from readapi.state.state import State
 from schemas.ids import AtUri
-from schemas.publishing import NOBODY, TemplateAccess
+from schemas.publishing import ARTIST_ONLY, TemplateAccess
 
 log = structlog.get_logger()
 
@@ -85,7 +85,7 @@ class Trash:
             audio = Audio(
                 managed.file_id, managed.bytes, managed.file_type, managed.mime_type, managed.duration
             )
-            await self._revisions.add(AtUri.parse(track_uri), audio, "managed", NOBODY)
+            await self._revisions.add(AtUri.parse(track_uri), audio, "managed", ARTIST_ONLY)
             return f"It is an earlier version of {track_uri}, which has another original by now."
         if "revision" in was:
             revision = was["revision"]

@@ -10,7 +10,7 @@ from readapi.publishing.originals.references import Originals, audio_of, fetch_b
 from readapi.state.publishing.revisions import Revisions, Storage
 from readapi.state.publishing.uploads import Audio
 from schemas.ids import AtUri
-from schemas.publishing import NOBODY, TemplateAccess, widens
+from schemas.publishing import ARTIST_ONLY, TemplateAccess, widens
 
 WOULD_WIDEN = "This version was published with narrower access than the track has now."
 
@@ -47,7 +47,7 @@ class Versions:
     async def rescue(self, track: AtUri, audio: Audio) -> None:
         """Keep the new file as a version for the artist alone, when its replacement's result is unknown."""
         if await self._originals.has(audio.file_id):
-            await self._revisions.add(track, audio, "managed", NOBODY)
+            await self._revisions.add(track, audio, "managed", ARTIST_ONLY)
             await self._originals.pairing.advance()
 
     async def _audio(self, track: AtUri, value: Value, now: in_record.AudioLocation) -> Audio | None:

@@ -23,7 +23,7 @@ async def answer_rest(method: str, request: Request, subsonic: Subsonic) -> Answ
     """Answer a method of OpenSubsonic, as XML or JSON.
 
     Some methods write although they are asked for by GET. An API key is needed, and cookies are ignored, so
-    that no other site's page can ask for them in somebody's name.
+    that no other site's page can ask for them with a visitor's session.
     """
     return await subsonic.answer(request, method)
 

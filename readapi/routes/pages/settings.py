@@ -134,7 +134,7 @@ async def show_playing(who: InSession, state: State) -> Answer[str]:
 
 @routes.deed("/settings/playing/off")
 async def hide_playing(who: InSession, state: State) -> Answer[str]:
-    """Let nobody see what the account is listening to, as of now."""
+    """Stop showing what the account is listening to, as of now."""
     await _prefer(who, state, lambda chosen: replace(chosen, show_playing=False))
     await state.playing_now.end(who.did)
     return responses.redirect_with_notice("/settings", "playing-hidden")

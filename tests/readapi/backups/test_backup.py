@@ -29,7 +29,7 @@ from readapi.state.sign_in.linked_accounts import Account
 from readapi.state.state import State, open_state
 from schemas import data_folder
 from schemas.ids import AtUri, Handle
-from schemas.publishing import NOBODY
+from schemas.publishing import ARTIST_ONLY
 from schemas.settings import Settings
 from tests.network.server import free_port
 from tests.postgres import new_database
@@ -163,7 +163,7 @@ async def test_what_was_backed_up_is_there_again(
 async def test_every_row_moves_to_postgresql(kept: Kept, tmp_path: Path, postgres: str) -> None:
     """Of every table that there is; and numbers go on behind those that are taken."""
     target, audio = tmp_path / "backup", Audio("a" * 64, 5, "wav", "audio/wav", 1)
-    await kept.state.revisions.add(track(1), audio, "managed", NOBODY)
+    await kept.state.revisions.add(track(1), audio, "managed", ARTIST_ONLY)
     await kept.make(target)
     url = await new_database(postgres, uuid.uuid4().hex)
     settings = Settings(data_dir=tmp_path / "again", state_url=url)
@@ -177,7 +177,7 @@ async def test_every_row_moves_to_postgresql(kept: Kept, tmp_path: Path, postgre
     async with open_state(settings) as state:
         async with state.database.reading() as connection:
             moved = {name: await connection.scalar(text(f"select count(*) from {name}")) for name in ours}
-        await state.revisions.add(track(1), audio, "managed", NOBODY)
+        await state.revisions.add(track(1), audio, "managed", ARTIST_ONLY)
     assert moved == rows
     assert sum(rows.values()) > 5
 

@@ -3,7 +3,7 @@
 import pytest
 
 from readapi.answers import Answer
-from readapi.http.response.headers import OF_NOBODY, Cors, Headers
+from readapi.http.response.headers import ANONYMOUS, Cors, Headers
 from schemas.settings import Settings
 
 
@@ -15,7 +15,7 @@ def heads() -> Headers:
 def lines_of(heads: Headers, **own: str) -> list[str]:
     """The lines of the head of an answer with these headers."""
     answer = Answer(b"{}", headers={name.replace("_", "-"): value for name, value in own.items()})
-    return heads.head(answer, 200, OF_NOBODY).decode().splitlines()
+    return heads.head(answer, 200, ANONYMOUS).decode().splitlines()
 
 
 def test_an_answers_own_headers_join_the_constant_ones(heads: Headers) -> None:
