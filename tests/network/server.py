@@ -1,7 +1,9 @@
 """`fmsvc-server` in a child process, following a network on loopback."""
 
 import asyncio
+import contextlib
 import os
+import random
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -16,6 +18,8 @@ from tests.network.testnet import Testnet
 from tests.patience import PATIENCE_SECONDS
 
 STOP_SECONDS = 8.0
+_FIRST_PORT, _LAST_PORT = 10_240, 32_767  # below Linux's net.ipv4.ip_local_port_range
+_PORTS = iter(random.SystemRandom().sample(range(_FIRST_PORT, _LAST_PORT + 1), _LAST_PORT - _FIRST_PORT + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,16 @@ async def running_server(
 
 
 def free_port() -> int:
-    """A port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that no program listens on at this moment.
+
+    It is none of those that the system gives to connections, which may take one at any time, and this process
+    gets none twice. Test processes draw theirs at random, so that two seldom have the same.
+    """
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError(f"{_FIRST_PORT} to {_LAST_PORT} are all taken.")
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
