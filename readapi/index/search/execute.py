@@ -57,12 +57,13 @@ class Search:
 
 
 class Found(NamedTuple):
-    """Results as JSON, the totals of every kind, and the next cursor.
+    """The words of the text, results as JSON, the totals of every kind, and the next cursor.
 
     `is_exact`: a result of this page has all words of the text, without typos. The last may be the beginning
     of a word there; a name may have other spaces, or lack the plural ending of the text.
     """
 
+    words: QueryWords
     results: list[bytes]
     counts: dict[Kind, int]
     after: str | None
@@ -104,7 +105,7 @@ def execute_search(index: Index, wanted: Search, after: str | None, limit: int) 
     if wanted.explain:
         results = _with_reasons(index, matches, results, [hit for _, hit in rendered])
     is_exact = any(hit.tier in tiers.STRICT for _, hit in rendered)
-    return Found(results, matches.totals, _write_cursor(matches.reach, ends), is_exact)
+    return Found(words, results, matches.totals, _write_cursor(matches.reach, ends), is_exact)
 
 
 def _by_key(rated: _Rated) -> int:

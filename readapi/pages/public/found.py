@@ -13,7 +13,6 @@ from readapi.index.lookups import Index
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.highlights import Highlighter
 from readapi.index.search.parameters import KINDS
-from readapi.index.search.query import QueryWords
 from readapi.pages import text
 from readapi.pages.public import metadata
 from readapi.pages.public.views import View
@@ -77,7 +76,7 @@ def of_found(
 ) -> View:
     """For a page of results; `after` leads to the next one. `cursor`: of this page."""
     pages = _Pages(wanted)
-    items = _items(wanted.text, found.results, index, addresses)
+    items = _items(found, index, addresses)
     groups = [
         Group(kind, _NAMES[kind], found.counts[kind], items[kind], pages.of((kind,)))
         for kind in wanted.kinds
@@ -110,7 +109,7 @@ def _listed_text(wanted: Search, found: Found) -> str | None:
     is_narrowed = len(wanted.kinds) < len(KINDS) or wanted.tag or wanted.artist_did
     if is_narrowed or wanted.sort != "relevance" or not found.is_exact:
         return None
-    words = " ".join(word.text for word in QueryWords.read(wanted.text).words)
+    words = " ".join(word.text for word in found.words.words)
     typed = " ".join(search_text.fold_text(wanted.text).split())
     return words if words and words == typed else None
 
@@ -138,12 +137,10 @@ def _choices(wanted: Search, counts: Mapping[Kind, int], pages: _Pages) -> list[
     return choices
 
 
-def _items(
-    words: str, results: Sequence[bytes], index: Index, addresses: Addresses
-) -> dict[Kind, list[FoundItem]]:
-    highlighter = cache(lambda: Highlighter(QueryWords.read(words)))  # tracks are marked already
+def _items(found: Found, index: Index, addresses: Addresses) -> dict[Kind, list[FoundItem]]:
+    highlighter = cache(lambda: Highlighter(found.words))  # tracks are marked already
     items: dict[Kind, list[FoundItem]] = {kind: [] for kind in _NAMES}
-    for result in results:
+    for result in found.results:
         known = orjson.loads(result)
         items[known["type"]].append(_item(known, highlighter, index, addresses))
     return items

@@ -13,6 +13,7 @@ from readapi.index.lookups import Index
 from readapi.index.queries.tags import UsedTag
 from readapi.index.search.execute import Found, Search
 from readapi.index.search.parameters import KINDS
+from readapi.index.search.query import QueryWords
 from readapi.pages import form_errors, text
 from readapi.pages.assets import Assets
 from readapi.pages.notices import Notice
@@ -171,7 +172,8 @@ def found(text: str) -> dict[str, Any]:
         {"type": "tag", "id": 2, "name": text, "track_count": 2},
     )
     of_each = dict.fromkeys(KINDS.values(), 1)
-    hits = Found([orjson.dumps(result) for result in results], of_each, None, is_exact=True)
+    rendered = [orjson.dumps(result) for result in results]
+    hits = Found(QueryWords.read(text), rendered, of_each, None, is_exact=True)
     unused = Index.__new__(Index)  # asked only about artists without a handle
     return of_found(Search(text, tag=text), hits, None, None, unused, ADDRESSES)
 
