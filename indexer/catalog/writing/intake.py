@@ -12,7 +12,7 @@ from indexer.catalog.writing.batch import Batch, BatchResult
 
 IDLE_SECONDS = 1.0  # how often a cursor moves that has nothing to carry
 ROW_BYTES = 1024  # what a row costs in memory besides its bytes
-HELD_SECONDS = 0.5  # at most, while the search index is at work
+HELD_SECONDS = 2.0  # at most, while the search index is at work: longer than a step and its pause under load
 AHEAD = 4  # batches' worth of rows that may be read while one is written
 
 BATCH_ROWS = Histogram(
@@ -31,7 +31,8 @@ class Intake:
     `buffer_bytes` for both. `written` is called with each committed batch.
 
     A batch that is not full and not awaited is held while `is_held`, at most `HELD_SECONDS`: the search index
-    is at work then and would take it at its next step only. Call `release` when that ends.
+    is at work then and would take it at its next step only, and transactions beside steps make these so slow
+    that the next batch is not held to the end either. Call `release` when that ends.
     """
 
     def __init__(

@@ -7,8 +7,9 @@ import pytest
 
 from indexer.catalog.tables.cursors import StreamCursor
 from indexer.catalog.tables.dead_letters import DeadLetter
+from indexer.catalog.writing import intake as intakes
 from indexer.catalog.writing.batch import Batch, BatchResult
-from indexer.catalog.writing.intake import HELD_SECONDS, Intake
+from indexer.catalog.writing.intake import Intake
 from tests.indexer.changes import START
 from tests.patience import PATIENCE_SECONDS
 
@@ -116,12 +117,15 @@ async def test_a_batch_is_held_while_the_search_index_is_at_work(intake: Intake,
     assert (held, len(disk.batches)) == (0, 1)
 
 
-async def test_a_batch_is_not_held_for_long(intake: Intake, disk: Disk) -> None:
+async def test_a_batch_is_not_held_for_long(
+    intake: Intake, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intakes, "HELD_SECONDS", 0.4)
     intake.is_held = lambda: True
     put(intake, 1)
-    await asyncio.sleep(HELD_SECONDS / 2)
+    await asyncio.sleep(0.2)
     held = len(disk.batches)
-    await asyncio.sleep(HELD_SECONDS)
+    await asyncio.sleep(0.4)
 
     assert (held, len(disk.batches)) == (0, 1)
 
@@ -134,7 +138,7 @@ async def test_a_batch_that_a_caller_awaits_is_not_held(
     put(intake, 1)
     await asyncio.sleep(0.01)
 
-    async with asyncio.timeout(HELD_SECONDS / 2):
+    async with asyncio.timeout(intakes.HELD_SECONDS / 2):
         await awaits(intake)
 
     assert len(disk.batches) == 1
