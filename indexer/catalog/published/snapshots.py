@@ -2,6 +2,9 @@
 
 A checkpoint moves everything into the file, and no other checkpoint may follow while the file is copied; the
 writer goes on writing to its log meanwhile. Snapshots without readers are pruned.
+
+Series and exports take seconds of a core, and are made at a low priority: nobody waits for one, and commits
+would otherwise be found late meanwhile.
 """
 
 import fcntl
@@ -24,6 +27,7 @@ from indexer.catalog.published.series import Series
 from indexer.catalog.store_errors import explain_errors, no_room
 from indexer.catalog.writing.writer import Writer
 from indexer.faults import StoreError
+from indexer.priority import run_aside
 from schemas import data_folder
 from schemas.api.exports import Manifest
 from schemas.settings import Settings
@@ -158,7 +162,7 @@ class Snapshots:
     def count_series(self) -> None:
         """Count the newest snapshot's records by the day. Raises StoreError."""
         begun = self._clock()
-        self._series.publish(self.current.resolve())
+        run_aside(lambda: self._series.publish(self.current.resolve()))
         self._next_series = self._clock() + self._pause(self._clock() - begun)
 
     def prune(self) -> None:
@@ -187,7 +191,7 @@ class Snapshots:
         if self._series.is_behind:
             self.count_series()
         snapshot, series = self.current.resolve(), self._series.newest.resolve()
-        manifest = self.exports.make(snapshot, series, datetime.now(UTC))
+        manifest = run_aside(lambda: self.exports.make(snapshot, series, datetime.now(UTC)))
         self.iceberg.want(manifest.number)
         return manifest
 
