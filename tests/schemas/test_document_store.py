@@ -1,5 +1,6 @@
 """Documents read where they lie are those that Tantivy tells of; other formats are refused."""
 
+import os
 import random
 
 import orjson
@@ -68,7 +69,9 @@ def test_what_is_read_ahead_is_what_is_read(indexed, tmp_path, monkeypatch):
     store = DocumentStore(max(folder.glob("*.store"), key=lambda path: path.stat().st_size))
     fetched: list[bytes] = []
     monkeypatch.setattr(
-        DocumentStore, "_fetch", lambda self, begin, end: fetched.append(self._bytes[begin:end].tobytes())
+        DocumentStore,
+        "_fetch",
+        lambda self, parts: fetched.extend(self._bytes[begin:end].tobytes() for begin, end in parts),
     )
 
     store.read_ahead(range(store.count))
@@ -90,6 +93,26 @@ def test_reading_ahead_changes_no_answer(indexed):
     store.read_ahead(range(store.count))
 
     assert [store.get(number) for number in range(store.count)] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="only Linux has files in memory")
+def test_reading_ahead_waits_in_the_system(indexed, monkeypatch):
+    """Which copies all of each document: so the disk is waited for there, not with Python's lock held."""
+    indexed.write(numbered(*range(1100)))
+    [store, *_] = indexed.index.catalog._stores
+    copied: list[bytes] = []
+    write = os.pwritev
+
+    def noted(file, parts, at):
+        copied.extend(map(bytes, parts))
+        return write(file, parts, at)
+
+    monkeypatch.setattr(os, "pwritev", noted)
+
+    store.read_ahead(range(store.count))
+
+    assert len(copied) == 2 * store.count > 2048
+    assert all(document.endswith(store.get(number)) for number, document in enumerate(copied[store.count :]))
 
 
 def test_an_index_that_stores_otherwise_is_asked(indexed, tmp_path):
