@@ -11,7 +11,7 @@ from readapi.index.snapshots.interface import LOOK_SECONDS
 from readapi.index.snapshots.local import LocalSnapshots
 from readapi.metrics import ProcessMetrics
 from readapi.processes.background import Background, background
-from readapi.processes.periodic import repeat
+from readapi.processes.periodic import attempt, repeat
 from schemas import data_folder, heap, stop_signals
 from schemas.settings import Settings
 
@@ -41,7 +41,7 @@ async def open_snapshot_reader(settings: Settings) -> AsyncIterator[Background]:
             process_metrics.serve_metrics(settings.data_dir, process_metrics.SNAPSHOTS, metrics.text),
         ):
             for link, followed in opened.items():
-                await followed.refresh()
+                await attempt(followed.refresh)
                 tasks.start(f"follow {link}", repeat(LOOK_SECONDS, followed.refresh))
             yield tasks
     finally:

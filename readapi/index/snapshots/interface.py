@@ -8,6 +8,7 @@ Row = tuple[Any, ...]
 
 LOOK_SECONDS: Final = 0.25  # between two looks at the link that leads to the newest snapshot
 ABSENT: Final = "No snapshot of the catalogue has been published yet."
+OPENING: Final = "The newest snapshot of the catalogue is being opened; try again."
 UNANSWERED: Final = "The catalogue cannot answer this at the moment; try again later."
 
 
@@ -22,7 +23,7 @@ class Snapshots(Protocol):
     """The newest snapshot of the catalogue."""
 
     version: str | None  # changes whenever answers may; None while there is no snapshot
-    trouble: str | None  # a sentence: why queries are refused; None while they are answered
+    trouble: str | None  # why no snapshot can be asked, in a sentence; None while one can
 
     async def rows(self, sql: str, **values: Any) -> SnapshotAnswer:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""

@@ -12,7 +12,7 @@ import duckdb
 import structlog
 
 from readapi.errors import IndexNotReady
-from readapi.index.snapshots.interface import ABSENT, UNANSWERED, SnapshotAnswer
+from readapi.index.snapshots.interface import ABSENT, OPENING, UNANSWERED, SnapshotAnswer
 from readapi.index.snapshots.messages import FoundRows, Query, State
 from readapi.index.snapshots.snapshot import RETRY_SECONDS, OtherSnapshot, Snapshot
 from readapi.metrics import ProcessMetrics
@@ -39,7 +39,7 @@ class LocalSnapshots:
         self._before: Snapshot | None = None
         self._open: set[Snapshot] = set()  # changed by the thread alone
         self.version: str | None = None  # changes whenever answers may
-        self.trouble: str | None = ABSENT
+        self.trouble: str | None = OPENING
         self._avoided = ("", 0.0)  # the snapshot that could not be opened, and when it is tried again
 
     @property
@@ -76,6 +76,8 @@ class LocalSnapshots:
         try:
             name = os.readlink(self._link)
         except OSError:
+            if self.version is None:
+                self.trouble = ABSENT
             return False
         avoided, until = self._avoided
         if name == self.version or (name == avoided and time.monotonic() < until):

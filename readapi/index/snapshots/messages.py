@@ -16,6 +16,7 @@ from readapi.index.snapshots.interface import Row
 # (TABLES); another version than the process's own is refused: 503 with a sentence, as are queries that fail.
 STATE: Final = "/state"  # GET: the answer is a `State`
 ROWS: Final = "/rows"  # POST with a `Query`: the answer is `FoundRows`
+MOST_BYTES: Final = 32 << 20  # of an answer; a larger one is refused
 LINK: Final = "link"
 TABLES: Final = "tables"
 
@@ -28,7 +29,7 @@ class Query(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a process has open. `trouble`: a sentence, which tells while there is no `version` why."""
+    """What a process has open. `trouble`: why there is no `version`, in a sentence; None with one."""
 
     version: str | None
     as_of: datetime | None

@@ -22,7 +22,6 @@ log = structlog.get_logger()
 
 ANSWER_SECONDS: Final = 60.0
 STATE_SECONDS: Final = 10.0
-MOST_BYTES: Final = 32 << 20  # of an answer
 AT_ONCE: Final = 16  # queries, each on a connection of its own; the process answers one after the other
 ASK_SECONDS: Final = 5.0  # between two questions whether the process answers, while the link stays
 UNREACHABLE: Final = "The process that reads the catalogue's snapshots does not answer; try again later."
@@ -41,7 +40,11 @@ class RemoteSnapshots:
         self._socket = messages.socket_of(settings.data_dir)
         self._link = link
         self._path = settings.data_dir / link
-        self._answers = SharedAnswers(lambda query: asyncio.create_task(self._ask(query)), 0.0)
+        # One of the snapshot before, or of the next, is not kept: the one that is shown may have it soon.
+        self._answers = SharedAnswers(
+            lambda query: asyncio.create_task(self._ask(query)),
+            is_kept=lambda found: found.version == self.version,
+        )
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._ask_again = 0.0  # by the monotonic clock
 
@@ -54,15 +57,12 @@ class RemoteSnapshots:
         """The rows of a query. Raises IndexNotReady when no snapshot answers it."""
         if self.version is None:
             raise IndexNotReady(self.trouble or ABSENT)
-        query = Query(sql, values)
-        found = await self._answers.find(query)
-        if found.version != self.version:  # the snapshot before, or the next: that one may be asked soon
-            self._answers.forget(query)
+        found = await self._answers.find(Query(sql, values))
         return SnapshotAnswer(found.rows, found.as_of)
 
     async def refresh(self) -> bool:
         """Show a newer snapshot, if the process has one open. True when it has."""
-        if self.trouble is None and self._is_newest() and time.monotonic() < self._ask_again:
+        if self.trouble in (None, ABSENT) and self._is_newest() and time.monotonic() < self._ask_again:
             return False
         self._ask_again = time.monotonic() + ASK_SECONDS
         try:
@@ -109,7 +109,7 @@ class RemoteSnapshots:
                 method,
                 path,
                 seconds=seconds,
-                most_bytes=MOST_BYTES,
+                most_bytes=messages.MOST_BYTES,
                 accepted=(200, IndexNotReady.status),
                 query={messages.LINK: self._link, messages.TABLES: str(steps.VERSION)},
                 body=body,

@@ -8,13 +8,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from readapi.errors import IndexNotReady
 from readapi.index.snapshots import messages
+from readapi.index.snapshots.interface import UNANSWERED
 from readapi.index.snapshots.local import LocalSnapshots
 from schemas import control_socket, steps
+
+log = structlog.get_logger()
 
 OTHER_TABLES: Final = (
     "This process and the one that reads the catalogue's snapshots know other tables; run the same version."
@@ -38,7 +42,10 @@ async def answer_queries(folder: Path, opened: Mapping[str, LocalSnapshots]) -> 
     async def rows(request: web.Request) -> web.Response:
         snapshots = opened[request.query[messages.LINK]]
         found = await snapshots.find(messages.decode_query(await request.read()))
-        return web.Response(body=messages.encode_rows(found))
+        body = messages.encode_rows(found)
+        if len(body) > messages.MOST_BYTES:
+            raise IndexNotReady(UNANSWERED)
+        return web.Response(body=body)
 
     app = web.Application(middlewares=[_refuse])
     app.router.add_get(messages.STATE, state)
@@ -59,10 +66,15 @@ async def answer_queries(folder: Path, opened: Mapping[str, LocalSnapshots]) -> 
 
 @web.middleware
 async def _refuse(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer queries that cannot be, and those that are meant for other tables, with the reason."""
+    """Refuse queries that have no answer, and those that are meant for other tables, with the reason."""
     try:
-        if request.query[messages.TABLES] != str(steps.VERSION):
+        if request.query.get(messages.TABLES) != str(steps.VERSION):
             raise IndexNotReady(OTHER_TABLES)
         return await handler(request)
     except IndexNotReady as error:
         return web.Response(status=error.status, text=error.message)
+    except web.HTTPException:
+        raise
+    except Exception:
+        log.exception("query not answered", path=request.path)
+        return web.Response(status=IndexNotReady.status, text=UNANSWERED)

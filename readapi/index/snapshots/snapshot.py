@@ -102,6 +102,8 @@ class Snapshot:
         con = self._con or self._connect()
         try:
             con.execute(f"set memory_limit = '{self._memory_bytes + self._marks_bytes}B'")
+            if [one.type for one in con.extract_statements(query.sql)] != [duckdb.StatementType.SELECT]:
+                raise duckdb.InvalidInputException("A query of a snapshot is one SELECT.")
             return FoundRows(self.name, self.as_of, con.execute(query.sql, dict(query.values)).fetchall())
         except duckdb.Error:
             # DuckDB may hold what it could not use, or refuse whatever follows: connect anew next time.

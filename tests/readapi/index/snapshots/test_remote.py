@@ -12,7 +12,7 @@ import pytest
 
 from readapi.errors import IndexNotReady
 from readapi.index.queries import readiness
-from readapi.index.snapshots import local, remote, server
+from readapi.index.snapshots import local, messages, remote, server
 from readapi.index.snapshots.interface import LOOK_SECONDS, UNANSWERED, Row
 from readapi.index.snapshots.remote import UNREACHABLE, RemoteSnapshots
 from readapi.processes.snapshot_reader import open_snapshot_reader
@@ -23,6 +23,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.readapi.index.snapshots.test_local import ANSWERS, BROKEN, NUMBER, SOUND, publish
 
 RANDOM = "select random()"
+DECIMAL = "select 0.1"  # of a type that JSON lacks
 ENDLESS = "select count(*) from range(10_000_000) a, range(10_000_000) b where hash(a.range + b.range) = 1"
 OTHER_SNAPSHOT = "The snapshot of the catalogue is of another version; the indexer publishes a new one."
 
@@ -209,10 +210,17 @@ async def test_refusals_come_with_their_reason(catalog, reader, tmp_path, monkey
     with pytest.raises(IndexNotReady, match=OTHER_SNAPSHOT):
         await catalog.rows(NUMBER)
     await show(catalog, publish(tmp_path, "catalog-2.duckdb", 2, BROKEN))
-    monkeypatch.setattr(remote, "MOST_BYTES", 1000)
+    monkeypatch.setattr(messages, "MOST_BYTES", 1000)
 
-    for sql, reason in ((ANSWERS, UNANSWERED), ("select repeat('x', 1000)", UNREACHABLE)):
-        with pytest.raises(IndexNotReady, match=reason):
+    for sql in (
+        ANSWERS,
+        "select repeat('x', 1000)",
+        "select 1; select 2",
+        "",
+        "select $missing",
+        DECIMAL,
+    ):
+        with pytest.raises(IndexNotReady, match=UNANSWERED):
             await catalog.rows(sql)
 
     assert catalog.remembered == 0

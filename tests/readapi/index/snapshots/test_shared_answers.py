@@ -37,7 +37,7 @@ def asking() -> Asking:
 
 async def test_each_is_asked_for_once(asking: Asking) -> None:
     """Also after the client that asked first has hung up."""
-    answers = SharedAnswers(asking, 0.0)
+    answers = SharedAnswers(asking)
     first = asyncio.ensure_future(answers.find(Query("1", {})))
     await asyncio.sleep(0)
     first.cancel()
@@ -51,38 +51,55 @@ async def test_each_is_asked_for_once(asking: Asking) -> None:
 
 
 async def test_they_are_bounded_in_number_and_rows(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients choose what is asked."""
+    """Clients choose what is asked: the oldest make room."""
     monkeypatch.setattr(shared_answers, "MOST_ANSWERS", 3)
     monkeypatch.setattr(shared_answers, "MOST_ROWS", 10)
-    answers = SharedAnswers(asking, 0.0)
+    answers = SharedAnswers(asking)
 
-    most = 0
     for number in range(7):
         await answers.find(Query("1", {"n": number}))
-        most = max(most, len(answers))
-    assert most == 3
+        assert len(answers) == min(number + 1, 3)
+    await answers.find(Query("1", {"n": 4}))
+    assert len(asking.asked) == 7
 
     answers.clear()
-    for number in range(2):
+    for number in range(3):
         await answers.find(Query("5", {"n": number}))
-    assert len(answers) == 2
-    await answers.find(Query("1", {}))
-    assert len(answers) == 0
+        assert len(answers) == min(number + 1, 2)
+    await answers.find(Query("10", {}))
+    assert len(answers) == 1
     await answers.find(Query("11", {}))
     assert len(answers) == 0
+    await answers.find(Query("10", {}))
+    assert len(answers) == 1
 
 
-async def test_what_is_forgotten_does_not_count(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a few that are forgotten would push out all others."""
-    monkeypatch.setattr(shared_answers, "MOST_ROWS", 10)
-    answers = SharedAnswers(asking, 0.0)
+async def test_what_is_not_to_be_kept_goes_to_those_that_wait(asking: Asking) -> None:
+    """And to no other client, also where all of them have hung up."""
+    answers = SharedAnswers(asking, is_kept=lambda found: len(found.rows) != 2)
+    waiting = [asyncio.ensure_future(answers.find(Query("2", {}))) for _ in range(2)]
+    assert [len(found.rows) for found in await asyncio.gather(*waiting)] == [2, 2]
+    gone = asyncio.ensure_future(answers.find(Query("2", {})))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.sleep(0.01)
+
+    assert len(answers) == 0
+    assert asking.asked == ["2", "2"]
+
+
+async def test_an_answer_that_comes_late_does_not_push_out_the_newer(asking: Asking) -> None:
+    """It was asked before `clear`, the same query again after it."""
+    answers = SharedAnswers(asking, is_kept=lambda found: len(asking.asked) > 1)
+    late = asyncio.ensure_future(answers.find(Query("1", {})))
+    await asyncio.sleep(0)
+    answers.clear()
+    newer = asyncio.ensure_future(answers.find(Query("1", {})))
+
+    await asyncio.gather(late, newer)
     await answers.find(Query("1", {}))
 
-    for _ in range(20):
-        await answers.find(Query("5", {}))
-        answers.forget(Query("5", {}))
-
-    assert len(answers) == 1
+    assert asking.asked == ["1", "1"]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
@@ -103,7 +120,7 @@ async def test_failures_are_remembered_for_as_long_as_is_said(asking: Asking, se
 
 async def test_the_end_hands_out_nothing_more(asking: Asking) -> None:
     """Clients that wait get their cancellation."""
-    answers = SharedAnswers(asking, 0.0)
+    answers = SharedAnswers(asking)
     waiting = asyncio.ensure_future(answers.find(Query("1", {})))
     await asyncio.sleep(0)
 
