@@ -68,6 +68,8 @@ class Follower:
         while True:
             self.is_at_work = False
             self.rested()
+            # A batch that was held goes first, also where the next step begins at once.
+            await asyncio.sleep(0)
             await self._wake.wait()
             self.is_at_work = True
             self._wake.clear()

@@ -31,8 +31,8 @@ class Intake:
     `buffer_bytes` for both. `written` is called with each committed batch.
 
     A batch that is not full and not awaited is held while `is_held`, at most `HELD_SECONDS`: the search index
-    is at work then and would take it at its next step only, and transactions beside steps make these so slow
-    that the next batch is not held to the end either. Call `release` when that ends.
+    is at work then and would take it at its next step only, and a transaction beside a step makes it slower.
+    Call `release` when that ends.
     """
 
     def __init__(

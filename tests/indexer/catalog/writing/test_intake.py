@@ -10,7 +10,9 @@ from indexer.catalog.tables.dead_letters import DeadLetter
 from indexer.catalog.writing import intake as intakes
 from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.catalog.writing.intake import Intake
+from indexer.search.follower import Follower
 from tests.indexer.changes import START
+from tests.indexer.running import until
 from tests.patience import PATIENCE_SECONDS
 
 MEGABYTE = 1 << 20
@@ -115,6 +117,30 @@ async def test_a_batch_is_held_while_the_search_index_is_at_work(intake: Intake,
     await asyncio.sleep(0.05)
 
     assert (held, len(disk.batches)) == (0, 1)
+
+
+async def test_a_batch_is_not_held_over_several_steps(intake: Intake, disk: Disk) -> None:
+    """As while the index is rebuilt, where each step begins when the one before has ended."""
+
+    async def follow() -> int:
+        await asyncio.sleep(0.05)
+        return -1
+
+    async def prune(_: int) -> None: ...
+
+    follower = Follower(follow, prune, watermark=-1, op=0)
+    intake.is_held, follower.rested = lambda: follower.is_at_work, intake.release
+    follower.committed(1)
+    running = asyncio.create_task(follower.run())
+    await asyncio.sleep(0.01)
+
+    put(intake, 1)
+    held = follower.is_at_work and not disk.batches
+    async with asyncio.timeout(intakes.HELD_SECONDS / 2):
+        await until(lambda: disk.batches)
+
+    running.cancel()
+    assert held
 
 
 async def test_a_batch_is_not_held_for_long(
