@@ -1,4 +1,4 @@
-"""The priority of threads: work for which nobody waits gives way to what others wait for."""
+"""The priority of threads: work for which no client waits gives way to the rest."""
 
 import os
 import threading
@@ -15,11 +15,14 @@ Answer = TypeVar("Answer")
 
 
 def lower_priority(thread: int, by: int) -> None:
-    """Lower the priority of a thread of this process. Only Linux has a priority for each thread."""
+    """Lower the priority of a thread of this process to `by` below the process's.
+
+    Only Linux has a priority for each thread. Nothing depends on it: where the system refuses, or the thread
+    has just ended, nothing changes.
+    """
     if TASKS.exists():
-        own = os.getpriority(os.PRIO_PROCESS, os.getpid())
-        with suppress(ProcessLookupError):  # it has just ended
-            os.setpriority(os.PRIO_PROCESS, thread, own + by)
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, os.getpid()) + by)
 
 
 def run_aside(work: Callable[[], Answer]) -> Answer:

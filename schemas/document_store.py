@@ -32,7 +32,7 @@ _HEAD: Final = Struct("<BIB")  # of a document: how many fields it has; the fiel
 _ONE_FIELD: Final = 0x81
 _BYTES_TYPE: Final = 4
 _WILL_NEED: Final[int | None] = getattr(mmap, "MADV_WILLNEED", None)
-_AT_ONCE: Final = 1024  # parts that one system call takes
+_AT_ONCE: Final = 128  # parts that one system call takes: a document may have 50 kB
 _STRIDE: Final = 16  # documents from one whose block is noted to the next: a block of tracks has about 25
 
 
@@ -104,12 +104,13 @@ class DocumentStore:
 
     def _fetch(self, parts: Sequence[tuple[int, int]]) -> None:
         """Have parts of the file in memory, each from where it begins to where it ends."""
-        if _WILL_NEED is None or not hasattr(os, "memfd_create"):
-            return
         with suppress(OSError):  # nothing depends on it: without it `get` waits
-            for begin, end in parts:
-                first = begin & -mmap.PAGESIZE
-                self._mapped.madvise(_WILL_NEED, first, end - first)
+            if _WILL_NEED is not None:
+                for begin, end in parts:
+                    first = begin & -mmap.PAGESIZE
+                    self._mapped.madvise(_WILL_NEED, first, end - first)
+            if not hasattr(os, "memfd_create"):
+                return
             # To touch a page would wait with Python's lock held; a system call that copies it does not.
             with open(os.memfd_create("read-ahead"), "wb", buffering=0) as aside:
                 for at in range(0, len(parts), _AT_ONCE):

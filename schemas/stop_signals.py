@@ -5,7 +5,7 @@ import signal
 
 
 def stop_event() -> asyncio.Event:
-    """An event that these signals set, once for each process. To be called on its running loop."""
+    """An event that these signals set. Call this once in a process, on its running loop."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -50,7 +50,7 @@ class Server(MCPServer[Any]):
 def build_server(connect: Connect, address: str, lifespan: Lifespan | None = None) -> Server:
     """The server. `connect` gives the sender of a message; `address` is the API's public one.
 
-    There are no streams: what is listed changes with the caller's token alone, so none waits for changes.
+    There are no streams: what is listed changes with the caller's token alone, and no client waits.
     """
 
     async def as_caller(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -12,13 +12,15 @@ from indexer.catalog.writing.writer import Writer
 from indexer.priority import MUCH, run_aside
 from tests.indexer.changes import put, settings, write
 
+LOWEST = 19  # of Linux
+
 linux = pytest.mark.skipif(
     not Path("/proc/self/task").exists(), reason="only Linux has a priority for each thread"
 )
 
 
 def priority() -> int:
-    """That of the thread that asks."""
+    """The calling thread's."""
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
 
@@ -27,11 +29,11 @@ def test_a_thread_of_its_own_has_a_low_priority() -> None:
     """The thread that waits keeps its own."""
     before = priority()
 
-    assert run_aside(priority) == before + MUCH
+    assert run_aside(priority) == min(before + MUCH, LOWEST)
     assert priority() == before
 
 
-def test_an_error_reaches_who_waits() -> None:
+def test_an_error_reaches_the_caller() -> None:
     def fail() -> None:
         raise OSError("no room")
 
@@ -40,10 +42,22 @@ def test_an_error_reaches_who_waits() -> None:
 
 
 @linux
+def test_a_system_that_refuses_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a sandbox may: the work is done all the same."""
+
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+
+    assert run_aside(priority) == priority()
+
+
+@linux
 def test_series_are_counted_at_a_low_priority(
     writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commits are indexed meanwhile, and people wait for those."""
+    """Commits are indexed meanwhile, and clients wait for those."""
     write(writer, put("ana", "track", at=1))
     found: list[int] = []
     publish = Series.publish
@@ -56,4 +70,4 @@ def test_series_are_counted_at_a_low_priority(
 
     assert Snapshots(settings(tmp_path), writer).publish() is not None
 
-    assert found == [priority() + MUCH]
+    assert found == [min(priority() + MUCH, LOWEST)]

@@ -35,7 +35,7 @@ Kind = Literal["full", "changes"]
 
 
 class Exports:
-    """The folder `exports`. Used on one thread."""
+    """The folder `exports`. Used by one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError."""

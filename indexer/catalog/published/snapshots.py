@@ -3,8 +3,8 @@
 A checkpoint moves everything into the file, and no other checkpoint may follow while the file is copied; the
 writer goes on writing to its log meanwhile. Snapshots without readers are pruned.
 
-Series and exports take seconds of a core, and are made at a low priority: nobody waits for one, and commits
-would otherwise be found late meanwhile.
+Series and exports take seconds of a core, and are made at a low priority: commits would otherwise be found
+late meanwhile. The next snapshot waits for them.
 """
 
 import fcntl
