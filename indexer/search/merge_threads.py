@@ -14,14 +14,13 @@ _PREFIX: Final = "merge_thread_"  # how Tantivy names them
 
 def lower_merge_priority() -> None:
     """Lower the priority of this process's merging threads, where threads have one."""
-    if TASKS.exists():
-        for task in merge_threads():
-            lower_priority(task, NICE)
+    for task in merge_threads():
+        lower_priority(task, NICE)
 
 
 def merge_threads() -> list[int]:
-    """The ids of this process's merging threads."""
-    return [int(task.name) for task in TASKS.iterdir() if _name(task).startswith(_PREFIX)]
+    """The ids of this process's merging threads; none where the system does not tell."""
+    return [int(task.name) for task in TASKS.glob("*") if _name(task).startswith(_PREFIX)]
 
 
 def _name(task: Path) -> str:

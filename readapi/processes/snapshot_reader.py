@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import structlog
-
 from readapi.http import process_metrics
 from readapi.index.snapshots import server
 from readapi.index.snapshots.interface import LOOK_SECONDS
@@ -14,8 +12,6 @@ from readapi.processes.background import Background, background
 from readapi.processes.periodic import attempt, repeat
 from schemas import data_folder, heap, stop_signals
 from schemas.settings import Settings
-
-log = structlog.get_logger()
 
 
 async def run_snapshot_reader(settings: Settings) -> None:

@@ -64,7 +64,7 @@ class SharedAnswers:
 
     def _settle(self, key: object, asked: Asked) -> None:
         self._running.discard(asked)
-        if not _has_answer(asked):
+        if asked.cancelled() or asked.exception() is not None:
             if self._failed_seconds:
                 asyncio.get_running_loop().call_later(self._failed_seconds, self._expire, key, asked)
             else:
@@ -89,7 +89,3 @@ class SharedAnswers:
 
 def _key(query: Query) -> object:
     return (query.sql, *query.values.values())
-
-
-def _has_answer(asked: Asked) -> bool:
-    return asked.done() and not asked.cancelled() and asked.exception() is None
