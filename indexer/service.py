@@ -59,7 +59,7 @@ GIVE_BACK_SECONDS = 15.0  # a busy indexer frees more in a minute than it needs
 YOUNG_OBJECTS = 10_000  # before Python looks for garbage among them: a batch makes many, and few are cycles
 RESYNCS = 256  # at once; each mostly waits for its PDS
 RESYNC_BACKOFF = Backoff(first_seconds=2, longest_seconds=6 * 3600)
-IDENTITY_BACKOFF = Backoff(first_seconds=30, longest_seconds=3600)
+IDENTITY_BACKOFF = Backoff(first_seconds=2, longest_seconds=3600)
 PICTURE_BACKOFF = Backoff(first_seconds=30, longest_seconds=300)
 
 log = structlog.get_logger()
@@ -111,7 +111,7 @@ class Indexer:
             doubt=self._resolver.doubt,
             forget=self._resolver.forget,
         )
-        facts = Enrichment(self._resolver, outbound, self._intake, self.repos)
+        facts = Enrichment(self._resolver, outbound, self._intake, self.repos, applier.resolved)
         self._identities = RetryQueue[Did](
             "identity", facts.identity, workers=32, backoff=IDENTITY_BACKOFF.within(retry_seconds)
         )

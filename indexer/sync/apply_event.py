@@ -105,6 +105,11 @@ class EventApplier:
         self._forget(did)
         batch.stale.add(did)
 
+    def resolved(self, did: Did) -> None:
+        """The account's identity is known: a resync that failed, perhaps for lack of it, is tried at once."""
+        if did in self._repos and self._repos[did].state == "error":
+            self._ask([did])
+
     def happened(self, what: RepoEvent, did: Did, batch: Batch, reason: str) -> None:
         """Apply an event that is decided by its kind alone."""
         urgent = what != "unproven change"

@@ -1,6 +1,7 @@
 """Identities of accounts and sizes of images: fetched by us, and put into the batch like events."""
 
 import io
+from collections.abc import Callable
 
 import imagesize
 
@@ -20,13 +21,24 @@ LONGEST_SIDE = 65_535
 
 
 class Enrichment:
-    """Each method is the work of a retry queue: it raises OutboundError to be tried again later."""
+    """Each method is the work of a retry queue: it raises OutboundError to be tried again later.
 
-    def __init__(self, resolver: Resolver, outbound: Outbound, intake: Intake, repos: Repos) -> None:
+    `resolved` is called for each account whose identity was resolved.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        outbound: Outbound,
+        intake: Intake,
+        repos: Repos,
+        resolved: Callable[[Did], None],
+    ) -> None:
         self._resolver = resolver
         self._outbound = outbound
         self._intake = intake
         self._repos = repos
+        self._resolved = resolved
 
     async def identity(self, did: Did) -> None:
         """Resolve an account's handle, PDS and signing key."""
@@ -37,6 +49,7 @@ class Enrichment:
         self._repos.learn(did, facts.signing_key, facts.pds)
         self._intake.batch.identities.append(facts)
         self._intake.added(1)
+        self._resolved(did)
         if facts.handle is None:
             raise Unreachable("the handle cannot be checked")
 

@@ -14,10 +14,13 @@ from indexer.network.http.client import Answered, Client, NoSuchHost, Outbound, 
 from indexer.network.identity import did_documents
 from indexer.network.identity.did_documents import Document
 from indexer.network.identity.handles import Handles
+from schemas.backoff import Backoff
 from schemas.ids import INVALID_HANDLE, Did, Handle
 
 KEEP_SECONDS = 3600.0
-KEEP_INCOMPLETE_SECONDS = 60.0
+# How long a failure is cached, or an answer without a handle or key: a hiccup must not hide a new account's
+# records for long, and a directory that is down is not asked by every event.
+KEEP_INCOMPLETE = Backoff(first_seconds=1.0, longest_seconds=60.0)
 KEPT = 50_000
 DOUBT_SECONDS = 10.0
 LOOKS = 6  # look-ups of one identity within
@@ -36,9 +39,12 @@ LATENCY = Histogram("fmsvc_identity_seconds", "Time that one identity took to re
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """A cached answer. `incomplete`: how many in a row, with this one, were failures or incomplete."""
+
     answer: IdentityFact | OutboundError
     since: float
     until: float
+    incomplete: int = 0
 
 
 class Resolver:
@@ -63,7 +69,7 @@ class Resolver:
         self._handles = handles
         self._plc_url = plc_url
         self._allow_loopback = allow_loopback
-        self._keep_incomplete_seconds = min(KEEP_INCOMPLETE_SECONDS, retry_seconds or inf)
+        self._keep_incomplete_for = KEEP_INCOMPLETE.within(retry_seconds)
         self._doubt_seconds = min(DOUBT_SECONDS, retry_seconds or inf)
         self._looks_seconds = min(LOOKS_SECONDS, LOOKS_RETRIES * (retry_seconds or inf))
         self._clock = clock
@@ -73,7 +79,7 @@ class Resolver:
         self._looked: OrderedDict[Did, deque[float]] = OrderedDict()
 
     async def resolve(self, did: Did) -> IdentityFact:
-        """Resolve a DID. Raises OutboundError when no look-up is possible; cached for a minute."""
+        """Resolve a DID. Raises OutboundError when no look-up is possible; that is cached too, shortly."""
         kept = self._kept.get(did)
         if kept is not None and self._clock() < kept.until:
             LOOKUPS.labels("cache").inc()
@@ -130,16 +136,22 @@ class Resolver:
             return
         del self._flights[did]
         if isinstance(error, OutboundError):
-            if error.unasked:
-                return
-            self._keep(did, error, self._keep_incomplete_seconds)
+            if not error.unasked:
+                self._keep_incomplete(did, error)
         elif error is None and not flight.cancelled():
             facts = flight.result()
-            self._keep(did, facts, self._keep_incomplete_seconds if facts.handle is None else KEEP_SECONDS)
+            if facts.handle is None or facts.signing_key is None:
+                self._keep_incomplete(did, facts)
+            else:
+                self._keep(did, facts, KEEP_SECONDS)
 
-    def _keep(self, did: Did, answer: IdentityFact | OutboundError, seconds: float) -> None:
+    def _keep_incomplete(self, did: Did, answer: IdentityFact | OutboundError) -> None:
+        times = 1 + (self._kept[did].incomplete if did in self._kept else 0)
+        self._keep(did, answer, self._keep_incomplete_for.full_pause(times), times)
+
+    def _keep(self, did: Did, answer: IdentityFact | OutboundError, seconds: float, times: int = 0) -> None:
         now = self._clock()
-        self._kept[did] = _Kept(answer, now, now + seconds)
+        self._kept[did] = _Kept(answer, now, now + seconds, times)
         self._kept.move_to_end(did)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)

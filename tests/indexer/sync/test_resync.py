@@ -15,6 +15,7 @@ from indexer.catalog.writing.batch import Batch, BatchResult
 from indexer.network.http import throttle
 from indexer.repo import extract
 from indexer.sync.spool import Spool
+from schemas.backoff import Backoff
 from schemas.settings import Settings
 from tests import documents
 from tests.indexer.running import Running, following, until
@@ -83,6 +84,19 @@ async def test_a_directory_that_refuses_is_asked_again(
         await indexer.reach(1)
 
         assert titles(indexer) == ["Song 1"]
+
+
+async def test_a_resync_that_lacked_the_identity_is_tried_as_soon_as_it_is_known(
+    indexer_settings: Settings,
+    forged_network: ForgedNetwork,
+    recent_repo: ForgedRepo,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not after its own pause, which grows while the directory is down."""
+    monkeypatch.setattr(service, "RESYNC_BACKOFF", Backoff(3600, 3600))
+    forged_network.faults["document"] = iter([Refuse(503)])
+    async with Relay(frames_of(recent_repo, 1)) as relay, following(indexer_settings, relay) as indexer:
+        await until(lambda: titles(indexer) == ["Song 1"])
 
 
 async def test_what_a_server_refuses_is_hidden_until_it_gives_it_again(

@@ -237,19 +237,38 @@ async def test_a_directory_without_an_address_says_nothing_of_anybody() -> None:
     assert failed.value.transient
 
 
-async def test_failures_are_remembered_for_a_minute(world: World) -> None:
-    """A directory that is down is not asked again by every record of a busy account."""
+async def test_a_failure_is_remembered_for_longer_each_time_up_to_a_minute(world: World) -> None:
+    """One hiccup of the directory costs a second; one that is down is not asked by every event."""
     world.publish(b"", 503)
-    for _ in range(5):
+    asked = []
+    for world.now in (0.0, 0.9, 1.1, 3.0, 3.2, 7.1, 7.3, 15.4, 31.5, 63.6, 63.7, 123.5, 123.7):
         with pytest.raises(OutboundError):
             await world.resolver.resolve(ALICE)
-    asked_while_down = len(world.directory.asked)
+        asked.append(len(world.directory.asked))
+
+    assert asked == [1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 7, 7, 8]
+
     world.publish(document(alsoKnownAs=[]))
-    world.now = 61
+    world.now = 184.0
+    assert (await world.resolver.resolve(ALICE)).pds == HOSTED
+    world.now += 3601  # after an answer, a failure is the first one again
+    world.publish(b"", 503)
+    with pytest.raises(OutboundError):
+        await world.resolver.resolve(ALICE)
+    world.publish(document(alsoKnownAs=[]))
+    world.now += 1.1
+    assert (await world.resolver.resolve(ALICE)).pds == HOSTED
 
-    facts = await world.resolver.resolve(ALICE)
 
-    assert (asked_while_down, facts.pds) == (1, HOSTED)
+async def test_an_account_that_the_directory_does_not_show_yet_is_found_a_moment_later(world: World) -> None:
+    """The directory may be slower than the account's first commit."""
+    unknown = await world.resolver.resolve(ALICE)
+    world.publish(document(alsoKnownAs=[]))
+    world.now = 1.1
+
+    known = await world.resolver.resolve(ALICE)
+
+    assert (unknown.signing_key, known.signing_key) == (None, KEY)
 
 
 async def test_answers_are_remembered_for_an_hour(world: World) -> None:
